@@ -122,7 +122,7 @@ func design() rules {
 			{pkg: "runtime/tenancy/v1alpha1", on: nothing,
 				why: "the kinds of the API are data, which clients in other programs import too",
 				fix: "decide what objects mean in runtime/tenancy"},
-			{pkg: "runtime/tenancy", on: "runtime/module runtime/tenancy/v1alpha1",
+			{pkg: "runtime/tenancy", on: "runtime/module runtime/state runtime/tenancy/v1alpha1",
 				why: "what the objects of the API allow is a function of objects and modules, which a simulation and a cluster share",
 				fix: "take what was fetched as an argument; read clusters in runtime/kube, and run plugins in runtime/assembly"},
 			{pkg: "runtime/config", on: "runtime/internal/strictyaml internal",

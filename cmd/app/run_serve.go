@@ -25,6 +25,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/queue"
 	"github.com/berth-scheduler/berth/runtime/report"
 	"github.com/berth-scheduler/berth/runtime/telemetry"
+	"github.com/berth-scheduler/berth/runtime/tenancy/follow"
 	"github.com/berth-scheduler/berth/runtime/whatif"
 )
 
@@ -107,6 +108,7 @@ type watched struct {
 	level    *slog.LevelVar // of the log
 	metrics  *telemetry.Metrics
 	recorder *debughttp.Recorder
+	canaries follow.Meter
 	running  atomic.Pointer[running]
 	yanks    *yanks // nil without --index
 }
@@ -313,17 +315,19 @@ func (w *watched) pods(election *kube.Election) func() []*v1.Pod {
 	}
 }
 
-// both passes attempts to the recorder and the metrics.
+// both passes attempts to the recorder, the metrics, and what judges canaries.
 type both struct{ *watched }
 
 func (b both) Attempted(a *report.Attempt, name func(row uint32) string) {
 	b.metrics.Attempted(a, name)
 	b.recorder.Attempted(a, name)
+	b.canaries.Attempted(a, name)
 }
 
 func (b both) Ended(e *report.Ending) {
 	b.metrics.Ended(e)
 	b.recorder.Ended(e)
+	b.canaries.Ended(e)
 }
 
 // broken counts a plugin whose answers are not reused any more.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
@@ -101,7 +102,7 @@ func newPluginWatch(c *Cluster) (*pluginWatch, error) {
 		}
 		if _, err := k.informer.AddEventHandler(handle(
 			func(old, now metav1.Object) {
-				if old == nil || old.GetGeneration() != now.GetGeneration() {
+				if old == nil || old.GetGeneration() != now.GetGeneration() || !equality.Semantic.DeepEqual(rolloutOf(old), rolloutOf(now)) {
 					w.signal()
 				}
 			},
@@ -111,6 +112,17 @@ func newPluginWatch(c *Cluster) (*pluginWatch, error) {
 		w.kinds = append(w.kinds, k)
 	}
 	return w, nil
+}
+
+// rolloutOf is the part of an object's status that says which versions decide.
+func rolloutOf(o metav1.Object) *v1alpha1.RolloutStatus {
+	switch x := o.(type) {
+	case *v1alpha1.SchedulerPlugin:
+		return x.Status.Rollout
+	case *v1alpha1.TenantPlugin:
+		return x.Status.Rollout
+	}
+	return nil
 }
 
 func (w *pluginWatch) signal() {

@@ -177,10 +177,10 @@ func TestPluginObjects(t *testing.T) {
 	changed.ResourceVersion = "8"
 	s.watches[0] <- changed
 	<-c.PluginsChanged()
-	if err := c.WritePluginStatus(t.Context(), v1alpha1.KindTenantPlugin, types.NamespacedName{Namespace: "a", Name: "pool"}, "pool", v1alpha1.PluginStatus{Version: "2"}); err != nil {
+	if err := c.WritePluginStatus(t.Context(), v1alpha1.KindTenantPlugin, types.NamespacedName{Namespace: "a", Name: "pool"}, "pool", "8", v1alpha1.PluginStatus{Version: "2"}); err != nil {
 		t.Fatal(err)
 	}
-	want := `namespaces/a/tenantplugins/pool/status [{"op":"test","path":"/metadata/uid","value":"pool"},{"op":"add","path":"/status","value":{"version":"2"}}]`
+	want := `namespaces/a/tenantplugins/pool/status [{"op":"test","path":"/metadata/uid","value":"pool"},{"op":"test","path":"/metadata/resourceVersion","value":"8"},{"op":"add","path":"/status","value":{"version":"2"}}]`
 	if !slices.Equal(s.patches, []string{want}) {
 		t.Errorf("patches %q, want %q", s.patches, want)
 	}

@@ -3,24 +3,28 @@ package kube
 import (
 	"context"
 	"encoding/json"
+	"errors"
 
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
 	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
 )
 
-// WritePluginStatus replaces the status of an object of berth.dev. It does nothing if the object
-// is gone.
+// WritePluginStatus replaces the status of an object of berth.dev that is still of a version
+// (metadata.resourceVersion). It does nothing if the object is gone.
 //
 // # Errors
 //
-// The write failed, or this replica may not write without the lease.
-func (c *Cluster) WritePluginStatus(ctx context.Context, kind string, of types.NamespacedName, uid types.UID, status any) error {
+// A conflict, if the object has changed; the write failed, or this replica may not write without
+// the lease.
+func (c *Cluster) WritePluginStatus(ctx context.Context, kind string, of types.NamespacedName, uid types.UID, version string, status any) error {
 	patch, err := json.Marshal([]map[string]any{
 		{"op": "test", "path": "/metadata/uid", "value": uid},
+		{"op": "test", "path": "/metadata/resourceVersion", "value": version},
 		{"op": "add", "path": "/status", "value": status},
 	})
 	if err != nil {
@@ -38,7 +42,18 @@ func (c *Cluster) WritePluginStatus(ctx context.Context, kind string, of types.N
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
+	if s := apierrors.APIStatus(nil); errors.As(err, &s) && apierrors.IsInvalid(err) && len(causes(s)) == 0 { // of a test
+		return apierrors.NewConflict(v1alpha1.GroupVersion().WithResource(v1alpha1.Plural(kind)).GroupResource(), of.Name, err)
+	}
 	return err
+}
+
+// causes are what the API server says is wrong with an object.
+func causes(s apierrors.APIStatus) []metav1.StatusCause {
+	if d := s.Status().Details; d != nil {
+		return d.Causes
+	}
+	return nil
 }
 
 // TellOfPlugin writes an event about an object of berth.dev.

@@ -65,6 +65,14 @@ func (a *args) reference(name, object string, weight int32, config *v1alpha1.Con
 	return ref, nil
 }
 
+// decides is a mode as files have it: each version of a Canary decides, for its pods.
+func decides(mode v1alpha1.Mode) v1alpha1.Mode {
+	if mode == v1alpha1.ModeCanary {
+		return v1alpha1.ModeEnforce
+	}
+	return mode
+}
+
 // oneLine joins the lines of an error.
 func oneLine(err error) error {
 	return fmt.Errorf("%s", bytes.ReplaceAll([]byte(err.Error()), []byte("\n"), []byte("; ")))
@@ -74,7 +82,7 @@ func oneLine(err error) error {
 func platformReference(p *v1alpha1.SchedulerPlugin) (module.Reference, error) {
 	a := args{
 		Module: p.Spec.Module, Namespaces: p.Spec.Namespaces, FailurePolicy: p.Spec.FailurePolicy,
-		Grants: p.Spec.Grants, Limits: p.Spec.Limits, Mode: p.Spec.Mode, Replaces: p.Spec.Replaces,
+		Grants: p.Spec.Grants, Limits: p.Spec.Limits, Mode: decides(p.Spec.Mode), Replaces: p.Spec.Replaces,
 	}
 	ref, err := a.reference(p.Name, p.Name, p.Spec.Weight, p.Spec.Config)
 	if err != nil {
@@ -99,7 +107,7 @@ func tenantReference(p *v1alpha1.TenantPlugin) (module.Reference, error) {
 	a := args{
 		Module:     v1alpha1.ModuleSource{Image: p.Spec.Module.Image, Digest: p.Spec.Module.Digest},
 		Namespaces: []v1alpha1.Namespace{v1alpha1.Namespace(p.Namespace)}, FailurePolicy: p.Spec.FailurePolicy,
-		Mode: p.Spec.Mode, Replaces: p.Spec.Replaces,
+		Mode: decides(p.Spec.Mode), Replaces: p.Spec.Replaces,
 	}
 	ref, err := a.reference(tenantName(p), p.Name, p.Spec.Weight, p.Spec.Config)
 	ref.Tenant = p.Namespace

@@ -13,10 +13,12 @@ import (
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/internal/plain"
 	"github.com/berth-scheduler/berth/runtime/module"
+	"github.com/berth-scheduler/berth/runtime/state"
+	"github.com/berth-scheduler/berth/runtime/tenancy/rollout"
 	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
 )
 
-// Objects are those that say which plugins run. Resolve does not read their status.
+// Objects are those that say which plugins run. Of their status, Resolve reads rollout.
 type Objects struct {
 	SchedulerPlugins []*v1alpha1.SchedulerPlugin
 	PluginGrants     []*v1alpha1.PluginGrant
@@ -108,6 +110,11 @@ type Plugin struct {
 	Holds bool
 	// Refusal is nil if the plugin may be loaded.
 	Refusal *Refusal
+	// Role is that of the version; there may be several of an object, of which one has none. Share is
+	// the part of the pods that it decides for. One that is Ready decides nothing, and is compiled.
+	Role  rollout.Role
+	Share state.Share
+	Ready bool
 	// Reference and Module are what is to be loaded; Module is nil if it could not be fetched.
 	Reference module.Reference
 	Module    *module.Loaded
@@ -144,7 +151,9 @@ func Resolve(o *Objects, c Config) *Result {
 		return cmp.Or(cmp.Compare(a.Spec.Order, b.Spec.Order), cmp.Compare(a.Name, b.Name))
 	})
 	for _, p := range platform {
-		r.Plugins = append(r.Plugins, schedulerPlugin(p, &c))
+		for _, v := range versions(p.Status.Rollout, PlanOf(p), string(p.UID), &c) {
+			r.Plugins = append(r.Plugins, schedulerPlugin(p, &v, &c))
+		}
 	}
 	grants := readGrants(o, r)
 	tenants := slices.SortedFunc(slices.Values(o.TenantPlugins), func(a, b *v1alpha1.TenantPlugin) int {
@@ -152,7 +161,9 @@ func Resolve(o *Objects, c Config) *Result {
 	})
 	first := len(r.Plugins)
 	for _, p := range tenants {
-		r.Plugins = append(r.Plugins, tenantPlugin(p, grants.of(p.Namespace), &c))
+		for _, v := range versions(p.Status.Rollout, TenantPlanOf(p), string(p.UID), &c) {
+			r.Plugins = append(r.Plugins, tenantPlugin(p, &v, grants.of(p.Namespace), &c))
+		}
 	}
 	for i := range grants.all {
 		r.Grants[i].Plugins = grants.all[i].plugins
@@ -161,8 +172,10 @@ func Resolve(o *Objects, c Config) *Result {
 	return r
 }
 
-// schedulerPlugin judges a plugin of the platform.
-func schedulerPlugin(p *v1alpha1.SchedulerPlugin, c *Config) Plugin {
+// schedulerPlugin judges a version of a plugin of the platform.
+func schedulerPlugin(of *v1alpha1.SchedulerPlugin, v *rollout.Share, c *Config) Plugin {
+	p := *of
+	p.Spec.Module, p.Spec.Config = v.Version.Module, v.Version.Config
 	out := Plugin{
 		Kind: v1alpha1.KindSchedulerPlugin, Object: p.Name, UID: p.UID, Generation: p.Generation, Name: p.Name,
 		Holds: p.Spec.FailurePolicy != v1alpha1.Ignore,
@@ -172,11 +185,13 @@ func schedulerPlugin(p *v1alpha1.SchedulerPlugin, c *Config) Plugin {
 	}
 	slices.Sort(out.Namespaces)
 	var err error
-	if out.Reference, err = platformReference(p); err != nil {
+	out.Reference, err = platformReference(&p)
+	out.takesPart(v)
+	if err = errors.Join(err, unlessOdd(p.Spec.Rollout, p.Spec.WhenDisabled)); err != nil {
 		out.Refusal = refuse(Invalid, "%v", err)
 		return out
 	}
-	if out.unlessDisabled(); out.Refusal != nil {
+	if out.unlessDisabled(p.Spec.WhenDisabled, true, c); out.Refusal != nil {
 		return out
 	}
 	if slices.Contains(c.Taken, p.Name) {
@@ -188,16 +203,39 @@ func schedulerPlugin(p *v1alpha1.SchedulerPlugin, c *Config) Plugin {
 	if out.Refusal == nil {
 		out.Refusal = onlyDeclared(&p.Spec, out.Module)
 	}
-	if out.Refusal == nil {
+	if out.Refusal == nil && !out.Ready {
 		out.Refusal = c.room()
 	}
 	return out
 }
 
-// unlessDisabled refuses a plugin that is disabled. No pod waits for it.
-func (p *Plugin) unlessDisabled() {
-	if p.Reference.Trial.Mode == module.Disabled {
-		p.Refusal, p.Holds = refuse(Disabled, "spec.mode is Disabled"), false
+// unlessDisabled refuses a plugin that is disabled. By default pods wait for one that can reject nodes,
+// as far as its module may be fetched.
+func (p *Plugin) unlessDisabled(when v1alpha1.WhenDisabled, fetch bool, c *Config) {
+	if p.Reference.Trial.Mode != module.Disabled {
+		return
+	}
+	if when == "" && fetch {
+		if p.load(c); p.Refusal == nil && !slices.ContainsFunc(p.Module.Manifest.Declared(), rejects) {
+			when = v1alpha1.Release
+		}
+		p.Module = nil
+	}
+	p.Holds = when == v1alpha1.Hold || when == "" && p.Holds
+	if p.Holds {
+		p.Refusal = refuse(Disabled, "spec.mode is Disabled, and the pods wait")
+	} else {
+		p.Refusal = refuse(Disabled, "spec.mode is Disabled, and the pods are placed without it")
+	}
+}
+
+// rejects reports whether a plugin can keep a pod from a node at a point.
+func rejects(point abi.Point) bool {
+	switch point {
+	case abi.PreEnqueue, abi.PreFilter, abi.Filter, abi.Reserve, abi.Permit, abi.PreBind:
+		return true
+	default:
+		return false
 	}
 }
 
@@ -208,6 +246,9 @@ func (p *Plugin) unlessTried() {
 
 // Runs says how a plugin that is not refused runs: the reason and message of its status.
 func (p *Plugin) Runs() (reason, message string) {
+	if part := (p.Share.To - p.Share.From) * 100 / state.Buckets; !p.Share.All() || p.Ready {
+		return Running, fmt.Sprintf("the plugin runs, this version for %d%% of the pods", part)
+	}
 	if p.Reference.Trial.Mode == module.Shadow {
 		return InShadow, "the plugin is tried, and decides nothing"
 	}

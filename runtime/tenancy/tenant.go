@@ -1,30 +1,33 @@
 package tenancy
 
 import (
+	"errors"
 	"slices"
 	"strings"
 
 	"github.com/berth-scheduler/berth/runtime/market/oci"
 	"github.com/berth-scheduler/berth/runtime/module"
+	"github.com/berth-scheduler/berth/runtime/tenancy/rollout"
 	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
 )
 
-// tenantPlugin judges a tenant's plugin by the grants of its namespace. One of them must allow
-// everything. If none does, the refusal is that of the grant that allows most.
-func tenantPlugin(p *v1alpha1.TenantPlugin, grants []*grant, c *Config) Plugin {
+// tenantPlugin judges a version of a tenant's plugin by the grants of its namespace. One of them must
+// allow everything. If none does, the refusal is that of the grant that allows most.
+func tenantPlugin(of *v1alpha1.TenantPlugin, v *rollout.Share, grants []*grant, c *Config) Plugin {
+	p := *of
+	p.Spec.Module, p.Spec.Config = v1alpha1.TenantModule{Image: v.Version.Module.Image, Digest: v.Version.Module.Digest}, v.Version.Config
 	out := Plugin{
 		Kind: v1alpha1.KindTenantPlugin, Namespace: p.Namespace, Object: p.Name, UID: p.UID, Generation: p.Generation,
-		Name: tenantName(p), Namespaces: []string{p.Namespace}, Holds: p.Spec.FailurePolicy != v1alpha1.Ignore,
+		Name: tenantName(&p), Namespaces: []string{p.Namespace}, Holds: p.Spec.FailurePolicy != v1alpha1.Ignore,
 	}
 	var err error
-	if out.Reference, err = tenantReference(p); err != nil {
+	out.Reference, err = tenantReference(&p)
+	out.takesPart(v)
+	if err = errors.Join(err, unlessOdd(p.Spec.Rollout, p.Spec.WhenDisabled)); err != nil {
 		out.Refusal = refuse(Invalid, "%v", err)
 		return out
 	}
 	out.unlessTried()
-	if out.unlessDisabled(); out.Refusal != nil {
-		return out
-	}
 	if len(grants) == 0 {
 		out.Refusal = refuse(NoGrant, "no PluginGrant is for the namespace %s: ask the platform team for one", p.Namespace)
 		return out
@@ -43,13 +46,17 @@ func tenantPlugin(p *v1alpha1.TenantPlugin, grants []*grant, c *Config) Plugin {
 		out.Refusal = refuse(RepositoryNotGranted, "spec.module.image: no grant of the namespace names the repository %s", image.Place())
 		return out
 	}
-	if out.Refusal = full(p.Namespace, candidates, c); out.Refusal != nil {
+	full := out.full(candidates, c)
+	if out.unlessDisabled(p.Spec.WhenDisabled, full == nil, c); out.Refusal != nil {
+		return out
+	}
+	if out.Refusal = full; full != nil {
 		return out
 	}
 	out.load(c)
 	out.unlessTried()
 	if out.Refusal != nil {
-		if out.Refusal.Reason == Fetching {
+		if out.Refusal.Reason == Fetching && out.Role == "" {
 			c.fetching[p.Namespace]++
 		}
 		return out
@@ -60,14 +67,17 @@ func tenantPlugin(p *v1alpha1.TenantPlugin, grants []*grant, c *Config) Plugin {
 
 // full refuses a plugin that no candidate would admit, whatever its module is, so that nothing is
 // fetched for it. Older plugins that are being fetched have their place.
-func full(namespace string, candidates []candidate, c *Config) *Refusal {
+func (p *Plugin) full(candidates []candidate, c *Config) *Refusal {
+	if p.Role != "" { // it counts as one with the stable version
+		return nil
+	}
 	var last *grant
 	for _, at := range candidates {
-		if last = at.grant; last.count[namespace]+c.fetching[namespace] < last.maxPlugins {
+		if last = at.grant; last.count[p.Namespace]+c.fetching[p.Namespace] < last.maxPlugins {
 			return nil
 		}
 	}
-	return tooMany(last, namespace)
+	return tooMany(last, p.Namespace)
 }
 
 func tooMany(g *grant, namespace string) *Refusal {
@@ -87,9 +97,13 @@ func (p *Plugin) admit(candidates []candidate, c *Config) {
 		refusal, step := at.judge(p, c)
 		if refusal == nil {
 			g := at.grant
-			g.plugins++
-			g.count[p.Namespace]++
-			g.used += g.memory
+			if p.Role == "" {
+				g.plugins++
+				g.count[p.Namespace]++
+			}
+			if !p.Ready {
+				g.used += g.memory
+			}
 			p.Refusal, p.Grant, p.Reference.GrantAll = nil, g.name, false
 			p.Reference.HideSeed = !slices.Contains(g.spec.Reads, v1alpha1.ReadSeed)
 			p.Reference.HideGeneration = !slices.Contains(g.spec.Reads, v1alpha1.ReadGenerations)
@@ -180,7 +194,10 @@ func (c *candidate) weight(p *Plugin) *Refusal {
 
 func (c *candidate) quota(p *Plugin, config *Config) *Refusal {
 	g := c.grant
-	if g.count[p.Namespace] >= g.maxPlugins {
+	if p.Ready {
+		return nil
+	}
+	if p.Role == "" && g.count[p.Namespace] >= g.maxPlugins {
 		return tooMany(g, p.Namespace)
 	}
 	if g.total > 0 && g.used+g.memory > g.total {

@@ -13,6 +13,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/assembly"
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
 	"github.com/berth-scheduler/berth/runtime/module"
+	"github.com/berth-scheduler/berth/runtime/shadow"
 	"github.com/berth-scheduler/berth/runtime/tenancy"
 	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
 	"github.com/berth-scheduler/berth/runtime/wasm/memory"
@@ -41,6 +42,7 @@ type Source interface {
 type Scheduler interface {
 	Attach(ctx context.Context, all []assembly.Attached) (refused map[string]error, err error)
 	Status() assembly.Status
+	Trials() []shadow.Report
 }
 
 // Modules gets what is to run: an *assembly.Modules.
@@ -61,8 +63,10 @@ type Deps struct {
 	Scheduler Scheduler
 	Modules   Modules
 	Writer    Writer
-	Clock     clock.Clock  // optional: the machine's if nil
-	Log       *slog.Logger // optional
+	// Meter observes the scheduler; nil for one that sees nothing.
+	Meter *Meter
+	Clock clock.Clock  // optional: the machine's if nil
+	Log   *slog.Logger // optional
 }
 
 // Follower keeps a scheduler's attached plugins as the objects of the API say.
@@ -85,7 +89,8 @@ type Follower struct {
 // Result is what became of objects.
 type Result struct {
 	*tenancy.Result
-	// Attached are the plugins that were passed to the scheduler, in the order of Plugins. Refused
+	// Attached are the plugins, in the order of Plugins, that were passed to the scheduler or are kept
+	// ready for it. Refused
 	// says by name why some of them cannot run.
 	Attached []assembly.Attached
 	Refused  map[string]error
@@ -106,6 +111,9 @@ func New(config Config, deps Deps) *Follower {
 	}
 	if deps.Log == nil {
 		deps.Log = slog.New(slog.DiscardHandler)
+	}
+	if deps.Meter == nil {
+		deps.Meter = &Meter{}
 	}
 	f := &Follower{config: config, deps: deps, ready: make(chan struct{}, 1), synced: make(chan struct{}, 1)}
 	done := func() { signal(f.ready) }
@@ -190,7 +198,7 @@ func (f *Follower) Sync(ctx context.Context) {
 	defer f.syncing.Unlock()
 	now := f.deps.Clock.Now()
 	resolved, all, failed := f.judge(ctx)
-	refused, err := f.deps.Scheduler.Attach(ctx, all)
+	refused, err := f.deps.Scheduler.Attach(ctx, deciding(resolved, all))
 	if err != nil {
 		if ctx.Err() == nil {
 			f.deps.Log.Error("plugins of the API could not be changed; retrying", "error", err)
@@ -232,7 +240,7 @@ func (f *Follower) judge(ctx context.Context) (resolved *tenancy.Result, all []a
 		}
 	}
 	f.shared.keep(resolved)
-	all, failed = Attachments(resolved), make(map[string]error)
+	all, failed = attachments(resolved), make(map[string]error)
 	for i := range all {
 		if err := f.compiled(ctx, &all[i]); err != nil {
 			failed[all[i].Name] = err
@@ -285,14 +293,27 @@ func (f *Follower) compiled(ctx context.Context, x *assembly.Attached) error {
 }
 
 // Attachments are the plugins for a scheduler.
-func Attachments(r *tenancy.Result) (out []assembly.Attached) {
+func Attachments(r *tenancy.Result) []assembly.Attached { return deciding(r, attachments(r)) }
+
+// deciding leaves out those that are only kept ready.
+func deciding(r *tenancy.Result, all []assembly.Attached) (out []assembly.Attached) {
+	for i := range all {
+		if !r.Plugins[i].Ready {
+			out = append(out, all[i])
+		}
+	}
+	return out
+}
+
+// attachments are all, in the order of Plugins.
+func attachments(r *tenancy.Result) (out []assembly.Attached) {
 	for i := range r.Plugins {
 		p := &r.Plugins[i]
-		x := assembly.Attached{Name: p.Name, Holds: p.Holds, Namespaces: p.Namespaces}
+		x := assembly.Attached{Name: p.Name, Holds: p.Holds, Namespaces: p.Namespaces, Share: p.Share}
 		if p.Refusal != nil {
 			x.NotReady = p.Refusal.Reason
 		} else {
-			x.Module = &assembly.Module{Loaded: p.Module, Reference: p.Reference}
+			x.Module = &assembly.Module{Loaded: p.Module, Reference: p.Reference, Share: p.Share}
 		}
 		out = append(out, x)
 	}

@@ -7,11 +7,13 @@ import (
 	"slices"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berth-scheduler/berth/internal/plain"
 	"github.com/berth-scheduler/berth/runtime/tenancy"
+	"github.com/berth-scheduler/berth/runtime/tenancy/rollout"
 	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
 	"github.com/berth-scheduler/berth/runtime/wasm/breaker"
 )
@@ -20,9 +22,10 @@ import (
 const Faulting = "Faulting"
 
 // How often status is compared with what it should be, and how often that of an object is written
-// at most. What passes by in a moment is not written.
+// at most. What passes by in a moment is not written. Canaries are judged more often.
 const (
 	compareEvery = 5 * time.Second
+	judgeEvery   = time.Second
 	writeEvery   = 30 * time.Second
 	passing      = 3 * time.Second
 )
@@ -30,10 +33,10 @@ const (
 // writesAtOnce is how many objects are written before everything is looked at again.
 const writesAtOnce = 100
 
-// Writer writes what became of objects. WritePluginStatus replaces the status of an object; it
-// fails if this replica does not lead.
+// Writer writes what became of objects. WritePluginStatus replaces the status of an object if that is
+// still of the version (metadata.resourceVersion), and returns a conflict if not; it fails if this replica does not lead.
 type Writer interface {
-	WritePluginStatus(ctx context.Context, kind string, of types.NamespacedName, uid types.UID, status any) error
+	WritePluginStatus(ctx context.Context, kind string, of types.NamespacedName, uid types.UID, version string, status any) error
 	TellOfPlugin(kind string, of types.NamespacedName, uid types.UID, ready bool, reason, note string)
 }
 
@@ -43,7 +46,7 @@ type status struct {
 	Plugins int32 `json:"plugins,omitempty"`
 }
 
-// text is the whole status; timeless leaves its times out.
+// text is the whole status; timeless leaves out its times and the rollout.
 func (s *status) text() string {
 	out, _ := json.Marshal(s) // strings, numbers and times always have JSON
 	return string(out)
@@ -51,7 +54,7 @@ func (s *status) text() string {
 
 func (s *status) timeless() string {
 	c := *s
-	c.Since, c.Conditions = nil, slices.Clone(s.Conditions)
+	c.Since, c.Rollout, c.Conditions = nil, nil, slices.Clone(s.Conditions)
 	for i := range c.Conditions {
 		c.Conditions[i].LastTransitionTime = metav1.Time{}
 	}
@@ -73,8 +76,10 @@ type object struct {
 	kind       string
 	name       types.NamespacedName
 	uid        types.UID
+	version    string // of the object that has the status
 	have, want status
-	turn       int // among those of its namespace
+	happened   *v1alpha1.RolloutChange // with want
+	turn       int                     // among those of its namespace
 }
 
 // reported is what a leader has said of an object.
@@ -92,7 +97,11 @@ func (f *Follower) Report(ctx context.Context) {
 		if f.report(ctx, known) {
 			continue
 		}
-		next, stop := f.deps.Clock.Until(f.deps.Clock.Now().Add(compareEvery))
+		pause := compareEvery
+		if f.deps.Meter.Watches() {
+			pause = judgeEvery
+		}
+		next, stop := f.deps.Clock.Until(f.deps.Clock.Now().Add(pause))
 		select {
 		case <-f.synced:
 		case <-next:
@@ -141,7 +150,12 @@ func (f *Follower) report(ctx context.Context, known map[types.UID]*reported) (m
 // due completes the status that an object should have, and reports whether it is to be written.
 func (t *reported) due(o *object, now time.Time) bool {
 	if t.last != nil && t.last.timeless() == o.want.timeless() {
+		rollout := o.want.Rollout
 		o.want = *t.last
+		o.want.Rollout = rollout
+	}
+	if o.happened != nil { // it takes effect by that
+		return true
 	}
 	if o.have.text() == o.want.text() {
 		t.passing = time.Time{}
@@ -179,13 +193,20 @@ func (f *Follower) write(ctx context.Context, o *object, t *reported, now time.T
 		body = v1alpha1.PluginGrantStatus{Conditions: o.want.Conditions, ObservedGeneration: o.want.ObservedGeneration, Plugins: o.want.Plugins}
 	}
 	t.at = now
-	if err := f.deps.Writer.WritePluginStatus(ctx, o.kind, o.name, o.uid, body); err != nil {
+	if err := f.deps.Writer.WritePluginStatus(ctx, o.kind, o.name, o.uid, o.version, body); err != nil {
+		if apierrors.IsConflict(err) { // somebody was quicker, or the watch is late
+			t.at = time.Time{}
+			return
+		}
 		if ctx.Err() == nil {
 			f.deps.Log.Warn("the status of an object could not be written; retrying", "kind", o.kind, "object", o.name.String(), "error", err)
 		}
 		return
 	}
 	t.last = &o.want
+	if h := o.happened; h != nil {
+		f.deps.Writer.TellOfPlugin(o.kind, o.name, o.uid, h.What != rollout.SteppedBack, "Rollout"+h.What, told(h))
+	}
 	if before.Status != c.Status || before.Reason != c.Reason {
 		f.deps.Writer.TellOfPlugin(o.kind, o.name, o.uid, c.Status == metav1.ConditionTrue, c.Reason, c.Message)
 	}
@@ -194,23 +215,35 @@ func (f *Follower) write(ctx context.Context, o *object, t *reported, now time.T
 // objects returns those that the last Sync has judged, and what it made of them.
 func (f *Follower) objects() (out []object) {
 	r, faults := f.Result(), f.faults()
-	have := make(map[types.UID]status)
+	now := f.deps.Clock.Now()
+	type have struct {
+		status
+		version string
+		plan    *rollout.Plan
+	}
+	known := make(map[types.UID]have)
 	o := f.deps.Source.Objects()
 	for _, x := range o.SchedulerPlugins {
-		have[x.UID] = status{PluginStatus: x.Status}
+		known[x.UID] = have{status{PluginStatus: x.Status}, x.ResourceVersion, tenancy.PlanOf(x)}
 	}
 	for _, x := range o.TenantPlugins {
-		have[x.UID] = status{PluginStatus: x.Status}
+		known[x.UID] = have{status{PluginStatus: x.Status}, x.ResourceVersion, tenancy.TenantPlanOf(x)}
 	}
 	for _, x := range o.PluginGrants {
 		s := &x.Status
-		have[x.UID] = status{PluginStatus: v1alpha1.PluginStatus{Conditions: s.Conditions, ObservedGeneration: s.ObservedGeneration}, Plugins: s.Plugins}
+		known[x.UID] = have{status{PluginStatus: v1alpha1.PluginStatus{Conditions: s.Conditions, ObservedGeneration: s.ObservedGeneration}, Plugins: s.Plugins}, x.ResourceVersion, nil}
 	}
 	turns := make(map[string]int)
 	add := func(x object, generation int64, refusal *tenancy.Refusal, reason, message string) {
-		var ok bool
-		if x.have, ok = have[x.uid]; !ok {
+		of, ok := known[x.uid]
+		if !ok {
 			return // it is gone
+		}
+		x.have, x.version = of.status, of.version
+		if x.want.Rollout = of.status.Rollout; of.plan != nil && of.plan.Generation == generation {
+			if next, happened := rollout.Next(of.status.Rollout, of.plan, f.seen(r, x.uid, of.plan, &of.status, faults, now)); next != nil {
+				x.want.Rollout, x.happened = next, happened
+			}
 		}
 		c := metav1.Condition{Type: v1alpha1.Ready, Status: metav1.ConditionTrue, Reason: reason, Message: message, ObservedGeneration: generation}
 		if refusal != nil {
@@ -231,6 +264,9 @@ func (f *Follower) objects() (out []object) {
 	}
 	for i := range r.Plugins {
 		p := &r.Plugins[i]
+		if i > 0 && r.Plugins[i-1].UID == p.UID { // another version of the same object
+			continue
+		}
 		x := object{kind: p.Kind, name: types.NamespacedName{Namespace: p.Namespace, Name: p.Object}, uid: p.UID}
 		refusal := r.refusal(i)
 		if refusal == nil {
@@ -243,6 +279,7 @@ func (f *Follower) objects() (out []object) {
 		reason, message := p.Runs()
 		add(x, p.Generation, refusal, reason, message)
 	}
+	f.deps.Meter.Forget()
 	return out
 }
 

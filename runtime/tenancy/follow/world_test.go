@@ -10,13 +10,16 @@ import (
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berth-scheduler/berth/abi/wire"
 	"github.com/berth-scheduler/berth/runtime/assembly"
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
 	"github.com/berth-scheduler/berth/runtime/module"
+	"github.com/berth-scheduler/berth/runtime/shadow"
 	"github.com/berth-scheduler/berth/runtime/tenancy"
 	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
 	"github.com/berth-scheduler/berth/runtime/wasm"
@@ -52,7 +55,7 @@ func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{t: t, clock: clock.NewStep(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)), changed: make(chan struct{}, 1), known: map[types.UID]*reported{}}
 	w.mu.running, w.mu.refuse, w.mu.open = map[string]int{}, map[string]error{}, map[string]bool{}
-	w.follower = New(Config{Taken: []string{"NodeName"}}, Deps{Source: w, Scheduler: w, Modules: w, Writer: w, Clock: w.clock})
+	w.follower = New(Config{Taken: []string{"NodeName"}}, Deps{Source: w, Scheduler: w, Modules: w, Writer: w, Meter: &Meter{}, Clock: w.clock})
 	t.Cleanup(func() {
 		w.follower.fetch.wait()
 		w.follower.compile.wait()
@@ -90,6 +93,9 @@ func (w *world) Status() (s assembly.Status) {
 	return s
 }
 
+// Trials implements Scheduler.
+func (w *world) Trials() []shadow.Report { return nil }
+
 // begin counts what is done for a namespace at once.
 func (w *world) begin(namespace string) (end func()) {
 	w.mu.Lock()
@@ -115,7 +121,7 @@ func (w *world) Fetch(ctx context.Context, ref module.Reference) (*module.Loaded
 		}
 	}
 	_, version, _ := strings.Cut(ref.Image[strings.LastIndexByte(ref.Image, '/'):], ":")
-	return &module.Loaded{Name: ref.Name, Path: ref.Image, Digest: "sha256:" + version, Manifest: &wire.Manifest{
+	return &module.Loaded{Name: ref.Name, Path: ref.Image, Digest: digestOf(version), Manifest: &wire.Manifest{
 		Name: "guest", Version: version, Points: wire.ManifestPoints{Filter: &wire.ManifestPoint{}},
 	}}, nil
 }
@@ -131,7 +137,7 @@ func (w *world) Compile(ctx context.Context, m *assembly.Module) (func(), error)
 }
 
 // WritePluginStatus implements Writer, as an API server whose watch is quick.
-func (w *world) WritePluginStatus(_ context.Context, kind string, of types.NamespacedName, uid types.UID, s any) error {
+func (w *world) WritePluginStatus(_ context.Context, kind string, of types.NamespacedName, uid types.UID, version string, s any) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.mu.fail != nil {
@@ -143,8 +149,11 @@ func (w *world) WritePluginStatus(_ context.Context, kind string, of types.Names
 		said.PluginStatus = s
 		for i, p := range w.mu.objects.TenantPlugins {
 			if p.UID == uid {
+				if p.ResourceVersion != version {
+					return apierrors.NewConflict(schema.GroupResource{Resource: "tenantplugins"}, of.Name, errNo)
+				}
 				p = p.DeepCopy()
-				p.Status = s
+				p.Status, p.ResourceVersion = s, p.ResourceVersion+"'"
 				w.mu.objects.TenantPlugins[i] = p
 			}
 		}
@@ -198,7 +207,8 @@ func (w *world) apply(namespace, name, version string) {
 		*all = append(*all, p)
 		return
 	}
-	p.Generation, p.Status = (*all)[at].Generation+1, (*all)[at].Status
+	p.Generation, p.Status, p.ResourceVersion = (*all)[at].Generation+1, (*all)[at].Status, (*all)[at].ResourceVersion+"+"
+	p.Spec.Mode, p.Spec.Rollout = (*all)[at].Spec.Mode, (*all)[at].Spec.Rollout
 	(*all)[at] = p
 }
 
@@ -232,11 +242,16 @@ func (w *world) now() map[string]string {
 	if n := len(w.mu.attached); n > 0 {
 		for _, x := range w.mu.attached[n-1] {
 			if out[x.Name] = x.NotReady; x.Module != nil {
-				out[x.Name] = x.Module.Loaded.Digest
+				out[x.Name] = "sha256:" + short(x.Module.Loaded.Digest)
 			}
 		}
 	}
 	return out
 }
+
+// digestOf is the digest of a version, which short turns back.
+func digestOf(version string) string { return "sha256:" + fmt.Sprintf("%064s", version) }
+
+func short(digest string) string { return strings.TrimLeft(strings.TrimPrefix(digest, "sha256:"), "0") }
 
 var errNo = errors.New("no")

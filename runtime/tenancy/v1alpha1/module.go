@@ -66,8 +66,8 @@ type Key struct {
 	NotAfter *metav1.Time `json:"notAfter,omitempty"`
 }
 
-// PluginStatus is what the scheduler that leads says of a plugin. Berth never reads it: editing it
-// changes nothing, and the scheduler overwrites it.
+// PluginStatus is what the scheduler that leads says of a plugin. Berth reads only rollout: editing
+// anything else changes nothing, and the scheduler overwrites it.
 type PluginStatus struct {
 	// Ready is True if the plugin runs. Otherwise reason and message say exactly why not.
 	//
@@ -102,6 +102,10 @@ type PluginStatus struct {
 	//
 	// +optional
 	Since *metav1.Time `json:"since,omitempty"`
+	// Which version decides for which part of the pods.
+	//
+	// +optional
+	Rollout *RolloutStatus `json:"rollout,omitempty"`
 }
 
 // Ready is the type of the condition of all kinds.

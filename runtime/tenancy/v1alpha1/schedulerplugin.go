@@ -84,7 +84,8 @@ type SchedulerPluginSpec struct {
 	// +optional
 	FailurePolicy FailurePolicy `json:"failurePolicy,omitempty"`
 	// Whether the plugin decides. In Shadow it is tried on live pods: the scheduler decides again
-	// with it, and counts what would have been different.
+	// with it, and counts what would have been different. In Canary a new module or
+	// configuration takes over step by step. Disabled stops it.
 	//
 	// +optional
 	Mode Mode `json:"mode,omitempty"`
@@ -94,6 +95,15 @@ type SchedulerPluginSpec struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	Replaces string `json:"replaces,omitempty"`
+	// How a new version takes over in Canary.
+	//
+	// +optional
+	Rollout *Rollout `json:"rollout,omitempty"`
+	// Whether pods wait for the plugin while it is Disabled. By default they wait for a plugin that
+	// can reject nodes, and not for one that only scores them.
+	//
+	// +optional
+	WhenDisabled WhenDisabled `json:"whenDisabled,omitempty"`
 	// What the plugin may do besides answering calls; nothing by default.
 	//
 	// +optional
@@ -149,10 +159,23 @@ type Verification struct {
 	Publisher string `json:"publisher,omitempty"`
 }
 
-// Mode says whether a plugin decides: Enforce (default), Shadow, or Disabled.
+// Mode says whether a plugin decides: Enforce (default), Canary, Shadow, or Disabled.
 //
-// +kubebuilder:validation:Enum=Enforce;Shadow;Disabled
+// +kubebuilder:validation:Enum=Enforce;Canary;Shadow;Disabled
 type Mode string
+
+// WhenDisabled says what happens to the pods of a plugin that is Disabled.
+//
+// +kubebuilder:validation:Enum=Hold;Release
+type WhenDisabled string
+
+// What happens to the pods of a plugin that is Disabled.
+const (
+	// Hold keeps them pending.
+	Hold WhenDisabled = "Hold"
+	// Release places them as if there were no such plugin.
+	Release WhenDisabled = "Release"
+)
 
 // Point is an extension point by its name in manifests.
 //

@@ -58,7 +58,8 @@ type TenantPluginSpec struct {
 	// +optional
 	FailurePolicy FailurePolicy `json:"failurePolicy,omitempty"`
 	// Whether the plugin decides. In Shadow it is tried on live pods of the namespace: the scheduler
-	// decides again with it, and counts what would have been different.
+	// decides again with it, and counts what would have been different. In Canary a new module or
+	// configuration takes over step by step. Disabled stops it.
 	//
 	// +optional
 	Mode Mode `json:"mode,omitempty"`
@@ -68,6 +69,15 @@ type TenantPluginSpec struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	Replaces string `json:"replaces,omitempty"`
+	// How a new version takes over in Canary.
+	//
+	// +optional
+	Rollout *Rollout `json:"rollout,omitempty"`
+	// Whether pods wait for the plugin while it is Disabled. By default they wait for a plugin that
+	// can reject nodes, and not for one that only scores them.
+	//
+	// +optional
+	WhenDisabled WhenDisabled `json:"whenDisabled,omitempty"`
 }
 
 // TenantModule says where a tenant's module comes from.

@@ -199,7 +199,7 @@ func (w *world) Objects() *tenancy.Objects {
 func (w *world) Changed() <-chan struct{} { return w.changed }
 
 // WritePluginStatus implements follow.Writer. Nothing reports.
-func (*world) WritePluginStatus(context.Context, string, types.NamespacedName, types.UID, any) error {
+func (*world) WritePluginStatus(context.Context, string, types.NamespacedName, types.UID, string, any) error {
 	return nil
 }
 

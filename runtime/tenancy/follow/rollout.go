@@ -1,0 +1,85 @@
+package follow
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/berth-scheduler/berth/internal/plain"
+	"github.com/berth-scheduler/berth/runtime/tenancy"
+	"github.com/berth-scheduler/berth/runtime/tenancy/rollout"
+	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
+)
+
+// seen is what this scheduler knows of the version that an object names.
+func (f *Follower) seen(r *Result, uid types.UID, plan *rollout.Plan, s *status, faults map[string]*tenancy.Refusal, now time.Time) *rollout.Seen {
+	out := &rollout.Seen{Now: now}
+	role, stable := rollout.Role(""), ""
+	if plan.Canary {
+		role = rollout.Canary
+	}
+	for i := range r.Plugins {
+		p := &r.Plugins[i]
+		if p.UID != uid {
+			continue
+		}
+		if p.Role == "" {
+			stable = p.Name
+		}
+		if p.Role != role {
+			continue
+		}
+		if refusal := r.refusal(i); refusal == nil {
+			out.Digest = v1alpha1.Digest(p.Module.Digest)
+		} else if refusal.Reason != tenancy.Fetching && refusal.Reason != Compiling {
+			out.Refused = refusal.Reason + ": " + refusal.Message
+		}
+		if !plan.Canary || s.Rollout == nil || s.Rollout.Canary == nil {
+			continue
+		}
+		if fault := faults[p.Name]; fault != nil {
+			out.Stopped = fault.Message
+		}
+		c := s.Rollout.Canary
+		step := Step{Canary: p.Name, Stable: stable, Number: c.Step, Since: c.Since.Time, P99: rollout.P99(&plan.Rollout)}
+		out.Counts = f.deps.Meter.Watch(step, f.totals(p.Name))
+	}
+	return out
+}
+
+// totals are what a canary has done since it was loaded, and in shadow.
+func (f *Follower) totals(canary string) (out Totals) {
+	status := f.deps.Scheduler.Status()
+	for i := range status.Plugins {
+		p := &status.Plugins[i]
+		if p.Name != canary || p.Shadow {
+			continue
+		}
+		for _, w := range p.Work {
+			out.Rows += w.Rows
+			out.Fuel += w.Fuel
+		}
+	}
+	name := strings.TrimSuffix(canary, string(rollout.Canary)) + string(rollout.Trial)
+	for _, t := range f.deps.Scheduler.Trials() {
+		if t.Plugin == name {
+			out.Compared += t.Attempts
+			out.Changed += t.Attempts - t.Same
+		}
+	}
+	return out
+}
+
+// told is what an event says of a change.
+func told(h *v1alpha1.RolloutChange) string {
+	text := fmt.Sprintf("%s decides for %d%% of the pods", h.Digest, h.Percent)
+	if h.Percent == 0 {
+		text = fmt.Sprintf("%s decides for no pod", h.Digest)
+	}
+	if h.Message != "" {
+		text += "; " + h.Message
+	}
+	return plain.Line(text, maxMessage)
+}

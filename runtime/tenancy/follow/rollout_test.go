@@ -1,0 +1,161 @@
+package follow
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/runtime/report"
+	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
+)
+
+// change edits the only plugin.
+func (w *world) change(edit func(p *v1alpha1.TenantPluginSpec)) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	p := w.mu.objects.TenantPlugins[0].DeepCopy()
+	edit(&p.Spec)
+	p.Generation++
+	p.ResourceVersion += "+"
+	w.mu.objects.TenantPlugins[0] = p
+}
+
+// shares says which versions decide, and for how many of 100 pods.
+func (w *world) shares() string {
+	w.sync()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	out := map[string]string{}
+	for _, x := range w.mu.attached[len(w.mu.attached)-1] {
+		out[x.Name] = x.NotReady
+		if x.Module != nil {
+			out[x.Name] = short(x.Module.Loaded.Digest)
+		}
+		if out[x.Name] += fmt.Sprintf(" %d-%d", x.Share.From/100, x.Share.To/100); x.Share.All() {
+			out[x.Name] = strings.TrimSuffix(out[x.Name], " 0-0")
+		}
+	}
+	var text []string
+	for _, name := range slices.Sorted(maps.Keys(out)) {
+		text = append(text, name+": "+out[name])
+	}
+	return strings.Join(text, ", ")
+}
+
+// attempts tells the meter of some that a version took part in.
+func (w *world) attempts(n int, plugin string, faults int64) {
+	for i := range n {
+		w.follower.deps.Meter.Attempted(&report.Attempt{
+			Sequence: uint64(i), Node: "n", Timings: []report.Timing{{Plugin: plugin, Point: abi.Filter, Calls: 1, Rows: 10, Faults: faults}},
+		}, nil)
+	}
+}
+
+func (w *world) expectShares(want string) {
+	w.t.Helper()
+	if got := w.shares(); got != want {
+		w.t.Errorf("%s decide, not %s", got, want)
+	}
+}
+
+// TestRollout: a step takes effect by the status that the leader writes. Each scheduler that reads it has
+// the same shares, and a new leader goes on from there.
+func TestRollout(t *testing.T) {
+	w := newWorld(t)
+	w.grant(1)
+	w.apply("a", "p", "1")
+	w.sync()
+	w.report()
+	w.change(func(s *v1alpha1.TenantPluginSpec) {
+		s.Module.Image, s.Mode = "registry.test/guest:2", v1alpha1.ModeCanary
+		s.Rollout = &v1alpha1.Rollout{Steps: []v1alpha1.RolloutStep{{Percent: 10, Pause: "1m", MinAttempts: 20}, {Percent: 50, Pause: "1m", MinAttempts: 20}}}
+	})
+	w.expectShares("a/p: 1")
+	w.reports("TenantPlugin a/p: True Running 1")
+	w.expectShares("a/p: 1 10-100, a/p@canary: 2 0-10")
+	w.report() // from now on it counts
+	w.attempts(20, "a/p@canary", 0)
+	w.report()
+	w.expectShares("a/p: 1 10-100, a/p@canary: 2 0-10")
+	w.clock.Advance(time.Minute)
+	w.mu.fail = errNo // the write is lost, and so is the step
+	w.report()
+	w.expectShares("a/p: 1 10-100, a/p@canary: 2 0-10")
+	w.mu.fail = nil
+	w.report()
+	w.expectShares("a/p: 1 50-100, a/p@canary: 2 0-50")
+
+	next := New(Config{}, w.follower.deps) // another leader
+	w.follower, w.known = next, map[types.UID]*reported{}
+	w.expectShares("a/p: 1 50-100, a/p@canary: 2 0-50")
+	w.report()
+	w.clock.Advance(time.Minute)
+	w.report()
+	w.expectShares("a/p: 1 50-100, a/p@canary: 2 0-50") // it has seen no attempt
+	w.attempts(20, "a/p@canary", 0)
+	w.report()
+	w.expectShares("a/p: 2")
+	if got := w.follower.Result().Plugins; len(got) != 2 || !got[1].Ready || got[1].Module.Digest != digestOf("1") {
+		t.Errorf("the old version is not kept ready: %+v", got)
+	}
+	w.clock.Advance(time.Hour)
+	w.expectShares("a/p: 2")
+	if got := w.follower.Result().Plugins; len(got) != 1 {
+		t.Errorf("the old version is kept for ever: %+v", got)
+	}
+
+	w.change(func(s *v1alpha1.TenantPluginSpec) { s.Module.Image = "registry.test/guest:3" })
+	w.sync()
+	w.report()
+	w.expectShares("a/p: 2 10-100, a/p@canary: 3 0-10")
+	w.report()
+	w.attempts(1, "a/p@canary", 1)
+	w.report()
+	w.expectShares("a/p: 2")
+	s := w.mu.objects.TenantPlugins[0].Status
+	if f := s.Rollout.Failed; f == nil || string(f.Digest) != digestOf("3") || f.Reason != "faults" {
+		t.Errorf("%+v", f)
+	}
+	if c := s.Conditions[0]; c.Status != "True" || s.Digest != digestOf("2") {
+		t.Errorf("%+v, %s", c, s.Digest)
+	}
+	var what []string
+	for _, h := range s.Rollout.History {
+		what = append(what, h.What)
+	}
+	if got := strings.Join(what, " "); got != "Started Advanced Finished Started SteppedBack" {
+		t.Errorf("history %s", got)
+	}
+	if last := w.mu.events[len(w.mu.events)-1]; !strings.HasPrefix(last, "p false RolloutSteppedBack: "+digestOf("3")+" decides for no pod; at 10%: at most 0.1% of the attempts may have faults") {
+		t.Errorf("event %q", last)
+	}
+}
+
+// TestRolloutHolds: pods of a canary that a new leader has yet to load wait for it, and do not go back to
+// the stable version.
+func TestRolloutHolds(t *testing.T) {
+	w := newWorld(t)
+	w.grant(1)
+	w.apply("a", "p", "1")
+	w.sync()
+	w.report()
+	w.change(func(s *v1alpha1.TenantPluginSpec) {
+		s.Module.Image, s.Mode = "registry.test/guest:2", v1alpha1.ModeCanary
+	})
+	w.sync()
+	w.report()
+	w.follower = New(Config{}, w.follower.deps)
+	w.follower.Sync(t.Context())
+	w.mu.Lock()
+	last := w.mu.attached[len(w.mu.attached)-1]
+	w.mu.Unlock()
+	if len(last) != 2 || last[1].Name != "a/p@canary" || last[1].Module != nil || !last[1].Holds || last[1].Share.To != 100 || last[0].Share.From != 100 {
+		t.Errorf("%+v", last)
+	}
+}

@@ -1,0 +1,262 @@
+package rollout_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/berth-scheduler/berth/runtime/tenancy/rollout"
+	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
+)
+
+// object is one whose rollout is led.
+type object struct {
+	t      *testing.T
+	plan   rollout.Plan
+	status *v1alpha1.RolloutStatus
+	now    time.Time
+	seen   rollout.Seen
+}
+
+func version(image string) v1alpha1.PluginVersion {
+	return v1alpha1.PluginVersion{Module: v1alpha1.ModuleSource{Image: v1alpha1.Image("r.test/p:" + image)}}
+}
+
+func digest(image string) v1alpha1.Digest { return v1alpha1.Digest("sha256:" + image) }
+
+// newObject returns one that has version 1 as its stable one.
+func newObject(t *testing.T) *object {
+	t.Helper()
+	o := &object{t: t, now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
+	o.set(false, "1")
+	if what := o.next(); what != "" || o.status == nil || o.status.Stable == nil {
+		t.Fatalf("%q: %+v", what, o.status)
+	}
+	return o
+}
+
+// set changes the object.
+func (o *object) set(canary bool, image string) {
+	o.plan.Canary, o.plan.Version = canary, version(image)
+	o.plan.Generation++
+	o.seen = rollout.Seen{Digest: digest(image)}
+}
+
+// next judges once, and returns what happened.
+func (o *object) next() string {
+	o.seen.Now = o.now
+	status, happened := rollout.Next(o.status, &o.plan, &o.seen)
+	if status == nil {
+		return ""
+	}
+	o.status = status
+	if happened == nil {
+		return ""
+	}
+	o.seen.Counts = rollout.Counts{} // of the next step
+	if last := o.status.History[len(o.status.History)-1]; last != *happened {
+		o.t.Errorf("%+v is not the last of the history: %+v", happened, last)
+	}
+	return happened.What
+}
+
+// deciding says which version decides for which part of the pods.
+func (o *object) deciding() string {
+	var out []string
+	for _, s := range rollout.Shares(o.status, &o.plan, "uid", o.now) {
+		text := strings.TrimPrefix(string(s.Version.Module.Image), "r.test/p:")
+		switch {
+		case s.Role == rollout.Trial:
+			text += " tried"
+		case s.Ready:
+			text += " ready"
+		case !s.Pods.All():
+			text += " " + time.Duration(s.Pods.To-s.Pods.From).String()
+		}
+		out = append(out, text)
+	}
+	return strings.ReplaceAll(strings.Join(out, ", "), "ns", "")
+}
+
+func (o *object) expect(what, deciding string) {
+	o.t.Helper()
+	if got := o.next(); got != what {
+		o.t.Errorf("%q happened, not %q: %+v", got, what, o.status)
+	}
+	if got := o.deciding(); got != deciding {
+		o.t.Errorf("%q decide, not %q", got, deciding)
+	}
+}
+
+// TestSteps: a good version goes through all steps, each after its pause and its attempts, and the
+// old one stays ready for a while.
+func TestSteps(t *testing.T) {
+	o := newObject(t)
+	o.set(true, "2")
+	o.plan.Rollout.Steps = []v1alpha1.RolloutStep{{Percent: 5, Pause: "1m", MinAttempts: 100}, {Percent: 50}}
+	o.seen.Digest = "" // it is being fetched
+	o.expect("", "1, 2 ready")
+	o.seen.Digest = digest("2")
+	o.expect(rollout.Started, "1 9.5µs, 2 500")
+	o.seen.Counts.Attempts = 100
+	o.expect("", "1 9.5µs, 2 500")
+	o.now = o.now.Add(time.Minute)
+	o.seen.Counts.Attempts = 99
+	o.expect("", "1 9.5µs, 2 500")
+	o.seen.Counts.Attempts = 100
+	o.expect(rollout.Advanced, "1 5µs, 2 5µs")
+	o.seen.Counts.Attempts = 300
+	o.now = o.now.Add(5*time.Minute - time.Second)
+	o.expect("", "1 5µs, 2 5µs")
+	o.now = o.now.Add(time.Second)
+	o.expect(rollout.Finished, "2, 1 ready")
+	o.expect("", "2, 1 ready")
+	o.now = o.now.Add(10 * time.Minute)
+	o.expect("", "2")
+	if h := o.status.History; len(h) != 3 || h[1].Percent != 50 || h[2].Digest != digest("2") || !strings.Contains(h[2].Message, "300 attempts") {
+		t.Errorf("%+v", h)
+	}
+}
+
+// TestStepsBack: each bound steps back as soon as it must be broken, and says what was expected and
+// observed. The version is not tried again until the object changes.
+func TestStepsBack(t *testing.T) {
+	for reason, c := range map[string]struct {
+		bounds v1alpha1.RolloutBounds
+		within rollout.Seen
+		beyond rollout.Seen
+		says   string
+	}{
+		"faults": {
+			v1alpha1.RolloutBounds{Faults: "1%"},
+			rollout.Seen{Counts: rollout.Counts{Attempts: 3, Faulted: 3}}, rollout.Seen{Counts: rollout.Counts{Attempts: 90, Faulted: 4}},
+			"at most 1% of the attempts may have faults: 4 of 90 attempts had",
+		},
+		"pending": {
+			v1alpha1.RolloutBounds{},
+			rollout.Seen{Counts: rollout.Counts{Attempts: 50, Pending: 30}}, rollout.Seen{Counts: rollout.Counts{Attempts: 31, Pending: 31}},
+			"at most 10% of the attempts may leave a pod pending: 31 of 31 attempts did",
+		},
+		"p99": {
+			v1alpha1.RolloutBounds{P99: "20ms"},
+			rollout.Seen{Counts: rollout.Counts{Attempts: 10, Slow: 3}}, rollout.Seen{Counts: rollout.Counts{Attempts: 10, Slow: 4}},
+			"99 of 100 attempts may take at most 20ms: 4 of 10 attempts took longer",
+		},
+		"fuelPerRow": {
+			v1alpha1.RolloutBounds{FuelPerRow: 100},
+			rollout.Seen{Counts: rollout.Counts{Attempts: 29, Rows: 10, Fuel: 9000}}, rollout.Seen{Counts: rollout.Counts{Attempts: 30, Rows: 10, Fuel: 1010}},
+			"at most 100 fuel a row is allowed: after 30 attempts it is 101",
+		},
+		"changed": {
+			v1alpha1.RolloutBounds{Changed: "5%"},
+			rollout.Seen{Counts: rollout.Counts{Compared: 100, Changed: 15}}, rollout.Seen{Counts: rollout.Counts{Compared: 100, Changed: 16}},
+			"at most 5% of the decisions may be different: 16 of 100 were",
+		},
+		rollout.Stopped: {v1alpha1.RolloutBounds{}, rollout.Seen{}, rollout.Seen{Stopped: "3 of 10 calls were faults", Counts: rollout.Counts{Attempts: 7}}, "its calls were stopped after 7 attempts: 3 of 10 calls were faults"},
+		rollout.Refused: {v1alpha1.RolloutBounds{}, rollout.Seen{}, rollout.Seen{Refused: "NoGrant: no grant"}, "NoGrant: no grant"},
+	} {
+		t.Run(reason, func(t *testing.T) {
+			o := newObject(t)
+			o.set(true, "2")
+			o.plan.Rollout.Bounds = &c.bounds
+			divided := "1 9.9µs, 2 100"
+			if reason == "changed" {
+				divided += ", 2 tried"
+			}
+			o.expect(rollout.Started, divided)
+			if o.seen = c.within; reason != rollout.Refused {
+				o.seen.Digest = digest("2")
+			}
+			o.expect("", divided)
+			if o.seen = c.beyond; reason != rollout.Refused {
+				o.seen.Digest = digest("2")
+			}
+			o.plan.Rollout.Paused = true // bounds hold nevertheless
+			o.expect(rollout.SteppedBack, "1")
+			if f := o.status.Failed; f == nil || f.Reason != reason || f.Message != c.says || f.Digest != digest("2") {
+				t.Errorf("%+v", f)
+			}
+			o.plan.Rollout.Paused = false
+			o.seen = rollout.Seen{Digest: digest("2")}
+			o.now = o.now.Add(24 * time.Hour)
+			o.expect("", "1")
+			o.set(true, "2") // somebody touches the object
+			o.expect(rollout.Started, divided)
+		})
+	}
+}
+
+// TestByHand: each verb is a change of the object.
+func TestByHand(t *testing.T) {
+	start := func() *object {
+		o := newObject(t)
+		o.set(true, "2")
+		o.expect(rollout.Started, "1 9.9µs, 2 100")
+		return o
+	}
+	o := start() // pause
+	o.plan.Rollout.Paused = true
+	o.now, o.seen.Counts.Attempts = o.now.Add(time.Hour), 1000
+	o.expect("", "1 9.9µs, 2 100")
+	o.plan.Rollout.Paused = false
+	o.expect(rollout.Advanced, "1 9µs, 2 1µs")
+	o = start() // promote
+	o.set(false, "2")
+	o.expect(rollout.Finished, "2, 1 ready")
+	o = start() // roll back
+	o.set(true, "1")
+	o.expect(rollout.Ended, "1")
+	o.expect("", "1")
+	o = start() // a third version
+	o.set(true, "3")
+	o.expect(rollout.Ended, "1, 3 ready")
+	o.expect(rollout.Started, "1 9.9µs, 3 100")
+	o.set(false, "4") // at once
+	o.expect(rollout.Ended, "4")
+	o.expect("", "4, 1 ready")
+	if got := o.status.Stable.Digest; got != digest("4") {
+		t.Errorf("stable is %s", got)
+	}
+}
+
+// TestFirst: without a stable version, pods that are not in the canary have no plugin.
+func TestFirst(t *testing.T) {
+	o := &object{t: t, now: time.Unix(0, 0)}
+	o.set(true, "1")
+	o.plan.Rollout.Steps = []v1alpha1.RolloutStep{{Percent: 20}}
+	o.expect(rollout.Started, "1 2µs")
+	o.seen.Counts.Pending = 100
+	o.expect(rollout.SteppedBack, "")
+}
+
+// TestEditedSteps: a step that is taken away, or made smaller, leads no pod back.
+func TestEditedSteps(t *testing.T) {
+	o := newObject(t)
+	o.set(true, "2")
+	o.plan.Rollout.Steps = []v1alpha1.RolloutStep{{Percent: 10, Pause: "0s", MinAttempts: 1}, {Percent: 20, Pause: "0s", MinAttempts: 1}}
+	o.expect(rollout.Started, "1 9µs, 2 1µs")
+	o.seen.Counts.Attempts = 1
+	o.expect(rollout.Advanced, "1 8µs, 2 2µs")
+	o.plan.Rollout.Steps = []v1alpha1.RolloutStep{{Percent: 1}, {Percent: 2, Pause: "0s", MinAttempts: 1}, {Percent: 5}, {Percent: 60}}
+	o.plan.Generation++
+	o.expect("", "1 8µs, 2 2µs")
+	o.seen.Counts.Attempts = 1
+	o.expect(rollout.Advanced, "1 4µs, 2 6µs")
+}
+
+// TestSame: the order of fields in a configuration makes no version.
+func TestSame(t *testing.T) {
+	with := func(config string) *v1alpha1.PluginVersion {
+		v := version("1")
+		v.Config = &v1alpha1.Config{RawExtension: runtime.RawExtension{Raw: []byte(config)}}
+		return &v
+	}
+	if !rollout.Same(with(`{"a":1,"b":[2]}`), with(`{"b": [2], "a": 1}`)) || rollout.Same(with(`{"a":1}`), with(`{"a":2}`)) {
+		t.Error("versions are compared by their texts")
+	}
+	if one, none := version("1"), with(`{}`); rollout.Same(&one, none) != rollout.Same(none, &one) {
+		t.Error("the comparison depends on the order")
+	}
+}
