@@ -69,15 +69,17 @@ func Steps(r *v1alpha1.Rollout) []v1alpha1.RolloutStep {
 	return r.Steps
 }
 
-// Same reports whether two versions are the same, whatever their digests are.
+// Same reports whether two versions are the same, as far as their digests are known.
 func Same(a, b *v1alpha1.PluginVersion) bool {
-	return a.Module == b.Module && bytes.Equal(canonical(a.Config), canonical(b.Config))
+	x, y := cmp.Or(a.Digest, a.Module.Digest), cmp.Or(b.Digest, b.Module.Digest)
+	return a.Module.Image == b.Module.Image && a.Module.URL == b.Module.URL && (x == y || x == "" || y == "") &&
+		bytes.Equal(canonical(a.Config), canonical(b.Config))
 }
 
-// canonical is a configuration whose fields are in order.
+// canonical is a configuration whose fields are in order; without one a plugin gets {}.
 func canonical(c *v1alpha1.Config) []byte {
 	if c == nil || len(c.Raw) == 0 {
-		return nil
+		return []byte("{}")
 	}
 	var v any
 	if json.Unmarshal(c.Raw, &v) != nil {

@@ -256,7 +256,15 @@ func TestSame(t *testing.T) {
 	if !rollout.Same(with(`{"a":1,"b":[2]}`), with(`{"b": [2], "a": 1}`)) || rollout.Same(with(`{"a":1}`), with(`{"a":2}`)) {
 		t.Error("versions are compared by their texts")
 	}
-	if one, none := version("1"), with(`{}`); rollout.Same(&one, none) != rollout.Same(none, &one) {
-		t.Error("the comparison depends on the order")
+	if none := version("1"); !rollout.Same(&none, with(`{}`)) {
+		t.Error("no configuration is not the empty one")
+	}
+	known, pinned := version("1"), version("1")
+	known.Digest, pinned.Module.Digest = digest("1"), digest("1")
+	if moved := version("1"); !rollout.Same(&known, &moved) || !rollout.Same(&known, &pinned) {
+		t.Error("a version is not the one that its tag or its digest names")
+	}
+	if pinned.Module.Digest = digest("2"); rollout.Same(&known, &pinned) {
+		t.Error("another digest is the same version")
 	}
 }

@@ -1,0 +1,226 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/berth-scheduler/berth/runtime/kube"
+	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
+)
+
+// verb is a command that patches objects of the API.
+type verb struct {
+	use, short, long, example string
+	// change returns the patch, and what it does.
+	change func(o *kube.PluginObject) ([]kube.Change, string, error)
+}
+
+// newVerb returns a command that patches one object; with all, one or all.
+func newVerb(v *verb, all bool) *cobra.Command {
+	var user kube.User
+	var every, print bool
+	argument := "PLUGIN"
+	cmd := &cobra.Command{
+		Use: v.use + " PLUGIN", Short: v.short, Long: v.long + `
+
+PLUGIN is the name of a SchedulerPlugin, or NAMESPACE/NAME of a TenantPlugin. The command is
+one patch of the object, with your rights; --print shows it for kubectl.`, Example: v.example,
+		Args: cobra.MaximumNArgs(1), PreRunE: applySettings,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if (len(args) == 1) == every {
+				return fmt.Errorf("name one %s: a SchedulerPlugin, or NAMESPACE/NAME of a TenantPlugin", argument)
+			}
+			visitor, err := user.Connect()
+			if err != nil {
+				return err
+			}
+			objects, err := chosen(cmd.Context(), visitor, args)
+			if err != nil {
+				return &failure{err}
+			}
+			var errs []error
+			for _, o := range objects {
+				if err := v.apply(cmd, visitor, o, print); err != nil {
+					errs = append(errs, fmt.Errorf("%s: %w", o, err))
+				}
+			}
+			if err := errors.Join(errs...); err != nil {
+				return &failure{err}
+			}
+			return nil
+		},
+	}
+	f := cmd.Flags()
+	f.SortFlags = false
+	if all {
+		f.BoolVar(&every, "all", false, "all plugins of the API instead of one")
+	}
+	f.BoolVar(&print, "print", false, "print the command for kubectl, and change nothing")
+	f.StringVar(&user.Kubeconfig, "kubeconfig", "", "kubeconfig `FILE`; kubectl's if not given")
+	f.StringVar(&user.Context, "context", "", "kubeconfig `CONTEXT`; the current one if not given")
+	return cmd
+}
+
+// chosen reads the object that is named, or all.
+func chosen(ctx context.Context, visitor *kube.Visitor, args []string) ([]*kube.PluginObject, error) {
+	if len(args) == 0 {
+		return visitor.Plugins(ctx)
+	}
+	namespace, name, ok := strings.Cut(args[0], "/")
+	if !ok {
+		namespace, name = "", args[0]
+	}
+	o, err := visitor.Plugin(ctx, namespace, name)
+	if err != nil {
+		return nil, err
+	}
+	return []*kube.PluginObject{o}, nil
+}
+
+// apply changes an object, or prints how.
+func (v *verb) apply(cmd *cobra.Command, visitor *kube.Visitor, o *kube.PluginObject, print bool) error {
+	changes, done, err := v.change(o)
+	if err != nil {
+		return err
+	}
+	if print {
+		patch, err := json.Marshal(changes)
+		if err != nil {
+			return err
+		}
+		resource := "schedulerplugin " + o.Name
+		if o.Namespace != "" {
+			resource = "tenantplugin -n " + o.Namespace + " " + o.Name
+		}
+		_, err = fmt.Fprintf(cmd.OutOrStdout(), "kubectl patch %s --type json -p '%s'\n", resource, strings.ReplaceAll(string(patch), "'", `'\''`))
+		return err
+	}
+	if err := visitor.ChangePlugin(cmd.Context(), o, "berth-plugin-"+v.use, changes...); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", o, done)
+	return err
+}
+
+func set(path string, value any) kube.Change {
+	return kube.Change{Op: "add", Path: path, Value: value}
+}
+
+func newPluginPromote() *cobra.Command {
+	return newVerb(&verb{
+		use: "promote", short: "Let the new version of a canary decide for all pods",
+		long: `Promote ends the rollout of a plugin in mode Canary: its new version decides for all pods at
+once. It sets spec.mode to Enforce.`,
+		example: `  berth plugin promote zone-cost
+  berth plugin promote team-a/pool`,
+		change: func(o *kube.PluginObject) ([]kube.Change, string, error) {
+			if o.Status == nil || o.Status.Canary == nil {
+				return nil, "", errors.New("no canary decides for any pod, so there is nothing to promote: see status.rollout")
+			}
+			return []kube.Change{set("/spec/mode", v1alpha1.ModeEnforce)}, fmt.Sprintf("%s decides for all pods", o.Status.Canary.Digest), nil
+		},
+	}, false)
+}
+
+func newPluginPause() *cobra.Command {
+	var resume bool
+	cmd := newVerb(&verb{
+		use: "pause", short: "Keep a canary at its step",
+		long: `Pause keeps the rollout of a plugin in mode Canary at its step, and does not begin one. Its
+bounds still hold. It sets spec.rollout.paused.`,
+		example: `  berth plugin pause zone-cost
+  berth plugin pause zone-cost --resume`,
+		change: func(o *kube.PluginObject) ([]kube.Change, string, error) {
+			done := "the rollout is paused"
+			if resume {
+				done = "the rollout goes on"
+			}
+			if o.Rollout == nil {
+				return []kube.Change{set("/spec/rollout", v1alpha1.Rollout{Paused: !resume})}, done, nil
+			}
+			return []kube.Change{set("/spec/rollout/paused", !resume)}, done, nil
+		},
+	}, false)
+	cmd.Flags().BoolVar(&resume, "resume", false, "go on instead")
+	return cmd
+}
+
+func newPluginRollback() *cobra.Command {
+	return newVerb(&verb{
+		use: "rollback", short: "Let the version before decide for all pods",
+		long: `Rollback lets the stable version of a plugin decide for all pods again, or if no other version
+is on its way, the one that was stable before. It sets spec.module and spec.config to what
+status.rollout has of that version, and spec.mode to Enforce.`,
+		example: `  berth plugin rollback zone-cost
+  berth plugin rollback team-a/pool --print`,
+		change: func(o *kube.PluginObject) ([]kube.Change, string, error) {
+			to := earlier(o.Status)
+			if to == nil {
+				return nil, "", errors.New("there is no version to go back to: status.rollout has neither a canary nor an old version")
+			}
+			module := to.Module
+			module.Digest = to.Digest // a tag may have moved
+			changes := []kube.Change{set("/spec/module", module), set("/spec/mode", v1alpha1.ModeEnforce)}
+			config := kube.Change{Op: "add", Path: "/spec/config", Value: map[string]any{}}
+			if to.Config != nil {
+				config.Value = to.Config
+			}
+			return append(changes, config), fmt.Sprintf("%s decides for all pods", to.Digest), nil
+		},
+	}, false)
+}
+
+// earlier is the version that a rollback leads to; nil if there is none.
+func earlier(s *v1alpha1.RolloutStatus) *v1alpha1.PluginVersion {
+	switch {
+	case s == nil:
+		return nil
+	case s.Canary != nil || s.Failed != nil:
+		return s.Stable
+	case s.Old != nil:
+		return &s.Old.PluginVersion
+	}
+	return nil
+}
+
+func newPluginDisable() *cobra.Command {
+	var hold, release, enable bool
+	cmd := newVerb(&verb{
+		use: "disable", short: "Stop a plugin",
+		long: `Disable stops a plugin: its module is not called any more. Pods wait for a plugin that can
+reject nodes, unless you release them, and do not wait for one that only scores nodes. What
+a stopped plugin enforces stays enforced: pods that ask for it stay pending. Disable sets
+spec.mode and, with --hold or --release, spec.whenDisabled.`,
+		example: `  berth plugin disable zone-cost
+  berth plugin disable --all --release
+  berth plugin disable zone-cost --undo`,
+		change: func(o *kube.PluginObject) ([]kube.Change, string, error) {
+			switch {
+			case hold && release, enable && (hold || release):
+				return nil, "", errors.New("name one of --hold, --release and --undo")
+			case enable && o.Mode != v1alpha1.ModeDisabled:
+				return nil, "", errors.New("the plugin is not disabled")
+			case enable:
+				return []kube.Change{set("/spec/mode", v1alpha1.ModeEnforce)}, "the plugin decides again", nil
+			}
+			changes := []kube.Change{set("/spec/mode", v1alpha1.ModeDisabled)}
+			switch {
+			case hold:
+				return append(changes, set("/spec/whenDisabled", v1alpha1.Hold)), "the plugin is stopped, and its pods wait", nil
+			case release:
+				return append(changes, set("/spec/whenDisabled", v1alpha1.Release)), "the plugin is stopped, and its pods go on without it", nil
+			}
+			return changes, "the plugin is stopped", nil
+		},
+	}, true)
+	f := cmd.Flags()
+	f.BoolVar(&hold, "hold", false, "its pods wait")
+	f.BoolVar(&release, "release", false, "its pods go on without it")
+	f.BoolVar(&enable, "undo", false, "let it decide again: sets spec.mode to Enforce")
+	return cmd
+}

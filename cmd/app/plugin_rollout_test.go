@@ -1,0 +1,124 @@
+package app
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// pluginAPI serves two plugins, and keeps the patches of them.
+func pluginAPI(t *testing.T, spec, status string) (kubeconfig string, patches *[]string) {
+	t.Helper()
+	patches = new([]string)
+	object := func(kind, metadata string) string {
+		return fmt.Sprintf(`{"apiVersion":"berth.dev/v1alpha1","kind":%q,"metadata":{%s"resourceVersion":"7"},"spec":%s,"status":%s}`, kind, metadata, spec, status)
+	}
+	platform, tenant := object("SchedulerPlugin", `"name":"zones",`), object("TenantPlugin", `"namespace":"team-a","name":"pool",`)
+	mux := http.NewServeMux()
+	for path, body := range map[string]string{
+		"schedulerplugins/zones": platform, "namespaces/team-a/tenantplugins/pool": tenant,
+		"schedulerplugins": `{"items":[` + platform + `]}`, "tenantplugins": `{"items":[` + tenant + `]}`,
+	} {
+		mux.HandleFunc("/apis/berth.dev/v1alpha1/"+path, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			if r.Method == http.MethodPatch {
+				patch, err := io.ReadAll(r.Body)
+				if err != nil {
+					t.Error(err)
+				}
+				*patches = append(*patches, fmt.Sprintf("%s by %s: %s", path, r.URL.Query().Get("fieldManager"), patch))
+			}
+			_, _ = io.WriteString(w, body)
+		})
+	}
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	kubeconfig = filepath.Join(t.TempDir(), "kubeconfig")
+	text := "apiVersion: v1\nkind: Config\ncurrent-context: x\ncontexts: [{name: x, context: {cluster: x}}]\nclusters: [{name: x, cluster: {server: \"" + server.URL + "\"}}]\n"
+	if err := os.WriteFile(kubeconfig, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return kubeconfig, patches
+}
+
+// TestRolloutVerbs: each verb is one patch of the object that was read, which kubectl could send as well.
+func TestRolloutVerbs(t *testing.T) {
+	const (
+		canary = `{"rollout":{"stable":{"module":{"image":"r.test/p:1"},"config":{"a":1},"digest":"sha256:1"},"canary":{"module":{"image":"r.test/p:2"},"digest":"sha256:2","step":1,"percent":5,"since":"2026-01-01T00:00:00Z"}}}`
+		done   = `{"rollout":{"stable":{"module":{"image":"r.test/p:2"},"digest":"sha256:2"},"old":{"module":{"url":"https://r.test/p","digest":"sha256:1"},"digest":"sha256:1","until":"2026-01-01T00:00:00Z"}}}`
+	)
+	const zones, pool = "schedulerplugins/zones by berth-plugin-", "namespaces/team-a/tenantplugins/pool by berth-plugin-"
+	const test = `[{"op":"test","path":"/metadata/resourceVersion","value":"7"},`
+	for name, c := range map[string]struct {
+		spec, status, command string
+		patches               []string
+		says                  string
+	}{
+		"promote":   {`{}`, canary, "promote zones", []string{zones + `promote: ` + test + `{"op":"add","path":"/spec/mode","value":"Enforce"}]`}, "zones: sha256:2 decides for all pods\n"},
+		"no canary": {`{}`, done, "promote zones", nil, "error: zones: no canary decides for any pod, so there is nothing to promote: see status.rollout"},
+		"pause":     {`{}`, canary, "pause team-a/pool", []string{pool + `pause: ` + test + `{"op":"add","path":"/spec/rollout","value":{"paused":true}}]`}, "team-a/pool: the rollout is paused\n"},
+		"resume":    {`{"rollout":{"paused":true}}`, canary, "pause zones --resume", []string{zones + `pause: ` + test + `{"op":"add","path":"/spec/rollout/paused","value":false}]`}, "zones: the rollout goes on\n"},
+		"rollback": {
+			`{}`, canary, "rollback zones",
+			[]string{zones + `rollback: ` + test + `{"op":"add","path":"/spec/module","value":{"image":"r.test/p:1","digest":"sha256:1"}},{"op":"add","path":"/spec/mode","value":"Enforce"},{"op":"add","path":"/spec/config","value":{"a":1}}]`},
+			"zones: sha256:1 decides for all pods\n",
+		},
+		"rollback later": {
+			`{}`, done, "rollback zones",
+			[]string{zones + `rollback: ` + test + `{"op":"add","path":"/spec/module","value":{"url":"https://r.test/p","digest":"sha256:1"}},{"op":"add","path":"/spec/mode","value":"Enforce"},{"op":"add","path":"/spec/config","value":{}}]`},
+			"zones: sha256:1 decides for all pods\n",
+		},
+		"nothing before": {`{}`, `{}`, "rollback zones", nil, "error: zones: there is no version to go back to: status.rollout has neither a canary nor an old version"},
+		"disable":        {`{}`, `{}`, "disable zones", []string{zones + `disable: ` + test + `{"op":"add","path":"/spec/mode","value":"Disabled"}]`}, "zones: the plugin is stopped\n"},
+		"disable all": {
+			`{}`, `{}`, "disable --all --release",
+			[]string{
+				zones + `disable: ` + test + `{"op":"add","path":"/spec/mode","value":"Disabled"},{"op":"add","path":"/spec/whenDisabled","value":"Release"}]`,
+				pool + `disable: ` + test + `{"op":"add","path":"/spec/mode","value":"Disabled"},{"op":"add","path":"/spec/whenDisabled","value":"Release"}]`,
+			},
+			"zones: the plugin is stopped, and its pods go on without it\nteam-a/pool: the plugin is stopped, and its pods go on without it\n",
+		},
+		"enable":      {`{"mode":"Disabled"}`, `{}`, "disable zones --undo", []string{zones + `disable: ` + test + `{"op":"add","path":"/spec/mode","value":"Enforce"}]`}, "zones: the plugin decides again\n"},
+		"not stopped": {`{}`, `{}`, "disable zones --undo", nil, "error: zones: the plugin is not disabled"},
+		"print": {
+			`{}`, `{}`, "disable team-a/pool --hold --print", nil,
+			`kubectl patch tenantplugin -n team-a pool --type json -p '[{"op":"add","path":"/spec/mode","value":"Disabled"},{"op":"add","path":"/spec/whenDisabled","value":"Hold"}]'` + "\n",
+		},
+		"which":  {`{}`, `{}`, "disable", nil, "error: name one PLUGIN: a SchedulerPlugin, or NAMESPACE/NAME of a TenantPlugin"},
+		"absent": {`{}`, `{}`, "promote other", nil, "error: the server could not find the requested resource"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			kubeconfig, patches := pluginAPI(t, c.spec, c.status)
+			var out bytes.Buffer
+			root := Command()
+			root.SetOut(&out)
+			root.SetErr(io.Discard)
+			root.SilenceErrors, root.SilenceUsage = true, true
+			root.SetArgs(append([]string{"plugin"}, append(strings.Fields(c.command), "--kubeconfig", kubeconfig)...))
+			err := root.ExecuteContext(t.Context())
+			got := out.String()
+			if err != nil {
+				got += "error: " + err.Error()
+			}
+			if got != c.says && !(strings.HasPrefix(c.says, "error: the server") && strings.HasPrefix(got, c.says)) {
+				t.Errorf("%q, want %q", got, c.says)
+			}
+			if fmt.Sprint(*patches) != fmt.Sprint(c.patches) {
+				t.Errorf("patches\n%s\nwant\n%s", strings.Join(*patches, "\n"), strings.Join(c.patches, "\n"))
+			}
+			for _, patch := range *patches {
+				_, text, _ := strings.Cut(patch, ": ")
+				if !json.Valid([]byte(text)) {
+					t.Errorf("%s is no JSON", text)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,144 @@
+package kube
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+
+	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
+)
+
+// PluginObject is a SchedulerPlugin, or a TenantPlugin if it has a namespace, without what only one of
+// the two has.
+type PluginObject struct {
+	Namespace, Name, Version string // of the object
+	Mode                     v1alpha1.Mode
+	Rollout                  *v1alpha1.Rollout
+	Status                   *v1alpha1.RolloutStatus
+}
+
+// String is the plugin's name in profiles.
+func (o *PluginObject) String() string {
+	if o.Namespace == "" {
+		return o.Name
+	}
+	return o.Namespace + "/" + o.Name
+}
+
+// kind is the object's.
+func (o *PluginObject) kind() string {
+	if o.Namespace == "" {
+		return v1alpha1.KindSchedulerPlugin
+	}
+	return v1alpha1.KindTenantPlugin
+}
+
+// plugins returns a client of berth.dev.
+func (v *Visitor) plugins() (rest.Interface, error) {
+	client, err := rest.HTTPClientFor(v.config)
+	if err != nil {
+		return nil, err
+	}
+	return newPluginClient(v.config, client)
+}
+
+// Plugin returns an object; namespace is empty for a SchedulerPlugin.
+//
+// # Errors
+//
+// It does not exist, or the user may not read it.
+func (v *Visitor) Plugin(ctx context.Context, namespace, name string) (*PluginObject, error) {
+	client, err := v.plugins()
+	if err != nil {
+		return nil, err
+	}
+	if namespace == "" {
+		var p v1alpha1.SchedulerPlugin
+		if err := client.Get().Resource(v1alpha1.Plural(v1alpha1.KindSchedulerPlugin)).Name(name).Do(ctx).Into(&p); err != nil {
+			return nil, notServed(err)
+		}
+		return platformObject(&p), nil
+	}
+	var p v1alpha1.TenantPlugin
+	if err := client.Get().Resource(v1alpha1.Plural(v1alpha1.KindTenantPlugin)).Namespace(namespace).Name(name).Do(ctx).Into(&p); err != nil {
+		return nil, notServed(err)
+	}
+	return tenantObject(&p), nil
+}
+
+// Plugins returns all objects.
+//
+// # Errors
+//
+// The user may not list them.
+func (v *Visitor) Plugins(ctx context.Context) (out []*PluginObject, err error) {
+	client, err := v.plugins()
+	if err != nil {
+		return nil, err
+	}
+	var platform v1alpha1.SchedulerPluginList
+	if err := client.Get().Resource(v1alpha1.Plural(v1alpha1.KindSchedulerPlugin)).Do(ctx).Into(&platform); err != nil {
+		return nil, notServed(err)
+	}
+	for i := range platform.Items {
+		out = append(out, platformObject(&platform.Items[i]))
+	}
+	var tenants v1alpha1.TenantPluginList
+	if err := client.Get().Resource(v1alpha1.Plural(v1alpha1.KindTenantPlugin)).Do(ctx).Into(&tenants); err != nil {
+		return nil, notServed(err)
+	}
+	for i := range tenants.Items {
+		out = append(out, tenantObject(&tenants.Items[i]))
+	}
+	return out, nil
+}
+
+// Change is an operation of a JSON patch (RFC 6902).
+type Change struct {
+	Op    string `json:"op"`
+	Path  string `json:"path"`
+	Value any    `json:"value,omitempty"`
+}
+
+// ChangePlugin patches an object, unless it has changed since it was read. manager is its field manager.
+//
+// # Errors
+//
+// The API server refuses the patch, or the user may not write the object.
+func (v *Visitor) ChangePlugin(ctx context.Context, o *PluginObject, manager string, changes ...Change) error {
+	client, err := v.plugins()
+	if err != nil {
+		return err
+	}
+	patch, err := json.Marshal(append([]Change{{Op: "test", Path: "/metadata/resourceVersion", Value: o.Version}}, changes...))
+	if err != nil {
+		return err
+	}
+	request := client.Patch(types.JSONPatchType).Resource(v1alpha1.Plural(o.kind())).Name(o.Name).
+		VersionedParams(&metav1.PatchOptions{FieldManager: manager}, metav1.ParameterCodec).Body(patch)
+	if o.Namespace != "" {
+		request.Namespace(o.Namespace)
+	}
+	return request.Do(ctx).Error()
+}
+
+// notServed says what to do if the kinds are not there.
+func notServed(err error) error {
+	if apierrors.IsNotFound(err) {
+		return fmt.Errorf("%w (kubectl get schedulerplugins,tenantplugins -A lists them; kubectl apply -f deploy/crds installs their kinds)", err)
+	}
+	return err
+}
+
+func platformObject(p *v1alpha1.SchedulerPlugin) *PluginObject {
+	return &PluginObject{Name: p.Name, Version: p.ResourceVersion, Mode: p.Spec.Mode, Rollout: p.Spec.Rollout, Status: p.Status.Rollout}
+}
+
+func tenantObject(p *v1alpha1.TenantPlugin) *PluginObject {
+	return &PluginObject{Namespace: p.Namespace, Name: p.Name, Version: p.ResourceVersion, Mode: p.Spec.Mode, Rollout: p.Spec.Rollout, Status: p.Status.Rollout}
+}
