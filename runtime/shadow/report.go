@@ -1,13 +1,10 @@
 package shadow
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/runtime/cycle"
-	"github.com/berth-scheduler/berth/runtime/report"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
@@ -123,25 +120,30 @@ func compare(was, would *cycle.Decision) Kind {
 	return Same
 }
 
-func difference(plugin string, snapshot *state.Snapshot, was, would *cycle.Decision, kind Kind) Difference {
+func difference(snapshot *state.Snapshot, was, would *cycle.Decision, kind Kind) Difference {
 	pod := would.Pod.Pod
 	d := Difference{
 		Sequence: would.Attempt.Sequence, Namespace: pod.Namespace, Pod: pod.Name, Kind: kind,
 		Was: outcome(was), Would: outcome(would),
 	}
+	without := func() string {
+		if why := was.Attempt.Rejected(d.Would.Node, snapshot.Name); why != "" {
+			return "without it, " + why
+		}
+		return ""
+	}
 	switch kind {
 	case Elsewhere:
-		d.Why = rejection(snapshot, would.Attempt, d.Was.Node, "")
-		if d.Why == "" {
-			d.Why = rejection(snapshot, was.Attempt, d.Would.Node, "without it, ")
+		if d.Why = would.Attempt.Rejected(d.Was.Node, snapshot.Name); d.Why == "" {
+			d.Why = without()
 		}
 		if d.Why == "" {
-			d.Why = scores(plugin, would.Attempt, d.Was.Node, d.Would.Node)
+			d.Why = would.Attempt.RatherThan(d.Was.Node, snapshot.Name)
 		}
 	case Placed:
-		d.Why = rejection(snapshot, was.Attempt, d.Would.Node, "without it, ")
+		d.Why = without()
 	case Pending:
-		d.Why = rejection(snapshot, would.Attempt, d.Was.Node, "")
+		d.Why = would.Attempt.Rejected(d.Was.Node, snapshot.Name)
 	default: // the outcomes say all
 	}
 	if d.Why == "" {
@@ -151,52 +153,4 @@ func difference(plugin string, snapshot *state.Snapshot, was, would *cycle.Decis
 		d.Why = d.Was.Message
 	}
 	return d
-}
-
-// rejection says which plugin rejects a node; empty if that is not known.
-func rejection(snapshot *state.Snapshot, a *report.Attempt, node, before string) string {
-	row, ok := snapshot.Row(node)
-	if !ok {
-		return ""
-	}
-	for i := range a.Rejections {
-		r := &a.Rejections[i]
-		if _, among := slices.BinarySearch(r.Rows, row); among {
-			return fmt.Sprintf("%s%s rejects %s: %s", before, r.Plugin, node, strings.Join(r.Reasons, "; "))
-		}
-	}
-	return ""
-}
-
-// scores says how the totals of two nodes differ with the plugin on trial, and what it gives them.
-func scores(plugin string, would *report.Attempt, from, to string) string {
-	now, other := candidate(would, to), candidate(would, from)
-	switch {
-	case now == nil:
-		return ""
-	case other == nil:
-		return fmt.Sprintf("%s scores %d, of these %d by %s; %s is not among the best %d", to, now.Total, given(now, plugin), plugin, from, len(would.Candidates))
-	case other.Total == now.Total:
-		return fmt.Sprintf("%s and %s both score %d, and it is drawn among other nodes", to, from, now.Total)
-	}
-	return fmt.Sprintf("%s scores %d, of these %d by %s; %s scores %d, of these %d", to, now.Total, given(now, plugin), plugin, from, other.Total, given(other, plugin))
-}
-
-// given is the part of a node's total that a plugin gives.
-func given(c *report.Candidate, plugin string) (weighted int64) {
-	for _, s := range c.Scores {
-		if s.Plugin == plugin {
-			weighted = s.Weighted
-		}
-	}
-	return weighted
-}
-
-// candidate returns a node among the best; nil if it is not there.
-func candidate(a *report.Attempt, node string) *report.Candidate {
-	at := slices.IndexFunc(a.Candidates, func(c report.Candidate) bool { return c.Node == node })
-	if at < 0 {
-		return nil
-	}
-	return &a.Candidates[at]
 }

@@ -153,7 +153,7 @@ func (t *trial) again(in cycle.Input, was *cycle.Decision, keep int, endless boo
 	if len(t.report.Differences) == keep {
 		t.report.Differences = slices.Delete(t.report.Differences, 0, 1)
 	}
-	t.report.Differences = append(t.report.Differences, difference(t.Plugin, in.Snapshot, was, &would, kind))
+	t.report.Differences = append(t.report.Differences, difference(in.Snapshot, was, &would, kind))
 }
 
 // Reports returns what came of the trials so far, sorted as the trials are. It may be called from

@@ -68,13 +68,13 @@ func TestWhy(t *testing.T) {
 		return d
 	}
 	for want, c := range map[string]struct{ was, would *cycle.Decision }{
-		"b scores 50, of these 30 by next; a scores 40, of these 10":  {decision("a", 0), with(decision("b", 0), scored("b", 50, 30), scored("a", 40, 10))},
-		"b and a both score 50, and it is drawn among other nodes":    {decision("a", 0), with(decision("b", 0), scored("b", 50, 30), scored("a", 50, 10))},
-		"b scores 50, of these 30 by next; a is not among the best 1": {decision("a", 0), with(decision("b", 0), scored("b", 50, 30))},
-		"no": {decision("a", 0), decision("", abi.Error)},
+		"b scores 50 and a 40 (next: 20 more)": {decision("a", 0), with(decision("b", 0), scored("b", 50, 30), scored("a", 40, 10))},
+		"b and a score the same, 50":           {decision("a", 0), with(decision("b", 0), scored("b", 50, 30), scored("a", 50, 10))},
+		"b scores 50 and a at most 50":         {decision("a", 0), with(decision("b", 0), scored("b", 50, 30))},
+		"no":                                   {decision("a", 0), decision("", abi.Error)},
 	} {
 		kind := compare(c.was, c.would)
-		if got := difference("next", snapshot, c.was, c.would, kind).Why; got != want {
+		if got := difference(snapshot, c.was, c.would, kind).Why; got != want {
 			t.Errorf("%s: %q, expected %q", kind, got, want)
 		}
 	}
