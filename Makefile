@@ -48,7 +48,7 @@ packages-with = $(shell grep -rlE --include='*_test.go' '^func $(1)[A-Z_]' abi r
 example: ## build cmd/app/example, a scheduler with a plugin compiled in, and run the commands of docs/library.md
 	cd cmd/app/example && go test -count=1 ./...
 
-.PHONY: help build binaries demo examples test test-fast test-race test-arm64 release reproducible e2e skew chart market cosign pauses race race-plugins tenants soak prices bench bench-report bench-compare fuzz rewrite generate fmt lint vet laws mod check clean sdk-rust sdk-c sdk-assemblyscript fgd
+.PHONY: help build binaries demo examples test test-fast test-race test-arm64 release reproducible e2e skew chart market screenshots cosign pauses race race-plugins tenants soak prices bench bench-report bench-compare fuzz rewrite generate fmt lint vet laws mod check clean sdk-rust sdk-c sdk-assemblyscript fgd
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -119,9 +119,15 @@ chart: ## test deploy/chart with Helm's library: that it installs what kustomize
 	cd test/chart && go mod tidy -diff && go vet .
 	cd test/chart && go test -count=1 .
 
-market: ## test the market's pages in Chromium, docs/market.md against another project's registry, and SBOMs with CycloneDX's library
+market: examples ## test the market's pages and the console in Chromium, docs/market.md against another project's registry, and SBOMs with CycloneDX's library
 	cd test/market && go mod tidy -diff && go vet .
 	cd test/market && go test -count=1 -timeout 20m .
+
+screenshots: examples ## make the pictures of docs/console.md, with Chromium
+	@dir=$$(mktemp -d) && trap 'rm -r "$$dir"' EXIT && \
+	(cd test/market && BERTH_REQUIRE_CHROMIUM=1 BERTH_SCREENSHOTS=$$dir go test -count=1 -run '^TestConsoleScreens$$' .) && \
+	cp $$dir/console-queue-1280-light.png docs/console-queue.png && cp $$dir/console-decision-1280-light.png docs/console-decision.png && \
+	cp $$dir/console-nodes-1280-dark.png docs/console-nodes.png
 
 cosign: build ## hold images and signatures against cosign and another registry, both ways (cosign is built the first time: 10 minutes)
 	cd test/cosign && go mod tidy -diff

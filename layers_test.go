@@ -160,7 +160,10 @@ func design() rules {
 				why: "a real cluster is one of the environments that a scheduler runs in, beside runtime/sim",
 				fix: "share through runtime/scheduler, never from one environment to the other"},
 
-			{pkg: "runtime/debughttp", on: "runtime/report",
+			{pkg: "runtime/console", on: nothing,
+				why: "the console is static files, which a browser shows",
+				fix: "answer what the pages ask in runtime/debughttp"},
+			{pkg: "runtime/debughttp", on: "runtime/report runtime/console",
 				why: "the debug pages are a leaf: they show reports and what cmd passes in",
 				fix: "pass what they show in from cmd"},
 

@@ -79,8 +79,8 @@ func (o *leaderFinder) reach(ctx context.Context, wantToken bool) (client *http.
 			}
 			return nil, fmt.Errorf("the leader %s closed the connection", holder)
 		},
-		DisableKeepAlives: true,
-		TLSClientConfig:   &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: true}, //nolint:gosec // as said
+		MaxConnsPerHost: 1,
+		TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: true}, //nolint:gosec // as said
 	}}, token, nil
 }
 

@@ -38,13 +38,18 @@ type serverOptions struct {
 }
 
 func (o *serverOptions) flags(f *pflag.FlagSet) {
+	o.reachFlags(f)
+	f.StringVarP(&o.output, "output", "o", "text", "output `FORMAT`: text or json")
+}
+
+// reachFlags adds those that say where the scheduler is.
+func (o *serverOptions) reachFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.server, "server", "", "the running scheduler: a `URL` such as https://10.0.0.1:10259, or unix:FILE; the debug socket of this user's scheduler if not given")
 	f.StringVar(&o.token, "token-file", "", "`FILE` with a bearer token for the server")
 	f.StringVar(&o.ca, "certificate-authority", "", "`FILE` with the certificate authorities for the server's certificate; the system's if not given")
 	f.BoolVar(&o.insecure, "insecure-skip-tls-verify", false, "do not verify the server's certificate")
 	f.DurationVar(&o.timeLimit, "request-timeout", 15*time.Second, "how long the server may take to answer")
 	o.leader.flags(f)
-	f.StringVarP(&o.output, "output", "o", "text", "output `FORMAT`: text or json")
 }
 
 // get asks the running scheduler and returns its answer.
@@ -58,52 +63,11 @@ func (o *serverOptions) ask(ctx context.Context, method, path, text string) ([]b
 	if o.output != "text" && o.output != "json" {
 		return nil, fmt.Errorf("--output: %q is neither text nor json", o.output)
 	}
-	var token string
-	if o.token != "" {
-		data, err := os.ReadFile(o.token)
-		if err != nil {
-			return nil, fmt.Errorf("--token-file: %w", err)
-		}
-		token = strings.TrimSpace(string(data))
-	}
 	ctx, cancel := context.WithTimeout(ctx, o.timeLimit)
 	defer cancel()
-	lead := func() (*http.Response, error) {
-		client, given, err := o.leader.reach(ctx, token == "")
-		if err != nil {
-			return nil, err
-		}
-		return send(ctx, client, method, "https://leader"+path, cmp.Or(token, given), text)
-	}
-	var response *http.Response
-	var err error
-	if o.server == "" && o.leader.wanted() {
-		response, err = lead()
-	} else {
-		client, base, failed := o.client()
-		if failed != nil {
-			return nil, failed
-		}
-		response, err = send(ctx, client, method, base+path, token, text)
-		if err != nil && o.server == "" && o.leader.lease != "" {
-			led, failed := lead()
-			switch {
-			case failed == nil:
-				response, err = led, nil
-			case !errors.Is(failed, kube.ErrNoCluster):
-				return nil, &failure{fmt.Errorf("no local scheduler answers: %w\n%w", err, failed)}
-			}
-		}
-	}
-	var stranger *tls.CertificateVerificationError
-	switch {
-	case errors.As(err, &stranger):
-		return nil, &failure{fmt.Errorf("the scheduler's certificate cannot be verified: %w (name its authority with --certificate-authority; "+
-			"the certificate of a scheduler without --tls-cert-file is self-signed and needs --insecure-skip-tls-verify)", stranger)}
-	case err != nil && o.server == "" && o.leader.wanted():
-		return nil, &failure{err}
-	case err != nil:
-		return nil, &failure{fmt.Errorf("no scheduler answers: %w (is berth run running here? if it runs elsewhere, name it with --server)", err)}
+	_, response, err := o.first(ctx, method, path, text)
+	if err != nil {
+		return nil, err
 	}
 	defer response.Body.Close() //nolint:errcheck // it was read
 	body, err := io.ReadAll(response.Body)
@@ -120,16 +84,77 @@ func (o *serverOptions) ask(ctx context.Context, method, path, text string) ([]b
 	return nil, &failure{errors.New(said)}
 }
 
-// send sends a request, with a token if there is one.
-func send(ctx context.Context, client *http.Client, method, url, token, text string) (*http.Response, error) {
-	request, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(text))
+// line is a way to a scheduler.
+type line struct {
+	client *http.Client
+	base   string // of URLs
+	token  string // may be empty
+}
+
+// send sends a request.
+func (l *line) send(ctx context.Context, method, path, text string) (*http.Response, error) {
+	request, err := http.NewRequestWithContext(ctx, method, l.base+path, strings.NewReader(text))
 	if err != nil {
 		return nil, fmt.Errorf("--server: %w", err)
 	}
-	if token != "" {
-		request.Header.Set("Authorization", "Bearer "+token)
+	if l.token != "" {
+		request.Header.Set("Authorization", "Bearer "+l.token)
 	}
-	return client.Do(request)
+	return l.client.Do(request)
+}
+
+// first sends a first request, and returns the way that it took.
+func (o *serverOptions) first(ctx context.Context, method, path, text string) (*line, *http.Response, error) {
+	var token string
+	if o.token != "" {
+		data, err := os.ReadFile(o.token)
+		if err != nil {
+			return nil, nil, fmt.Errorf("--token-file: %w", err)
+		}
+		token = strings.TrimSpace(string(data))
+	}
+	lead := func() (*line, *http.Response, error) {
+		client, given, err := o.leader.reach(ctx, token == "")
+		if err != nil {
+			return nil, nil, err
+		}
+		l := &line{client, "https://leader", cmp.Or(token, given)}
+		response, err := l.send(ctx, method, path, text)
+		return l, response, err
+	}
+	var l *line
+	var response *http.Response
+	var err error
+	if o.server == "" && o.leader.wanted() {
+		l, response, err = lead()
+	} else {
+		client, base, failed := o.client()
+		if failed != nil {
+			return nil, nil, failed
+		}
+		l = &line{client, base, token}
+		response, err = l.send(ctx, method, path, text)
+		if err != nil && o.server == "" && o.leader.lease != "" {
+			led, answer, failed := lead()
+			switch {
+			case failed == nil:
+				l, response, err = led, answer, nil
+			case !errors.Is(failed, kube.ErrNoCluster):
+				return nil, nil, &failure{fmt.Errorf("no local scheduler answers: %w\n%w", err, failed)}
+			}
+		}
+	}
+	var stranger *tls.CertificateVerificationError
+	switch {
+	case errors.As(err, &stranger):
+		return nil, nil, &failure{fmt.Errorf("the scheduler's certificate cannot be verified: %w (name its authority with --certificate-authority; "+
+			"the certificate of a scheduler without --tls-cert-file is self-signed and needs --insecure-skip-tls-verify)", stranger)}
+	case err != nil && o.server == "" && o.leader.wanted():
+		return nil, nil, &failure{err}
+	case err != nil:
+		return nil, nil, &failure{fmt.Errorf("no scheduler answers: %w (is berth run running here? if it runs elsewhere, name it with --server)", err)}
+	}
+	return l, response, nil
 }
 
 // client returns a client for the server, and the start of its URLs.
@@ -169,6 +194,7 @@ func (o *serverOptions) client() (*http.Client, string, error) {
 
 func newExplain() *cobra.Command {
 	var o serverOptions
+	var change bool
 	cmd := &cobra.Command{
 		Use:   "explain NAMESPACE/POD",
 		Short: "Explain why a pod is pending, or why it is on its node",
@@ -176,6 +202,10 @@ func newExplain() *cobra.Command {
 plugins rejected which nodes and why, the scores of the best nodes, and what each
 plugin did. The scheduler remembers the last 4,096 attempts. For any other pod of the
 cluster it prints the pod's scheduler, its node, and its age.
+
+With --change it also asks, as berth whatif does, whether the pod would fit by now. If not,
+it looks for a single change with which it would: a toleration, a selector less, a lower
+request, or a label of a node.
 
 Only the leader can answer. If no scheduler runs on this machine, explain finds the
 leader by its Lease and asks it through the API server.`,
@@ -194,7 +224,11 @@ leader by its Lease and asks it through the API server.`,
 			if err != nil {
 				return err
 			}
-			body, err := o.get(cmd.Context(), debughttp.ExplainPath+name.Namespace+"/"+name.Name)
+			path := debughttp.ExplainPath + name.Namespace + "/" + name.Name
+			if change {
+				path = debughttp.WithChange(path)
+			}
+			body, err := o.get(cmd.Context(), path)
 			if err != nil {
 				return err
 			}
@@ -208,11 +242,15 @@ leader by its Lease and asks it through the API server.`,
 			}
 			p := &printer{w: cmd.OutOrStdout(), width: width(cmd.OutOrStdout())}
 			p.live(&pod, time.Now())
+			if change {
+				p.now(&pod)
+			}
 			return p.err
 		},
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
+	f.BoolVar(&change, "change", false, "look for a single change with which a pending pod would fit")
 	o.flags(f)
 	return cmd
 }

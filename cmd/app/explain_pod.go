@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/berth-scheduler/berth/runtime/debughttp"
+	"github.com/berth-scheduler/berth/runtime/report"
 )
 
 // live prints what a running scheduler knows about a pod.
@@ -53,6 +54,26 @@ func (p *printer) live(pod *debughttp.Pod, now time.Time) {
 	}
 	p.attempt(a)
 	p.works(last.Plugins)
+}
+
+// now prints whether a pending pod would fit by now, or with which change.
+func (p *printer) now(pod *debughttp.Pod) {
+	name, now := pod.Namespace+"/"+pod.Name, pod.Now
+	p.printf("\n")
+	switch {
+	case pod.NowError != "":
+		p.text("It is not known whether it would fit by now: %s", pod.NowError)
+	case now == nil:
+		p.text("There is no change to look for: it does not wait for this scheduler.")
+	case now.Code == report.Fits:
+		p.text("By now it would fit on %s.", now.Node)
+	case now.Code == report.FitsAfterPreemption:
+		p.text("By now it would fit on %s, once other pods have left.", now.Node)
+	case now.Code == report.Gated:
+		p.text("It is not tried, so no change of it or of a node helps.")
+	default:
+		p.change(name, now.Change)
+	}
 }
 
 // untried prints what is known about a pod without a remembered attempt.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/types"
@@ -95,34 +94,19 @@ func (o *replayOptions) run(ctx context.Context, stdout, stderr io.Writer) error
 	if err != nil {
 		return err
 	}
-	f, err := os.Open(o.file)
+	opened, err := openRecording(ctx, "", o.file, &o.modules)
 	if err != nil {
-		return fmt.Errorf("%w (name a file that --record of berth simulate or berth run has written)", err)
+		return err
 	}
-	defer func() { _ = f.Close() }() // it was only read
-	reader, err := records.NewReader(f)
-	if err != nil {
-		return fmt.Errorf("%s: %w", o.file, err)
-	}
+	defer opened.close()
 	if o.text {
-		return o.print(stdout, stderr, reader)
+		return o.print(stdout, stderr, opened.reader)
 	}
-	dir, err := os.MkdirTemp("", "berth-replay-")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.RemoveAll(dir) }() // modules of the recording
-	o.modules.dir = dir
-	modules, err := o.modules.open()
-	if err != nil {
-		return err
-	}
-	defer func() { _ = modules.Close(context.WithoutCancel(ctx)) }() // the process ends anyway
 	if o.changes() {
-		return o.experiment(ctx, stdout, stderr, reader, experiment.Config{Modules: modules, Dir: dir, Workers: o.workers, Reuse: kept})
+		return o.experiment(ctx, stdout, stderr, opened.reader, experiment.Config{Modules: opened.modules, Dir: opened.dir, Workers: o.workers, Reuse: kept})
 	}
-	return o.replay(ctx, stdout, stderr, reader, replay.Config{
-		Modules: modules, Dir: dir, Workers: o.workers, Reuse: kept, Pod: pod, Try: o.try,
+	return o.replay(ctx, stdout, stderr, opened.reader, replay.Config{
+		Modules: opened.modules, Dir: opened.dir, Workers: o.workers, Reuse: kept, Pod: pod, Try: o.try,
 	})
 }
 

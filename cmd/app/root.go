@@ -43,7 +43,7 @@ func newRoot(p *program, width int) *cobra.Command {
 	if width < wideEnough {
 		setUsage(run, min(width, 80))
 	}
-	root.AddCommand(run, newConfig(p), newExplain(), newLogLevel(), newSimulate(p), newWhatIf(p), newReplay(), newPlugin(p), newRegistry(), newTrace(), newVersion(p), newCompile())
+	root.AddCommand(run, newConfig(p), newExplain(), newLogLevel(), newSimulate(p), newWhatIf(p), newReplay(), newUI(p), newPlugin(p), newRegistry(), newTrace(), newVersion(p), newCompile())
 	root.CompletionOptions.HiddenDefaultCmd = true // berth completion --help still describes it
 	// Every program has these flags.
 	root.InitDefaultHelpCmd()
@@ -52,6 +52,8 @@ func newRoot(p *program, width int) *cobra.Command {
 	}
 	root.InitDefaultVersionFlag()
 	root.Flags().Lookup("version").Hidden = true
+	root.InitDefaultHelpFlag()
+	root.Flags().Lookup("help").Hidden = true // the last line names it
 	return root
 }
 

@@ -100,7 +100,11 @@ func (w *watched) plugins(context.Context) (*debughttp.Plugins, error) {
 	if r == nil {
 		return nil, errors.New("the scheduler has not started yet")
 	}
-	s := r.assembly.Status()
+	return w.yanks.describe(r.assembly.Status(), r.folder), nil
+}
+
+// describe returns the state of modules, with those of a folder, if there is one.
+func (y *yanks) describe(s assembly.Status, folder *assembly.Folder) *debughttp.Plugins {
 	out := &debughttp.Plugins{Plugins: []debughttp.Plugin{}, Reloads: s.Reloads, Refused: s.Refused}
 	if s.Err != nil {
 		out.Error = plain.Lines(s.Err.Error(), maxRefusal)
@@ -112,7 +116,7 @@ func (w *watched) plugins(context.Context) (*debughttp.Plugins, error) {
 			Breaker: p.Breaker.State.String(), Opened: p.Breaker.Opened, RetryAt: unlessZero(p.Breaker.RetryAt), FaultAt: unlessZero(p.Breaker.LastFaultAt),
 			Instances: p.Instances, Memory: p.Memory, MemoryTotal: p.MemoryTotal, Starts: p.Breaker.Starts, StartsLimit: p.Breaker.StartsLimit,
 		}
-		if yank := w.yanks.of(p.Digest); yank != nil {
+		if yank := y.of(p.Digest); yank != nil {
 			line.Yanked = yank.String()
 		}
 		if p.Breaker.LastFault != nil {
@@ -132,8 +136,8 @@ func (w *watched) plugins(context.Context) (*debughttp.Plugins, error) {
 	for _, c := range s.CompiledIn {
 		out.CompiledIn = append(out.CompiledIn, debughttp.CompiledIn{Profile: c.Profile, Name: c.Name, Points: c.Points})
 	}
-	if r.folder != nil {
-		for _, f := range r.folder.Status() {
+	if folder != nil {
+		for _, f := range folder.Status() {
 			entry := debughttp.FolderEntry{File: f.Path, Plugin: f.Plugin, Digest: f.Digest}
 			if f.Err != nil {
 				entry.Error = plain.Lines(f.Err.Error(), maxRefusal)
@@ -141,7 +145,7 @@ func (w *watched) plugins(context.Context) (*debughttp.Plugins, error) {
 			out.Folder = append(out.Folder, entry)
 		}
 	}
-	return out, nil
+	return out
 }
 
 func unlessZero(t time.Time) *time.Time {

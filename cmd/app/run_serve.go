@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -56,7 +57,7 @@ func (o *serveOptions) flags(f *pflag.FlagSet) {
 	f.StringVar(&o.tls.MinVersion, "tls-min-version", "", "minimum `VERSION` of TLS: VersionTLS12 (the default) or VersionTLS13")
 	f.StringSliceVar(&o.tls.CipherSuites, "tls-cipher-suites", nil, "cipher `SUITES` for TLS 1.2, by their names in Go; Go's defaults if not given")
 	o.guard.flags(f)
-	f.StringVar(&o.socket, "debug-socket", "", "also serve on this Unix socket `FILE`, without authentication but only for the scheduler's own user; berth explain uses it")
+	f.StringVar(&o.socket, "debug-socket", "", "also serve on this Unix socket `FILE`, without authentication but only for the scheduler's own user; berth explain and berth ui use it")
 	f.BoolVar(&o.profiling, "profiling", true, "serve profiles at /debug/pprof")
 	f.BoolVar(&o.contention, "contention-profiling", true, "enable block profiles")
 	o.set = f
@@ -105,12 +106,14 @@ func defaultSocket() (string, error) {
 
 // watched is what observes a scheduler: metrics, the last attempts and the log.
 type watched struct {
+	version  string
 	level    *slog.LevelVar // of the log
 	metrics  *telemetry.Metrics
 	recorder *debughttp.Recorder
 	canaries follow.Meter
 	running  atomic.Pointer[running]
-	yanks    *yanks // nil without --index
+	yanks    *yanks     // nil without --index
+	asking   sync.Mutex // held while a what-if is being answered
 }
 
 // running holds what the server shows once everything is created.
@@ -121,7 +124,7 @@ type running struct {
 }
 
 func newWatched(p *program) *watched {
-	w := &watched{level: new(slog.LevelVar), recorder: debughttp.NewRecorder(attemptsKept, nil)}
+	w := &watched{version: p.version, level: new(slog.LevelVar), recorder: debughttp.NewRecorder(attemptsKept, nil)}
 	w.metrics = telemetry.New(p.version, w.state)
 	return w
 }
@@ -249,7 +252,7 @@ func (o *serveOptions) serve(
 	handler := debughttp.NewHandler(debughttp.Config{
 		Live: live, Ready: ready,
 		Metrics: w.metrics.Handler(), Resources: telemetry.ResourcesHandler(w.pods(election)), Configuration: configuration,
-		Recorder: w.recorder, Where: w.where, Lookup: w.lookup(clients), Plugins: w.plugins, Trials: func() any { return trials(w.trials()) }, WhatIf: whatif.Handler(w.whatIf), Leader: election.Leader,
+		Recorder: w.recorder, Where: w.where, Lookup: w.lookup(clients), Plugins: w.plugins, Trials: func() any { return trials(w.trials()) }, WhatIf: whatif.Handler(w.whatIf), Now: w.podNow, Source: w.source(), Leader: election.Leader,
 		Profiling: c.EnableProfiling,
 	})
 	var servers []*debughttp.Server

@@ -5,33 +5,61 @@ import (
 	"errors"
 	"fmt"
 
+	v1 "k8s.io/api/core/v1"
+
 	"github.com/berth-scheduler/berth/runtime/assembly"
+	"github.com/berth-scheduler/berth/runtime/debughttp"
 	"github.com/berth-scheduler/berth/runtime/kube"
 	"github.com/berth-scheduler/berth/runtime/scheduler"
 	"github.com/berth-scheduler/berth/runtime/whatif"
 )
 
 // whatIf answers a question about the cluster as the loop knows it between two attempts.
-func (w *watched) whatIf(ctx context.Context, r *whatif.Request) (*whatif.Answer, error) {
+func (w *watched) whatIf(ctx context.Context, r *whatif.Request) (answer *whatif.Answer, err error) {
+	err = w.aboutNow(ctx, func(c *whatif.Cluster) error {
+		answer, err = c.Ask(ctx, r)
+		return err
+	})
+	return answer, err
+}
+
+// podNow asks whether a pending pod would fit by now.
+func (w *watched) podNow(ctx context.Context, pod *v1.Pod) (now *debughttp.Now, err error) {
+	err = w.aboutNow(ctx, func(c *whatif.Cluster) error {
+		answer, change, err := c.AskPod(ctx, pod)
+		if err == nil {
+			now = &debughttp.Now{Code: answer.Code, Node: answer.Node, Change: change}
+		}
+		return err
+	})
+	return now, err
+}
+
+// aboutNow asks about the cluster as the loop knows it. Questions are asked one at a time.
+func (w *watched) aboutNow(ctx context.Context, ask func(*whatif.Cluster) error) error {
+	if !w.asking.TryLock() {
+		return whatif.ErrBusy
+	}
+	defer w.asking.Unlock()
 	now := w.running.Load()
 	if now == nil {
-		return nil, errors.New("the scheduler has not started yet")
+		return errors.New("the scheduler has not started yet")
 	}
 	// Their factories may register metrics or start goroutines, which a question must not do again.
 	if own := now.assembly.Status().CompiledIn; len(own) > 0 {
-		return nil, fmt.Errorf("plugin %s is compiled in, and a question cannot make it a second time: ask about files, with --cluster", own[0].Name)
+		return fmt.Errorf("plugin %s is compiled in, and a question cannot make it a second time: ask about files, with --cluster", own[0].Name)
 	}
 	var contents scheduler.Contents
 	var objects kube.Objects
 	if err := now.assembly.Scheduler.Do(ctx, func() {
 		contents, objects = now.assembly.Scheduler.Contents(), now.cluster.Objects()
 	}); err != nil {
-		return nil, err
+		return err
 	}
 	c := clusterOf(now.assembly.Config(), contents)
 	c.Storage, c.Owners, c.PodDisruptionBudgets = objects.Storage, objects.Owners, objects.PodDisruptionBudgets
 	c.Scheduler.Workers = 1 // the others are for the scheduler
-	return c.Ask(ctx, r)
+	return ask(c)
 }
 
 // clusterOf returns the cluster that a loop knows, without other objects.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"time"
 
 	"github.com/berth-scheduler/berth/runtime/assembly"
@@ -32,29 +31,14 @@ func (o *whatIfOptions) askRecording(ctx context.Context, stderr io.Writer) (*wh
 	if err != nil {
 		return nil, err
 	}
-	f, err := os.Open(o.recording)
-	if err != nil {
-		return nil, fmt.Errorf("--recording: %w (name a file that --record of berth simulate or berth run has written)", err)
-	}
-	defer func() { _ = f.Close() }() // it was only read
-	reader, err := records.NewReader(f)
-	if err != nil {
-		return nil, fmt.Errorf("--recording: %s: %w", o.recording, err)
-	}
-	dir, err := os.MkdirTemp("", "berth-whatif-")
+	opened, err := openRecording(ctx, "--recording: ", o.recording, &o.modules)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = os.RemoveAll(dir) }() // modules of the recording
-	o.modules.dir = dir
-	modules, err := o.modules.open()
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = modules.Close(context.WithoutCancel(ctx)) }() // the process ends anyway
+	defer opened.close()
 	var answer *whatif.Answer
-	result, err := replay.Run(ctx, reader, replay.Config{
-		Modules: modules, Dir: dir, Reuse: reuse.Default(), Until: until, Log: log,
+	result, err := replay.Run(ctx, opened.reader, replay.Config{
+		Modules: opened.modules, Dir: opened.dir, Reuse: reuse.Default(), Until: until, Log: log,
 		Reached: func(a *assembly.Assembly, s *stores.Stores) (err error) {
 			c := clusterOf(a.Config(), a.Scheduler.Contents())
 			c.Storage, c.Owners, c.Log = s.Storage.All(), s.Owners.All(), log

@@ -38,13 +38,12 @@ func (p *printer) whatIf(a *whatif.Answer) {
 	}
 	p.pending(pending)
 	for _, e := range a.Explanations {
-		p.change(e)
+		p.change(e.Namespace+"/"+e.Name, e.Change)
 	}
 }
 
-// change prints a change with which a pod would fit.
-func (p *printer) change(e *report.Explanation) {
-	name, c := e.Namespace+"/"+e.Name, e.Change
+// change prints a change with which a pod would fit; nil for none.
+func (p *printer) change(name string, c *report.Change) {
 	if c == nil {
 		p.text("%s: no single toleration, selector, request or node label lets it fit.", name)
 		return

@@ -50,7 +50,7 @@ func attempt(sequence uint64, pod string, code abi.Code, chosen string) *report.
 func TestRecorder(t *testing.T) {
 	start := time.Unix(1000, 0)
 	c := clock.NewStep(start)
-	r := debughttp.NewRecorder(3, c)
+	r := debughttp.NewRecorder(3, c.Now)
 	last := func(pod string) (debughttp.Explanation, bool) {
 		return r.Last(types.NamespacedName{Namespace: "ns", Name: pod})
 	}

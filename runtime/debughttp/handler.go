@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/pprof"
+	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -51,6 +52,10 @@ type Config struct {
 	Trials func() any
 	// WhatIf (optional) answers questions of berth whatif.
 	WhatIf http.Handler
+	// Now (optional) asks by a what-if whether a pending pod would fit by now, and for a change.
+	Now func(ctx context.Context, pod *v1.Pod) (*Now, error)
+	// Source is what the console shows besides.
+	Source Source
 	// Leader returns the leader's identity in the Lease, and whether this replica is the leader.
 	// The identity is empty if no leader is known. Only the leader has attempts.
 	Leader func() (identity string, here bool)
@@ -67,8 +72,14 @@ type Pod struct {
 	Where string `json:"where,omitempty"`
 	// Last is the last attempt; nil if it is not recorded.
 	Last *Explanation `json:"last,omitempty"`
+	// History is all attempts that are recorded, the latest first.
+	History []Decision `json:"history,omitempty"`
 	// Explanation is the same for programs, by docs/explanation.schema.json.
 	Explanation *report.Explanation `json:"explanation,omitempty"`
+	// Now is whether the pod would fit by now, if that was asked for and it is pending, or NowError says why
+	// that is unknown.
+	Now      *Now   `json:"now,omitempty"`
+	NowError string `json:"nowError,omitempty"`
 	// Cluster is the pod in the cluster. It is nil if the pod no longer exists, or if
 	// ClusterError says why it is unknown.
 	Cluster      *ClusterPod `json:"cluster,omitempty"`
@@ -76,6 +87,21 @@ type Pod struct {
 	// Profiles are the scheduler names of this scheduler.
 	Profiles []string `json:"profiles"`
 }
+
+// Now is what would become of a pending pod by now.
+type Now struct {
+	Code report.Outcome `json:"code"`
+	// Node is where it would be; may be empty.
+	Node string `json:"node,omitempty"`
+	// Change is a single change with which it would fit, if it does not; nil if there is none.
+	Change *report.Change `json:"change,omitempty"`
+}
+
+// changeQuery in the query of ExplainPath asks for Pod.Now.
+const changeQuery = "change"
+
+// WithChange returns the path of an explanation with Pod.Now.
+func WithChange(path string) string { return path + "?" + changeQuery }
 
 // NewHandler returns a handler that serves what Config has.
 func NewHandler(c Config) http.Handler {
@@ -89,22 +115,10 @@ func NewHandler(c Config) http.Handler {
 	mux.HandleFunc("GET /configz", func(w http.ResponseWriter, _ *http.Request) {
 		answer(w, map[string]any{"componentconfig": c.Configuration})
 	})
-	mux.HandleFunc("GET "+ExplainPath+"{namespace}/{name}", c.asLeader(c.explain))
+	c.console(mux)
 	if c.WhatIf != nil {
 		mux.HandleFunc("POST "+WhatIfPath, c.asLeader(unhurried(c.WhatIf.ServeHTTP)))
 	}
-	mux.HandleFunc("GET "+TrialsPath, c.asLeader(func(w http.ResponseWriter, _ *http.Request) { answer(w, c.Trials()) }))
-	mux.HandleFunc("GET "+PluginsPath, func(w http.ResponseWriter, r *http.Request) {
-		out, err := c.Plugins(r.Context())
-		if err != nil {
-			http.Error(w, err.Error(), http.StatusServiceUnavailable)
-			return
-		}
-		if leader, here := c.Leader(); !here {
-			out.Standby, out.Leader = true, leader
-		}
-		answer(w, out)
-	})
 	if c.Profiling {
 		mux.HandleFunc("GET /debug/pprof/", pprof.Index)
 		mux.HandleFunc("GET /debug/pprof/cmdline", pprof.Cmdline)
@@ -113,6 +127,18 @@ func NewHandler(c Config) http.Handler {
 		mux.HandleFunc("GET /debug/pprof/trace", unhurried(pprof.Trace))
 	}
 	return mux
+}
+
+func (c *Config) plugins(w http.ResponseWriter, r *http.Request) {
+	out, err := c.Plugins(r.Context())
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusServiceUnavailable)
+		return
+	}
+	if leader, here := c.Leader(); !here {
+		out.Standby, out.Leader = true, leader
+	}
+	answer(w, out)
 }
 
 // unhurried returns a handler without the read deadline of requests, which would also end a
@@ -169,6 +195,10 @@ func (c *Config) explain(w http.ResponseWriter, r *http.Request) {
 	}
 	if out.Last != nil {
 		out.Explanation = report.Explain(out.Last.Attempt)
+		out.History = c.Recorder.Recent(maxDecisions, func(e *Explanation) bool { return e.Attempt.UID == out.Last.Attempt.UID })
+	}
+	if c.Now != nil && r.URL.Query().Has(changeQuery) && now != nil && now.Spec.NodeName == "" && now.DeletionTimestamp == nil && slices.Contains(out.Profiles, now.Spec.SchedulerName) {
+		c.change(r.Context(), now, &out)
 	}
 	switch {
 	case out.Where != "" || out.Last != nil || out.Cluster != nil:
@@ -178,6 +208,19 @@ func (c *Config) explain(w http.ResponseWriter, r *http.Request) {
 			http.StatusServiceUnavailable)
 	default:
 		http.Error(w, fmt.Sprintf("there is no pod %s in the cluster or among the recent attempts", name), http.StatusNotFound)
+	}
+}
+
+// change asks whether a pending pod would fit by now, and for a change.
+func (c *Config) change(ctx context.Context, pod *v1.Pod, out *Pod) {
+	now, err := c.Now(ctx, pod)
+	if err != nil {
+		out.NowError = plain.Lines(err.Error(), maxLine)
+		return
+	}
+	out.Now = now
+	if out.Explanation != nil {
+		out.Explanation.Change = now.Change
 	}
 }
 
@@ -191,5 +234,6 @@ func answer(w http.ResponseWriter, value any) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(append(plain.JSON(data), '\n')) // the client may be gone
+	w.Header().Set("X-Content-Type-Options", "nosniff") // http.Error sets it, too
+	_, _ = w.Write(append(plain.JSON(data), '\n'))      // the client may be gone
 }

@@ -30,9 +30,9 @@ const (
 // Recorder keeps the last attempts. The scheduler's loop calls its observer methods; Last may
 // be called from any goroutine.
 type Recorder struct {
-	clock clock.Clock
-	most  int // places in the ring
-	mu    struct {
+	now  func() time.Time
+	most int // places in the ring
+	mu   struct {
 		sync.Mutex
 		ring []record // once it is full, the oldest is at next
 		next int
@@ -89,6 +89,7 @@ type Explanation struct {
 
 // Work is what a plugin did at a point.
 type Work struct {
+	Profile  string        `json:"profile,omitempty"` // empty in an attempt, which is of one
 	Plugin   string        `json:"plugin"`
 	Module   string        `json:"module,omitempty"` // name and version, for module plugins
 	Digest   string        `json:"digest,omitempty"`
@@ -103,12 +104,12 @@ type Work struct {
 // Bound is the outcome of a bound pod.
 const Bound = "bound"
 
-// NewRecorder returns a recorder of the last n attempts. A nil clock means the real one.
-func NewRecorder(n int, c clock.Clock) *Recorder {
-	if c == nil {
-		c = clock.Real{}
+// NewRecorder returns a recorder of the last n attempts, with times of now. Nil means the real time.
+func NewRecorder(n int, now func() time.Time) *Recorder {
+	if now == nil {
+		now = clock.Real{}.Now
 	}
-	r := &Recorder{clock: c}
+	r := &Recorder{now: now}
 	r.most = n
 	r.mu.last = make(map[types.NamespacedName]int)
 	r.mu.known = make(map[pluginName]uint32)
@@ -124,7 +125,7 @@ func (r *Recorder) Attempted(a *report.Attempt, name func(row uint32) string) {
 	kept.Timings = nil
 	next := record{
 		pod:         types.NamespacedName{Namespace: a.Namespace, Name: a.Pod},
-		Explanation: Explanation{Attempt: kept, At: r.clock.Now(), Duration: a.Duration},
+		Explanation: Explanation{Attempt: kept, At: r.now(), Duration: a.Duration},
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -219,6 +220,23 @@ func (r *Recorder) Last(pod types.NamespacedName) (Explanation, bool) {
 		return Explanation{}, false
 	}
 	x := &r.mu.ring[at]
+	return r.full(x), true
+}
+
+// Attempt returns the attempt of a number; false if it is not in the ring.
+func (r *Recorder) Attempt(sequence uint64) (Explanation, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i := range r.mu.ring {
+		if x := &r.mu.ring[i]; x.Explanation.Attempt.Sequence == sequence {
+			return r.full(x), true
+		}
+	}
+	return Explanation{}, false
+}
+
+// full returns an attempt with the work of plugins.
+func (r *Recorder) full(x *record) Explanation {
 	out := x.Explanation
 	out.Plugins = make([]Work, len(x.works))
 	for i, w := range x.works {
@@ -228,5 +246,30 @@ func (r *Recorder) Last(pod types.NamespacedName) (Explanation, bool) {
 			Calls: int64(w.calls), Rows: int64(w.rows), Reused: int64(w.reused), Faults: int64(w.faults), Duration: w.duration,
 		}
 	}
-	return out, true
+	return out
+}
+
+// maxLine is the longest message of a Decision, in bytes.
+const maxLine = 1 << 10
+
+// Recent returns at most most attempts for which keep is true, the latest first. keep must not call r.
+func (r *Recorder) Recent(most int, keep func(*Explanation) bool) []Decision {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	out := []Decision{}
+	for i := range r.mu.ring {
+		x := &r.mu.ring[(r.mu.next+2*len(r.mu.ring)-1-i)%len(r.mu.ring)].Explanation
+		if len(out) == most {
+			break
+		}
+		if !keep(x) {
+			continue
+		}
+		a := x.Attempt
+		out = append(out, Decision{
+			Sequence: a.Sequence, Namespace: a.Namespace, Pod: a.Pod, Profile: a.Profile, Try: a.Try, At: x.At, Duration: x.Duration, Took: x.Took,
+			Outcome: x.Outcome, Node: a.Node, Nominated: a.Nominated, Message: plain.Lines(a.Message, maxLine), Nodes: a.Nodes, Feasible: a.Feasible,
+		})
+	}
+	return out
 }

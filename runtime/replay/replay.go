@@ -24,6 +24,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/record"
 	"github.com/berth-scheduler/berth/runtime/report"
 	"github.com/berth-scheduler/berth/runtime/reuse"
+	"github.com/berth-scheduler/berth/runtime/scheduler"
 )
 
 // Config configures a replay.
@@ -44,6 +45,8 @@ type Config struct {
 	// Reached (optional) is called where the replay has ended, unless a decision differs, with the
 	// scheduler and the objects that its plugins see.
 	Reached func(a *assembly.Assembly, s *stores.Stores) error
+	// Observe (optional) returns who sees attempts and endings; now returns the time in the recording.
+	Observe func(now func() time.Time) scheduler.Observer
 	// Progress (optional) is called with the number of decisions so far.
 	Progress func(decisions int)
 	Log      *slog.Logger // optional
@@ -137,6 +140,7 @@ type player struct {
 	clock    *clock.Step
 	stores   *stores.Stores
 	assembly *assembly.Assembly
+	observer scheduler.Observer // may be nil
 	ranks    map[string]uint64
 	said     said            // by extenders, in the step to come
 	cutOff   map[string]bool // nodes, in the step that is about to be handled
@@ -306,6 +310,9 @@ func (p *player) begin() error {
 	}
 	c.Workers, c.Reuse, c.AllRows = p.config.Workers, p.config.Reuse, p.config.Pod != types.NamespacedName{}
 	p.clock, p.stores = clock.NewStep(p.settings.Start), stores.New()
+	if p.config.Observe != nil {
+		p.observer = p.config.Observe(p.clock.Now)
+	}
 	if p.settings.Ranked {
 		c.Rank = func(node string) uint64 { return p.ranks[node] }
 	}
@@ -351,7 +358,14 @@ func (p *player) Attempted(a *report.Attempt, name func(row uint32) string) {
 	if a.Namespace == p.config.Pod.Namespace && a.Pod == p.config.Pod.Name {
 		p.attempt = a.Clone(name)
 	}
+	if p.observer != nil {
+		p.observer.Attempted(a, name)
+	}
 }
 
 // Ended implements scheduler.Observer.
-func (p *player) Ended(*report.Ending) {}
+func (p *player) Ended(e *report.Ending) {
+	if p.observer != nil {
+		p.observer.Ended(e)
+	}
+}

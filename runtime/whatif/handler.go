@@ -12,6 +12,9 @@ import (
 	"github.com/berth-scheduler/berth/internal/plain"
 )
 
+// ErrBusy is returned by an ask that answers one question at a time.
+var ErrBusy = errors.New("another question is being answered: try again")
+
 // Handler answers questions that are posted, with ask, one at a time. While one is being answered
 // others get 429. A question that cannot be answered as it is gets 400, and one that is too
 // large 413.
@@ -20,7 +23,7 @@ func Handler(ask func(ctx context.Context, r *Request) (*Answer, error)) http.Ha
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !busy.TryLock() {
 			w.Header().Set("Retry-After", "1")
-			http.Error(w, "another question is being answered: try again", http.StatusTooManyRequests)
+			http.Error(w, ErrBusy.Error(), http.StatusTooManyRequests)
 			return
 		}
 		defer busy.Unlock()
@@ -39,6 +42,9 @@ func Handler(ask func(ctx context.Context, r *Request) (*Answer, error)) http.Ha
 		}
 		answer, err := ask(r.Context(), question)
 		switch refused := new(Refused); {
+		case errors.Is(err, ErrBusy):
+			w.Header().Set("Retry-After", "1")
+			refuse(w, http.StatusTooManyRequests, err)
 		case errors.As(err, &refused):
 			refuse(w, http.StatusBadRequest, err)
 		case err != nil:

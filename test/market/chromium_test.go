@@ -28,6 +28,7 @@ type browser struct {
 
 	mu       sync.Mutex
 	requests []string // URLs that the tab asked for
+	changing []string // methods of those that are not GET
 	dialogs  int
 }
 
@@ -51,12 +52,18 @@ func findChromium(t *testing.T) string {
 // open serves pages and starts a browser.
 func open(t *testing.T, pages map[string][]byte) *browser {
 	t.Helper()
-	path := findChromium(t)
 	files := fstest.MapFS{}
 	for name, text := range pages {
 		files[name] = &fstest.MapFile{Data: text}
 	}
-	server := httptest.NewServer(http.FileServerFS(files))
+	return openHandler(t, http.FileServerFS(files))
+}
+
+// openHandler serves what a handler answers and starts a browser.
+func openHandler(t *testing.T, handler http.Handler) *browser {
+	t.Helper()
+	path := findChromium(t)
+	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path))
 	if os.Getuid() == 0 {
@@ -83,6 +90,9 @@ func (b *browser) listen(event any) {
 	switch e := event.(type) {
 	case *network.EventRequestWillBeSent:
 		b.requests = append(b.requests, e.Request.URL)
+		if e.Request.Method != http.MethodGet {
+			b.changing = append(b.changing, e.Request.Method)
+		}
 	case *page.EventJavascriptDialogOpening:
 		b.dialogs++
 	}

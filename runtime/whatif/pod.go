@@ -1,0 +1,33 @@
+package whatif
+
+import (
+	"context"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/berth-scheduler/berth/runtime/report"
+)
+
+// AskPod asks whether a pending pod of the cluster fits by now and, if it does not, for a single change
+// with which it would; nil if there is none.
+//
+// # Errors
+//
+// Those of Ask.
+func (c *Cluster) AskPod(ctx context.Context, pod *v1.Pod) (*Pod, *report.Change, error) {
+	own := *c
+	own.Nominated = slices.DeleteFunc(slices.Clone(c.Nominated), func(n *v1.Pod) bool { return n.UID == pod.UID }) // it is the one that is asked about
+	r := &Request{APIVersion: APIVersion, Kind: RequestKind, Pods: []Pods{{Pod: pod.DeepCopy()}}, Explain: true}
+	if err := r.Check(); err != nil {
+		return nil, nil, &Refused{err}
+	}
+	answer, err := own.Ask(ctx, r)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(answer.Explanations) == 0 {
+		return &answer.Pods[0], nil, nil
+	}
+	return &answer.Pods[0], answer.Explanations[0].Change, nil
+}
