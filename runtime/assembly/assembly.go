@@ -115,6 +115,8 @@ type Deps struct {
 	// CutOff (optional) is for replays: it reports whether the recorded search for devices on a node
 	// was cut off.
 	CutOff func(node string) bool
+	// Overrun (optional) is for replays: it completes a call of a module that its deadline ended, and returns true.
+	Overrun func(call *inbox.Overrun) bool
 	// Framework (optional) returns the dependencies of framework plugins in a profile. Assembly
 	// sets Scheduler.
 	Framework func(profile string) bridge.Deps

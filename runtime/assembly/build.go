@@ -250,6 +250,8 @@ func (a *Assembly) newPlugin(ctx context.Context, profile, name string, args any
 		if deps.log != nil {
 			deps.log = deps.log.With("shadow", named.trial)
 		}
+	} else {
+		deps.overran, deps.overrun = a.overruns(profile, name)
 	}
 	return a.config.Modules.plugin(ctx, named, a.config.Workers, !a.config.Reuse.Off(), &deps)
 }

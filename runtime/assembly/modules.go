@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -196,7 +197,7 @@ func (m *Modules) Fetch(ctx context.Context, ref module.Reference) (*module.Load
 //
 // The module cannot be compiled.
 func (m *Modules) Compile(ctx context.Context, named *Module) (release func(), err error) {
-	if _, err := m.take(ctx, named); err != nil {
+	if _, err := m.take(ctx, named, limitsOf(&named.Reference.Limits)); err != nil {
 		return nil, err
 	}
 	return func() { _ = m.give(context.WithoutCancel(ctx), named.Loaded.Digest) }, nil // there is no way to recover
@@ -275,12 +276,19 @@ type moduleDeps struct {
 	process   *memory.Process // memory of the scheduler's plugins
 	clock     clock.Clock
 	log       *slog.Logger
+	// overran and overrun are as in wasm.Deps.
+	overran func(*wasm.Overrun)
+	overrun func(*wasm.Overrun) bool
 }
 
 // plugin makes the plugin of a module for one profile.
 func (m *Modules) plugin(ctx context.Context, named *Module, shards int, kept bool, d *moduleDeps) (*madePlugin, error) {
 	loaded := named.Loaded
-	code, err := m.take(ctx, named)
+	limits := limitsOf(&named.Reference.Limits)
+	if d.overrun != nil {
+		limits.Deadline = math.MaxInt64 // a replay ends the calls that were ended, however slow it is
+	}
+	code, err := m.take(ctx, named, limits)
 	if err != nil {
 		return nil, err
 	}
@@ -294,9 +302,9 @@ func (m *Modules) plugin(ctx context.Context, named *Module, shards int, kept bo
 	p, err := wasm.New(ctx, wasm.Config{
 		Name: loaded.Name, Config: loaded.Config, Namespaces: named.Reference.Namespaces,
 		Policies: policies, Shards: shards, Kept: kept, VerifyEvery: m.config.VerifyEvery, Grants: loaded.Grants,
-		Limits: limitsOf(&named.Reference.Limits), HideSeed: named.Reference.HideSeed, HideGeneration: named.Reference.HideGeneration,
+		Limits: limits, HideSeed: named.Reference.HideSeed, HideGeneration: named.Reference.HideGeneration,
 	}, wasm.Deps{Factory: code, Manifest: loaded.Manifest, Binder: d.binder, Namespace: d.namespace, Clock: d.clock, Bucket: d.bucket, Log: d.log,
-		Encodings: m.encodings, Process: d.process, Recovered: func() { d.recovered(loaded.Name) }})
+		Encodings: m.encodings, Process: d.process, Recovered: func() { d.recovered(loaded.Name) }, Overran: d.overran, Overrun: d.overrun})
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", loaded.Path, err), m.give(ctx, loaded.Digest))
 	}
@@ -316,7 +324,7 @@ func limitsOf(l *module.Limits) sandbox.Limits {
 }
 
 // take returns a compiled module for one more user. It holds no lock while it compiles.
-func (m *Modules) take(ctx context.Context, named *Module) (*sandbox.Module, error) {
+func (m *Modules) take(ctx context.Context, named *Module, limits sandbox.Limits) (*sandbox.Module, error) {
 	loaded := named.Loaded
 	m.mu.Lock()
 	code, ok := m.mu.compiled[loaded.Digest]
@@ -335,7 +343,7 @@ func (m *Modules) take(ctx context.Context, named *Module) (*sandbox.Module, err
 		<-code.ready
 		return code.module, code.err
 	}
-	code.module, code.err = runtime.LoadWith(ctx, loaded.Bytes, limitsOf(&named.Reference.Limits))
+	code.module, code.err = runtime.LoadWith(ctx, loaded.Bytes, limits)
 	if code.err == nil {
 		close(code.ready)
 		return code.module, nil

@@ -74,6 +74,7 @@ func newEvents() []func() (word string, e Event) {
 		func() (string, Event) { return "nominated", &Nominated{} },
 		func() (string, Event) { return "written", &Written{} },
 		func() (string, Event) { return "cut-off", &CutOff{} },
+		func() (string, Event) { return "overrun", &Overrun{} },
 	}
 }
 
@@ -235,6 +236,7 @@ func (e *Bound) visit(f fields) {
 	}
 	f.json("directives", &e.Directives, len(e.Directives) > 0)
 	f.json("patch", &e.Patch, !e.Patch.Empty())
+	f.json("beside", &e.Beside, len(e.Beside) > 0)
 }
 
 func (e *Evicted) visit(f fields) {
@@ -255,6 +257,14 @@ func (e *Written) visit(f fields) {
 }
 
 func (e *CutOff) visit(f fields) { e.Node = f.name(e.Node) }
+
+func (e *Overrun) visit(f fields) {
+	e.Profile, e.Plugin, e.Point = f.name(e.Profile), f.name(e.Plugin), f.name(e.Point)
+	e.Row = f.number("row", e.Row)
+	e.Pod = types.UID(f.text("pod", string(e.Pod)))
+	e.Fuel = f.number("fuel", e.Fuel)
+	e.Detail, e.Output, e.Trace = f.text("detail", e.Detail), f.text("output", e.Output), f.text("trace", e.Trace)
+}
 
 func (e *Clock) visit(f fields) { e.At = f.time("at", e.At) }
 

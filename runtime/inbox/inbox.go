@@ -115,6 +115,8 @@ type (
 		Directives []plugin.Directives
 		// Patch is what the plugins of the binding cycle and of Reserve wrote on the pod.
 		Patch state.Patch
+		// Beside are the calls of modules in the binding cycle.
+		Beside []plugin.Beside
 	}
 	// Evicted is the end of an eviction.
 	Evicted struct {
@@ -158,6 +160,15 @@ type (
 	}
 	// CutOff is a search for devices on a node that took too long.
 	CutOff struct{ Node string }
+	// Overrun is a call of a module that its deadline ended. Row is its first row, plus 1, or 0, and Pod its first
+	// pod. The rest is what the fault says, and the fuel that the call had used.
+	Overrun struct {
+		Profile, Plugin, Point string
+		Row                    uint64
+		Pod                    types.UID
+		Fuel                   uint64
+		Detail, Output, Trace  string
+	}
 )
 
 // What a segment of a recording begins with, after its settings: the cluster, as events, and what the

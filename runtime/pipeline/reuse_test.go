@@ -33,6 +33,7 @@ func (m *moody) Info() *plugin.Info                                           { 
 func (*moody) Less(a, b *state.QueuedPod) bool                                { return a.Pod.Name < b.Pod.Name }
 func (*moody) Bind(*plugin.Placement) (d plugin.Directives, _ *plugin.Status) { return d, nil }
 func (*moody) Settle()                                                        {}
+func (*moody) Learn(plugin.Beside)                                            {}
 func (m *moody) RetryAt() (time.Time, bool)                                   { return time.Time{}, m.open }
 func (m *moody) Unanswered(abi.Point) int64                                   { return m.unanswered }
 

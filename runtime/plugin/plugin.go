@@ -235,6 +235,22 @@ type Placement struct {
 	// Ended are functions of plugins that the loop calls when it handles the result of the
 	// binding cycle.
 	Ended []func()
+	// Beside are the calls of modules in the binding cycle so far.
+	Beside []Beside
+}
+
+// Beside is how a call of a module in a binding cycle ended. The module's breaker learns of it when the loop handles
+// the result, and in a replay from the recording.
+type Beside struct {
+	Plugin string    `json:"plugin"`
+	Point  abi.Point `json:"point"`
+	// Kind, Detail, Output and Trace are those of the fault; Kind is empty if there was none.
+	Kind   string `json:"kind,omitempty"`
+	Detail string `json:"detail,omitempty"`
+	Output string `json:"output,omitempty"`
+	Trace  string `json:"trace,omitempty"`
+	// Lost tells that the call lost its instance.
+	Lost bool `json:"lost,omitempty"`
 }
 
 // Directives are the effects that a plugin requests; the scheduler checks and carries them out.
@@ -302,6 +318,8 @@ type Breaker interface {
 	Settle()
 	// RetryAt returns when the plugin is called again; false if its breaker is closed.
 	RetryAt() (time.Time, bool)
+	// Learn takes in how a call in a binding cycle ended.
+	Learn(call Beside)
 }
 
 // Fallible is a plugin whose calls can end without an answer, like a guest's.

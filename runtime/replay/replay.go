@@ -143,6 +143,7 @@ type player struct {
 	observer scheduler.Observer // may be nil
 	ranks    map[string]uint64
 	said     said            // by extenders, in the step to come
+	late     late            // calls of modules, in what is about to be handled
 	cutOff   map[string]bool // nodes, in the step that is about to be handled
 	decision *inbox.Decision // of the last step; nil if there is none
 	attempt  *report.Attempt // of the last step, if it is wanted
@@ -206,10 +207,10 @@ func (p *player) play(ctx context.Context, e inbox.Event) error {
 		p.clock.Set(e.At)
 	case *inbox.Step:
 		return p.step(ctx, e)
-	case *inbox.Node:
-		if _, err := p.answers(false); err != nil {
-			return err
-		}
+	}
+	p.late.all = nil
+	if _, err := p.answers(false); err != nil {
+		return err
 	}
 	p.assembly.Scheduler.Handle(ctx, e)
 	return nil
@@ -235,7 +236,7 @@ func (p *player) answers(step bool) (recorded *inbox.Decision, err error) {
 				p.done, p.result.Cut = true, errors.Is(err, record.ErrCut)
 				return nil, nil
 			}
-			if errors.Is(err, record.ErrCut) {
+			if errors.Is(err, io.EOF) || errors.Is(err, record.ErrCut) {
 				return nil, nil // the next take says so again
 			}
 			return nil, err
@@ -252,6 +253,9 @@ func (p *player) answers(step bool) (recorded *inbox.Decision, err error) {
 			continue
 		case *inbox.CutOff:
 			p.cutOff[e.Node] = true
+			continue
+		case *inbox.Overrun:
+			p.late.all = append(p.late.all, e)
 			continue
 		case *inbox.Object:
 			if e.Early && step {
@@ -275,7 +279,7 @@ func (p *player) answers(step bool) (recorded *inbox.Decision, err error) {
 
 // step repeats a turn of the loop and compares the decision.
 func (p *player) step(ctx context.Context, e *inbox.Step) error {
-	p.said.all = nil
+	p.said.all, p.late.all = nil, nil
 	p.cutOff = make(map[string]bool)
 	recorded, err := p.answers(true)
 	if err != nil || p.done {
@@ -319,7 +323,7 @@ func (p *player) begin() error {
 	p.assembly, err = assembly.New(c, assembly.Deps{
 		Clock: p.clock, Binder: nowhere{}, Outlet: nowhere{}, Observer: p, Recorder: p, Tape: p.said.answer,
 		Objects: p.stores, Budgets: p.stores.Budgets, Storage: hostplugins.Storage{Objects: p.stores.Storage.Objects()},
-		Devices: hostplugins.NewDevices(p.stores.Storage.Devices(), nowhere{}, nowhere{}), CutOff: func(node string) bool { return p.cutOff[node] },
+		Devices: hostplugins.NewDevices(p.stores.Storage.Devices(), nowhere{}, nowhere{}), CutOff: func(node string) bool { return p.cutOff[node] }, Overrun: p.late.overrun,
 		Services: p.stores.Owners, Controllers: p.stores.Owners,
 		Spawn: func(func()) {}, Log: p.config.Log,
 	})

@@ -34,7 +34,8 @@ func run(ctx context.Context, t *testing.T, text string, c replay.Config) (*repl
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.Modules, c.Dir = assembly.NewModules(assembly.ModulesConfig{}), t.TempDir()
+	c.Dir = t.TempDir()
+	c.Modules = assembly.NewModules(assembly.ModulesConfig{Dir: c.Dir})
 	defer func() { _ = c.Modules.Close(t.Context()) }()
 	return replay.Run(ctx, reader, c)
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -41,6 +42,27 @@ func (a *api) Bind(_ context.Context, b objects.Binding) error {
 
 func request(cpu string) v1.ResourceList {
 	return v1.ResourceList{v1.ResourceCPU: resource.MustParse(cpu)}
+}
+
+// formatted returns a recording as text.
+func formatted(t *testing.T, recording []byte) string {
+	t.Helper()
+	var text strings.Builder
+	text.WriteString("# " + record.Header)
+	reader, err := record.NewReader(bytes.NewReader(recording))
+	for err == nil {
+		var e inbox.Event
+		if e, err = reader.Next(); err == nil {
+			var line string
+			if line, err = inbox.Format(e); err == nil {
+				text.WriteString(line + "\n")
+			}
+		}
+	}
+	if !errors.Is(err, io.EOF) {
+		t.Fatal(err)
+	}
+	return text.String()
 }
 
 // TestSwap: plugins are replaced in the middle of a recording. NodeResourcesFit prefers the empty node first,
@@ -93,25 +115,14 @@ func TestSwap(t *testing.T) {
 	pods(6, 12)
 	w.Close()
 
-	var text strings.Builder
-	text.WriteString("# " + record.Header)
-	reader, err := record.NewReader(bytes.NewReader(out.Bytes()))
-	for err == nil {
-		var e inbox.Event
-		if e, err = reader.Next(); err == nil {
-			var line string
-			if line, err = inbox.Format(e); err == nil {
-				text.WriteString(line + "\n")
-			}
-		}
-	}
+	text := formatted(t, out.Bytes())
 	for _, workers := range []int{1, 8} {
-		if r, err := run(t.Context(), t, text.String(), replay.Config{Workers: workers}); err != nil || r.Placed != 12 {
+		if r, err := run(t.Context(), t, text, replay.Config{Workers: workers}); err != nil || r.Placed != 12 {
 			t.Errorf("%+v, %v", r, err)
 		}
 	}
 	// Without the swap the plugins would decide otherwise.
-	lines := strings.SplitAfter(text.String(), "\n")
+	lines := strings.SplitAfter(text, "\n")
 	without := ""
 	for _, line := range lines {
 		if !strings.HasPrefix(line, "swap ") {
@@ -119,7 +130,7 @@ func TestSwap(t *testing.T) {
 		}
 	}
 	var differs *replay.Difference
-	if _, err := run(t.Context(), t, without, replay.Config{Workers: 1}); without == text.String() || !errors.As(err, &differs) {
+	if _, err := run(t.Context(), t, without, replay.Config{Workers: 1}); without == text || !errors.As(err, &differs) {
 		t.Errorf("without the swap: %v", err)
 	}
 }

@@ -31,7 +31,7 @@ func (s *Scheduler) bind(b *pipeline.Binding) {
 		} else {
 			e.Directives, e.Status = b.Bind()
 		}
-		e.Patch = b.Placement.Patch
+		e.Patch, e.Beside = b.Placement.Patch, b.Placement.Beside
 		s.post(e)
 	})
 }
@@ -63,7 +63,14 @@ func (s *Scheduler) bound(e *inbox.Bound) {
 	for _, ended := range b.Placement.Ended {
 		ended()
 	}
-	b.Placement.Ended = nil
+	b.Placement.Ended, b.Placement.Beside = nil, nil
+	for _, call := range e.Beside {
+		for _, breaker := range b.Pipeline().Breakers() {
+			if breaker.Info().Name == call.Plugin {
+				breaker.Learn(call)
+			}
+		}
+	}
 	s.carryOut(b.Pipeline(), e.Directives, status.Success())
 	if status.Success() {
 		s.queue.Delete(assumed.UID)

@@ -19,6 +19,7 @@ type broken struct {
 
 func (b *broken) Info() *plugin.Info                             { return &b.info }
 func (*broken) Settle()                                          {}
+func (*broken) Learn(plugin.Beside)                              {}
 func (b *broken) RetryAt() (time.Time, bool)                     { return b.at, true }
 func (*broken) Filter(*plugin.Cycle, []uint32, *plugin.Verdicts) {}
 

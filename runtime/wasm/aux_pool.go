@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/wasm/breaker"
 	"github.com/berth-scheduler/berth/runtime/wasm/fault"
 )
@@ -74,12 +75,26 @@ func (a *auxPool) ended(c *auxCall, f *fault.Fault, binding bool) {
 	if f != nil && !f.Kind.OfGuest() {
 		return
 	}
-	o := breaker.OutcomeOf(c.point, f, c.large || f != nil && f.Kind != fault.Starting)
+	lost := c.large || f != nil && f.Kind != fault.Starting
 	if binding {
-		c.placement.Ended = append(c.placement.Ended, func() { a.breaker.Done(o) })
+		call := plugin.Beside{Plugin: a.config.Name, Point: c.point, Lost: lost}
+		if f != nil {
+			call.Kind, call.Detail, call.Output, call.Trace = string(f.Kind), f.Detail, f.Output, f.Trace
+		}
+		c.placement.Beside = append(c.placement.Beside, call)
 		return
 	}
-	a.breaker.Done(o)
+	a.breaker.Done(breaker.OutcomeOf(c.point, f, lost))
+}
+
+// Learn implements plugin.Breaker.
+func (a *auxPool) Learn(call plugin.Beside) {
+	var f *fault.Fault
+	if call.Kind != "" {
+		f = a.faults.traced(call.Point, fault.Kind(call.Kind), call.Detail, call.Trace, nil)
+		f.Output = call.Output
+	}
+	a.breaker.Done(breaker.OutcomeOf(call.Point, f, call.Lost))
 }
 
 // take returns an instance for the caller alone. It may not have a guest yet. It fails after

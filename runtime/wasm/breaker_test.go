@@ -185,8 +185,8 @@ func TestBreakerOfBindings(t *testing.T) {
 		bound = append(bound, pl)
 	}
 	for i, pl := range bound {
-		for _, ended := range pl.Ended {
-			ended()
+		for _, call := range pl.Beside {
+			p.Learn(call)
 		}
 		if code := cycle(); (code == abi.Success) != (i < 1) {
 			t.Errorf("a filter after result %d: %v", i, code)

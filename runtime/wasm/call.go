@@ -110,6 +110,9 @@ func (s *shard) call(c *plugin.Cycle, r *request) (_ reply, f *fault.Fault) {
 // run calls the guest and reads its answers.
 func (s *shard) run(ctx context.Context, snap *state.Snapshot, r *request, lo, hi uint32) (reply, *fault.Fault) {
 	p, env := s.core, s.host.env
+	if f := p.repeated(r); f != nil {
+		return reply{}, f
+	}
 	bad := func(kind fault.Kind, detail string) (reply, *fault.Fault) {
 		return reply{}, p.faults.at(r.point, kind, detail, env)
 	}
@@ -137,8 +140,7 @@ func (s *shard) run(ctx context.Context, snap *state.Snapshot, r *request, lo, h
 		return reply{}, p.faults.bug(r.point, value, stack)
 	}
 	if err != nil {
-		kind, detail, trace := sandbox.TrapOf(err)
-		return reply{}, p.faults.traced(r.point, kind, detail, trace, env)
+		return reply{}, p.trapped(r, err, env)
 	}
 	if err := s.view(); err != nil {
 		return bad(fault.Trap, err.Error())

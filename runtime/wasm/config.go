@@ -78,7 +78,11 @@ type Deps struct {
 	// Recovered (optional) is called when the plugin works again after its breaker was
 	// open. It is called from any goroutine and must not block.
 	Recovered func()
-	Log       *slog.Logger // optional
+	// Overran (optional) is told of calls on the scheduler's loop that their deadline ended; workers may call
+	// it at once. Overrun (optional) is for replays: it completes a call that was one of these, and returns true.
+	Overran func(*Overrun)
+	Overrun func(*Overrun) bool
+	Log     *slog.Logger // optional
 }
 
 // setDefaults fills in what is optional.

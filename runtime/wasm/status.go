@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/wasm/breaker"
 	"github.com/berth-scheduler/berth/runtime/wasm/fault"
 )
@@ -128,6 +129,9 @@ func (p *Plugin) Settle() { p.cycles.settle() }
 // RetryAt returns when a plugin whose breaker is open is tried again; false if the breaker is
 // closed.
 func (p *Plugin) RetryAt() (time.Time, bool) { return p.breaker.RetryAt() }
+
+// Learn implements plugin.Breaker.
+func (p *Plugin) Learn(call plugin.Beside) { p.aux.Learn(call) }
 
 // Unanswered implements plugin.Fallible. It counts faults, and calls that were not made
 // because of the breaker or the end of the scheduler.
