@@ -259,8 +259,10 @@ func TestMachine(t *testing.T) {
 		t.Repeat(map[string]func(*rapid.T){
 			"add": m.add, "update": m.update, "delete": m.delete, "pop": m.pop, "pop2": m.pop, "done": m.done,
 			"giveBack": m.giveBack, "giveBack2": m.giveBack, "event": m.event, "activate": m.activate, "gate": m.gate,
-			"letGo":   func(*rapid.T) { m.q.Ungate(m.draw(m.known), rapid.SampledFrom([]string{"G", "H"}).Draw(m.t, "gate")) },
-			"release": func(*rapid.T) { m.q.Release(rapid.SampledFrom([]string{"G", "H"}).Draw(m.t, "plugin")) }, "nominate": m.nominate, "advance": m.advance,
+			"letGo": func(*rapid.T) { m.q.Ungate(m.draw(m.known), rapid.SampledFrom([]string{"G", "H"}).Draw(m.t, "gate")) },
+			"release": func(*rapid.T) {
+				m.q.Release(rapid.SliceOfN(rapid.SampledFrom([]string{"G", "H"}), 1, 2).Draw(m.t, "plugins")...)
+			}, "nominate": m.nominate, "advance": m.advance,
 			"tick": m.tick, "jump": m.jump, "": m.check,
 		})
 	})

@@ -69,28 +69,36 @@ func (q *Queue) activate(uids []types.UID, when state.Requeue) {
 	q.end(b)
 }
 
-// Release retries the pods that a plugin rejected or gates, because it has changed, was
-// removed, or works again. Pods in flight are retried too, if they return.
-func (q *Queue) Release(plugin string) {
-	q.ReleaseOnly(plugin, func(*state.Pod) bool { return true })
+// Release retries the pods that one of the plugins rejected or gates, because it has changed, was
+// removed, or works again. Pods in flight are retried too, if they return. It looks at each pod
+// once, however many plugins there are.
+func (q *Queue) Release(plugins ...string) {
+	q.ReleaseOnly(func(*state.Pod) bool { return true }, plugins...)
 }
 
 // ReleaseOnly is Release for some of the pods. Of pods in flight all are retried.
-func (q *Queue) ReleaseOnly(plugin string, of func(*state.Pod) bool) {
+func (q *Queue) ReleaseOnly(of func(*state.Pod) bool, plugins ...string) {
 	event := state.EventPluginChange()
+	named := make(map[string]bool, len(plugins))
+	for _, name := range plugins {
+		named[name] = true
+	}
+	isNamed := func(name string) bool { return named[name] }
 	b := q.begin()
 	for it := q.parked.first; it != nil; it = it.next {
-		if rejectedBy(&it.pod, plugin) && of(it.pod.Pod) {
+		if (slices.ContainsFunc(it.pod.Rejectors, isNamed) || slices.ContainsFunc(it.pod.Pending, isNamed)) && of(it.pod.Pod) {
 			b.add(it, state.AfterBackoff)
 		}
 	}
 	for it := q.gated.first; it != nil; it = it.next {
-		if it.pod.GatedBy == plugin && of(it.pod.Pod) {
+		if named[it.pod.GatedBy] && of(it.pod.Pod) {
 			b.add(it, state.AfterBackoff)
 		}
 	}
 	q.requeue(b, event)
-	q.record(event, state.Object{New: state.PluginName(plugin)})
+	for _, name := range plugins {
+		q.record(event, state.Object{New: state.PluginName(name)})
+	}
 	q.end(b)
 }
 

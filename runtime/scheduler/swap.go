@@ -93,14 +93,11 @@ func (s *Scheduler) swap() {
 		s.queue.Rebuild()
 	}
 	maps.DeleteFunc(s.retried, func(b plugin.Breaker, _ time.Time) bool { return slices.Contains(changed, b.Info().Name) })
-	for _, name := range changed {
-		s.queue.Release(name)
-	}
 	for _, p := range old.pipelines {
 		s.releaseMoved(p, s.pipelines[p.Profile()])
 	}
 	if len(changed) > 0 { // one of them may enforce a feature that was unenforced
-		s.queue.Release(pipeline.Enforcement)
+		s.queue.Release(append(changed, pipeline.Enforcement)...)
 	}
 	if s.retired = append(s.retired, old); len(s.retired) > maxRetired {
 		s.rejectWaiting(s.retired[0].pipelines)
@@ -117,7 +114,7 @@ func (s *Scheduler) releaseMoved(old, now *pipeline.Pipeline) {
 		if was == is {
 			continue
 		}
-		s.queue.ReleaseOnly(info.Name, func(pod *state.Pod) bool { return pod.Profile == old.Profile() && was.Has(pod) && !is.Has(pod) })
+		s.queue.ReleaseOnly(func(pod *state.Pod) bool { return pod.Profile == old.Profile() && was.Has(pod) && !is.Has(pod) }, info.Name)
 	}
 }
 
