@@ -17,6 +17,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/cycle"
 	"github.com/berth-scheduler/berth/runtime/module"
 	"github.com/berth-scheduler/berth/runtime/state"
+	"github.com/berth-scheduler/berth/runtime/wasm"
 )
 
 // attackers are plugins that the tenant a attaches.
@@ -92,8 +93,8 @@ func (r *recorder) decisions(t *testing.T) (out []string) {
 }
 
 // TestOthersAreUntouched: each attempt of another tenant, decided again on the same snapshot
-// without the plugin of a, is identical: verdicts, reasons, scores and the node. And so are whole
-// runs, if a has nodes of its own.
+// without the plugin of a, is identical: verdicts, reasons, scores and the node, and what it costs
+// the plugins of others. And so are whole runs, if a has nodes of its own.
 func TestOthersAreUntouched(t *testing.T) {
 	for name, attacker := range attackers() {
 		t.Run(name, func(t *testing.T) {
@@ -121,6 +122,9 @@ func TestOthersAreUntouched(t *testing.T) {
 					t.Fatalf("decision %d of %d: %s, without the plugin: %s", i, len(got), got[min(i, len(got)-1)], want[i])
 				}
 			}
+			if got, want := with.work(), without.work(); !maps.Equal(got, want) {
+				t.Errorf("the plugins of others worked %v, without the plugin %v", got, want)
+			}
 			with, without = withTenants(t, &attacker), withTenants(t, nil)
 			for i := range 80 {
 				with.arrive(t, arriving(i, true))
@@ -131,6 +135,17 @@ func TestOthersAreUntouched(t *testing.T) {
 			}
 		})
 	}
+}
+
+// work is what the plugins of all tenants but a did: it takes the time of an attempt.
+func (r *recorder) work() map[string]string {
+	out := make(map[string]string)
+	for name, m := range r.scheduler.mu.built[0].plugins {
+		if p, ok := m.plugin.(*wasm.Plugin); ok && !strings.HasPrefix(name, "a/") {
+			out[name] = fmt.Sprintf("%d calls, %d units, %d faults", p.Calls(), p.Fuel(), p.Faults())
+		}
+	}
+	return out
 }
 
 // ofOthers is where the pods of all tenants but a are.

@@ -36,7 +36,7 @@ func points(m *wire.Manifest) (out []string) {
 
 func allReads() []v1alpha1.Read {
 	return []v1alpha1.Read{
-		v1alpha1.ReadPorts, v1alpha1.ReadImages, v1alpha1.ReadPods, v1alpha1.ReadGenerations, v1alpha1.ReadNodeObjects,
+		v1alpha1.ReadPorts, v1alpha1.ReadImages, v1alpha1.ReadGenerations, v1alpha1.ReadNodeObjects,
 		v1alpha1.ReadVolumeEvents, v1alpha1.ReadNamespaces, v1alpha1.ReadPublished, v1alpha1.ReadSeed,
 	}
 }
@@ -51,7 +51,7 @@ type telling struct {
 func tells(m *wire.Manifest) (out []telling) {
 	add := func(read v1alpha1.Read, by string) { out = append(out, telling{read, by}) }
 	for name, read := range map[string]v1alpha1.Read{
-		"ports": v1alpha1.ReadPorts, "images": v1alpha1.ReadImages, "pods": v1alpha1.ReadPods, "generation": v1alpha1.ReadGenerations,
+		"ports": v1alpha1.ReadPorts, "images": v1alpha1.ReadImages, "generation": v1alpha1.ReadGenerations,
 	} {
 		if slices.Contains(m.Reads.Node, name) {
 			add(read, "node: "+name)

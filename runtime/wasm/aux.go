@@ -24,6 +24,7 @@ type aux struct {
 	shown   *state.NodeInfo   // row 0 is a copy of it; nil if it is of something else
 	slots   uint32            // in use
 	counter uint64            // of generations
+	calls   uint64            // prepared so far
 	records uint32            // room for the records of a batch in bytes
 }
 
@@ -114,7 +115,7 @@ func (a *aux) prepare(ctx context.Context, c *auxCall) (*request, error) {
 		a.discard(ctx)
 	}
 	a.show(c)
-	a.own.Follow(a.snap.Strings)
+	a.own.Follow(a.snap)
 	r := &request{point: c.point, stateful: c.placement != nil, verdicts: c.verdicts, at: c.at}
 	call := wire.Call{Point: c.point}
 	if c.placement != nil {
@@ -146,7 +147,8 @@ func (a *aux) prepare(ctx context.Context, c *auxCall) (*request, error) {
 		return nil, err
 	}
 	a.own.Settle()
-	cycle := wire.Cycle{Epoch: a.own.Epoch(), Generation: a.snap.Generation, State: 1}
+	a.calls++
+	cycle := wire.Cycle{Epoch: a.own.Epoch(), Generation: a.core.generation(a.snap.Generation, a.calls), State: 1}
 	if c.placement != nil {
 		cycle.Seed = a.core.seed(c.placement.Seed)
 	}

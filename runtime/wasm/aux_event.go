@@ -23,10 +23,10 @@ func (a *aux) writeEvent(e *clusterEvent, b *wire.Batch) error {
 	if e.NewNode != nil {
 		view.NewNode = row
 	}
-	if e.OldPod != nil && a.core.applies(e.OldPod) {
+	if e.OldPod != nil {
 		view.OldPod = append([]byte(nil), a.own.EncodeOther(e.OldPod, a.core.namespace(e.OldPod.Namespace))...)
 	}
-	if e.NewPod != nil && a.core.applies(e.NewPod) {
+	if e.NewPod != nil {
 		view.NewPod = append([]byte(nil), a.own.EncodeOther(e.NewPod, a.core.namespace(e.NewPod.Namespace))...)
 	}
 	for _, object := range []any{e.Old, e.New} {

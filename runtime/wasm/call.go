@@ -183,7 +183,7 @@ func (s *shard) prepare(c *plugin.Cycle, r *request) (lo, hi uint32, err error) 
 			s.WriteRowSet(r.rows)
 		}
 	}
-	cycle := wire.Cycle{Epoch: s.src.Epoch(), Generation: s.core.generation(c.Snapshot.Generation), State: 1}
+	cycle := wire.Cycle{Epoch: s.src.Epoch(), Generation: s.core.generation(c.Snapshot.Generation, s.cycles.begun), State: 1}
 	if !s.core.nodeScoped(r.point) {
 		cycle.Seed = s.core.seed(c.Seed)
 	}

@@ -28,7 +28,7 @@ type Config struct {
 	// of other namespaces, and has no opinion about them.
 	Namespaces []string
 	// HideSeed and HideGeneration withhold from the guest what would tell a tenant how much others
-	// do: it gets the seed 0, and generations that count the changes between its own cycles.
+	// do: it gets the seed 0, and generations that count its own cycles.
 	HideSeed, HideGeneration bool
 	// Grants are the directives that the plugin may use. They must cover those that the
 	// manifest declares.

@@ -28,7 +28,6 @@ type core struct {
 	breaker *breaker.Breaker
 	ending  breaker.Cycle // how the calls of this cycle ended
 	ration  ration
-	changes changes
 	// startFuel is what an instance may use to start, from the second on. It does what
 	// the first one did, so it needs no more fuel; a guest that tells the two apart gains
 	// nothing.

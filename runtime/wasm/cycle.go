@@ -38,6 +38,7 @@ type cycleInstances struct {
 	mu     sync.RWMutex
 	closed bool
 	key    cycleKey // of the cycle that was prepared
+	begun  uint64   // cycles so far
 	err    error    // of preparing it
 	plan   memory.Plan
 	shards []*shard
@@ -88,6 +89,7 @@ func (i *cycleInstances) begin(c *plugin.Cycle, key cycleKey, point abi.Point) {
 	}
 	i.breaker.Done(i.ending.Take())
 	i.key, i.err, i.source.ledger = key, nil, i.ledgerOf(c.State)
+	i.begun++
 	if c.State != nil {
 		c.State.Write(i.config.Name, ledgerKey, i.source.ledger)
 	}
@@ -133,7 +135,7 @@ func (i *cycleInstances) prepare(c *plugin.Cycle) error {
 		i.drop(c.Context) // there must be fewer instances, or there may be more
 	}
 	i.pods[0] = c.Pod
-	i.source.Follow(c.Snapshot.Strings)
+	i.source.Follow(c.Snapshot)
 	i.source.SetPod(c.Pod, c.Snapshot.Namespace(c.Pod.Namespace))
 	err := i.fill(c)
 	for range maxGrowth {

@@ -97,11 +97,11 @@ func (p *Plugin) SameOrder(o plugin.QueueSort) bool {
 	return ok && other.info.Digest == p.info.Digest && bytes.Equal(other.config.Config, p.config.Config)
 }
 
-// Hint implements plugin.Hinter. Without the point, and after a fault, every registered
-// event means Queue (ABI-5.12).
+// Hint implements plugin.Hinter. Without the point, after a fault, and for pods that the plugin
+// may not see, every registered event means Queue (ABI-5.12).
 func (p *Plugin) Hint(event state.ClusterEvent, object state.Object, pods []*state.Pod, out []state.Hint) {
 	mine, at := p.concerned(pods)
-	if !p.declared[abi.Hint] || len(mine) == 0 {
+	if !p.declared[abi.Hint] || len(mine) == 0 || !p.seesEvent(&object) {
 		return
 	}
 	var v plugin.Verdicts
@@ -121,4 +121,15 @@ func (p *Plugin) Hint(event state.ClusterEvent, object state.Object, pods []*sta
 			out[i] = state.QueueSkip
 		}
 	}
+}
+
+// seesEvent reports whether the plugin may learn of an event. One about a pod of another namespace
+// would tell it how many there are.
+func (p *Plugin) seesEvent(object *state.Object) bool {
+	for _, pod := range []*state.Pod{object.OldPod, object.NewPod} {
+		if pod != nil && !p.applies(pod) {
+			return false
+		}
+	}
+	return true
 }

@@ -12,9 +12,11 @@ import (
 // +kubebuilder:resource:scope=Cluster,categories=berth
 // +kubebuilder:subresource:status
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
+// +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`
 // +kubebuilder:printcolumn:name="Plugins",type=integer,JSONPath=`.status.plugins`
 // +kubebuilder:printcolumn:name="Namespaces",type=string,JSONPath=`.spec.namespaces`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:printcolumn:name="Message",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].message`,priority=1
 type PluginGrant struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -156,7 +158,7 @@ type TenantPoint string
 
 // Read is a kind of data that tells a plugin of other tenants.
 //
-// +kubebuilder:validation:Enum=ports;images;pods;generations;nodeObjects;volumeEvents;namespaces;published;seed
+// +kubebuilder:validation:Enum=ports;images;generations;nodeObjects;volumeEvents;namespaces;published;seed
 type Read string
 
 // What tells a plugin of other tenants.
@@ -165,9 +167,6 @@ const (
 	ReadPorts Read = "ports"
 	// ReadImages are the images on nodes.
 	ReadImages Read = "images"
-	// ReadPods are the pods on nodes. A tenant's plugin sees only those of its own namespace, but
-	// the numbers of their slots tell how many pods there are.
-	ReadPods Read = "pods"
 	// ReadGenerations count the changes of nodes.
 	ReadGenerations Read = "generations"
 	// ReadNodeObjects are whole node objects.

@@ -31,10 +31,13 @@ func (s *Source) Measure(snap *state.Snapshot, overlays ...uint32) {
 	most := capacities{}
 	all := make([]needs, s.Shards)
 	for row := range uint32(snap.Len()) {
-		all[int(row/plugin.BlockRows)%s.Shards].add(snap, row)
+		all[int(row/plugin.BlockRows)%s.Shards].add(s.projection, snap, row)
 	}
+	slots := uint64(s.count(snap))
 	for _, row := range overlays {
-		all[0].add(snap, row)
+		before := all[0].placed
+		all[0].add(s.projection, snap, row)
+		slots += all[0].placed - before
 	}
 	for _, n := range all {
 		most.names, most.labels = max(most.names, half(n.names, 4096)), max(most.labels, half(n.labels, 1024))
@@ -50,7 +53,7 @@ func (s *Source) Measure(snap *state.Snapshot, overlays ...uint32) {
 		}
 		most.namespaces, most.namespaceLabels = half(uint64(snap.Namespaces.Len()), 16), half(labels, 64)
 	}
-	most.rows, most.overlays, most.slots = s.rowsEach(snap.Len()), 8, half(uint64(snap.Pods.Len()), 256)
+	most.rows, most.overlays, most.slots = s.rowsEach(snap.Len()), 8, half(slots, 256)
 	// New strings are known only when rows have been written. So there is room for the
 	// known ones, and the first full write of a large cluster may need more.
 	most.strings, most.stringBytes = half(uint64(s.dict.Len()), 1024), half(s.dict.size(), 16384)
@@ -65,21 +68,31 @@ func (s *Source) Measure(snap *state.Snapshot, overlays ...uint32) {
 type needs struct {
 	names, labels, taints, ports, images, pods uint64
 	podLabels, podUIDs, podNames               uint64
+	placed                                     uint64 // pods that the plugin sees
 }
 
-func (n *needs) add(snap *state.Snapshot, row uint32) {
+// add counts a row. What the plugin does not see does not count, so that the size of the region does
+// not tell of it.
+func (n *needs) add(p *Projection, snap *state.Snapshot, row uint32) {
 	t := &snap.Nodes
 	n.names += roomFor(len(snap.Name(row)))
 	n.labels += roomFor(len(t.Labels.Row(row)))
 	n.taints += roomFor(len(t.TaintSets[t.TaintSet[row]]))
 	n.ports += roomFor(len(t.Ports.Row(row)))
 	n.images += roomFor(len(t.Images.Row(row)))
-	n.pods += roomFor(len(t.Pods.Row(row)))
-	for _, slot := range t.Pods.Row(row) {
-		n.podLabels += roomFor(len(snap.Pods.Labels.Row(slot)))
-		n.podUIDs += roomFor(len(snap.Pods.Pod[slot].UID))
-		n.podNames += roomFor(len(snap.Pods.Pod[slot].Name))
+	if !p.HasPods() {
+		return
 	}
+	pods := 0
+	for _, slot := range t.Pods.Row(row) {
+		if pod := snap.Pods.Pod[slot]; p.Sees(pod.Namespace) {
+			pods++
+			n.podLabels += roomFor(len(snap.Pods.Labels.Row(slot)))
+			n.podUIDs += roomFor(len(pod.UID))
+			n.podNames += roomFor(len(pod.Name))
+		}
+	}
+	n.pods, n.placed = n.pods+roomFor(pods), n.placed+uint64(pods)
 }
 
 // Largest names the largest columns of a region made now, for messages.
@@ -122,7 +135,7 @@ func Largest(spec *wire.LayoutSpec) string {
 // HostBytes estimates what the host keeps for the mirrors: strings with their ids, and where
 // each list of each row lies.
 func (s *Source) HostBytes() uint64 {
-	const perString, perSpan = 96, 12
+	const perString, perSpan, perNumber = 96, 12, 128
 	lists := uint64(1)
 	for _, name := range []string{"name", "labels", "taints", "ports", "images", "pods"} {
 		if s.projection.node[name] {
@@ -133,6 +146,9 @@ func (s *Source) HostBytes() uint64 {
 	slots := uint64(0)
 	if s.projection.HasPods() {
 		slots = uint64(s.room.slots) * uint64(s.Shards) * (8 + 3*perSpan)
+	}
+	if s.slots != nil {
+		slots += uint64(len(s.slots.host)) * perNumber
 	}
 	return rows + slots + uint64(s.dict.Len())*perString + s.dict.size() + uint64(cap(s.record))
 }

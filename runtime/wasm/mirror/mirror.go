@@ -35,6 +35,7 @@ type Mirror struct {
 	rows, slots, strings             uint32
 	stringBytes                      uint32
 	generation                       uint64 // of the snapshot that the region shows
+	step                             uint64 // of the numbering of slots that it shows
 	pod                              uint64 // number of the pod record in the region
 	podSize                          uint32 // its size
 }

@@ -2,6 +2,8 @@ package mirror
 
 import (
 	"encoding/binary"
+	"slices"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -135,22 +137,19 @@ func (m *Mirror) writePods(snap *state.Snapshot, row, local uint32) error {
 	if c.pods.spans == nil {
 		return nil
 	}
-	visible := m.src.visible[:0]
-	for _, slot := range t.Pods.Row(row) {
-		if m.src.projection.Sees(snap.Pods.Pod[slot].Namespace) {
-			visible = append(visible, slot)
-			if err := m.fillSlot(snap, slot); err != nil {
-				return err
-			}
+	visible := m.src.visible(snap, row)
+	for _, pod := range visible {
+		if err := m.fillSlot(snap, pod.host, pod.slot); err != nil {
+			return err
 		}
+		m.showSlots(pod.slot + 1)
 	}
-	m.src.visible = visible
 	out, err := m.span(c.pods, &m.pods, local, uint32(len(visible)))
 	if err != nil {
 		return err
 	}
-	for i, slot := range visible {
-		put(out[4*i:], slot)
+	for i, pod := range visible {
+		put(out[4*i:], pod.slot)
 	}
 	return nil
 }
@@ -184,8 +183,14 @@ func (m *Mirror) writePairs(l list, a *arena, row uint32, pairs []wire.Pair) err
 	if err != nil {
 		return err
 	}
+	d := &m.src.dict
+	if m.src.projection.restricted() { // the host's order says which strings others have used first
+		pairs = append(m.src.pairs[:0], pairs...)
+		slices.SortFunc(pairs, func(a, b wire.Pair) int { return strings.Compare(d.host.String(a.Key), d.host.String(b.Key)) })
+		m.src.pairs = pairs
+	}
 	for i, pair := range pairs {
-		put(out[8*i:], m.src.dict.of(pair.Key), m.src.dict.of(pair.Value))
+		put(out[8*i:], d.of(pair.Key), d.of(pair.Value))
 	}
 	return nil
 }

@@ -10,12 +10,23 @@ import (
 // syncSlots writes the pods that changed. Pods that moved to another mirror were written with
 // their row.
 func (m *Mirror) syncSlots(snap *state.Snapshot, slots []uint32, known bool) error {
-	n := uint32(snap.Pods.Len())
+	n := m.src.count(snap)
 	if n > m.layout.Tables[podsTable].Capacity {
 		return ErrNoRoom
 	}
 	for uint32(len(m.slotGeneration)) < n {
 		m.slotGeneration = append(m.slotGeneration, 0)
+	}
+	if own := m.src.slots; own != nil {
+		switch m.step {
+		case own.step:
+			slots = nil
+		case own.step - 1:
+			slots = own.touched
+		default:
+			known = false
+		}
+		m.step = own.step
 	}
 	if known {
 		for _, slot := range slots {
@@ -43,12 +54,12 @@ func (m *Mirror) syncSlots(snap *state.Snapshot, slots []uint32, known bool) err
 	return nil
 }
 
-// writeSlot updates a slot of the pods table: it fills it if the pod is on a node of this
-// mirror and the plugin may see it, and clears it otherwise.
+// writeSlot updates a slot of the pods table: it fills it if its pod is on a node of this
+// mirror, and clears it otherwise.
 func (m *Mirror) writeSlot(snap *state.Snapshot, slot uint32) error {
-	if pod := snap.Pods.Pod[slot]; pod != nil && snap.Pods.Generation(slot) != 0 && m.src.projection.Sees(pod.Namespace) {
-		if row, ok := snap.Row(pod.NodeName()); ok && m.holds(row) {
-			return m.fillSlot(snap, slot)
+	if host, ok := m.src.hostSlot(snap, slot); ok {
+		if row, ok := snap.Row(snap.Pods.Pod[host].NodeName()); ok && m.holds(row) {
+			return m.fillSlot(snap, host, slot)
 		}
 	}
 	if int(slot) < len(m.slotGeneration) && m.slotGeneration[slot] != 0 {
@@ -57,25 +68,25 @@ func (m *Mirror) writeSlot(snap *state.Snapshot, slot uint32) error {
 	return nil
 }
 
-// fillSlot writes a pod if the slot holds another generation. Slots that it writes for an
-// overlay row belong to no other row of the mirror.
-func (m *Mirror) fillSlot(snap *state.Snapshot, slot uint32) error {
+// fillSlot writes the pod of a slot of the snapshot if the slot holds another generation. Slots
+// that it writes for an overlay row belong to no other row of the mirror.
+func (m *Mirror) fillSlot(snap *state.Snapshot, host, slot uint32) error {
 	if slot >= m.layout.Tables[podsTable].Capacity {
 		return ErrNoRoom
 	}
 	for uint32(len(m.slotGeneration)) <= slot {
 		m.slotGeneration = append(m.slotGeneration, 0)
 	}
-	generation := snap.Pods.Generation(slot)
+	generation := snap.Pods.Generation(host)
 	if m.slotGeneration[slot] == generation && generation != 0 {
 		return nil
 	}
 	if m.overlaying {
 		m.spares = append(m.spares, slot)
 	}
-	pod, c, p, d := snap.Pods.Pod[slot], m.cols, m.src.projection, &m.src.dict
+	pod, c, p, d := snap.Pods.Pod[host], m.cols, m.src.projection, &m.src.dict
 	if c.podNamespace != nil {
-		m.u32(c.podNamespace, slot, d.of(snap.Pods.Namespace[slot]))
+		m.u32(c.podNamespace, slot, d.of(snap.Pods.Namespace[host]))
 	}
 	if c.podPriority != nil {
 		m.u32(c.podPriority, slot, uint32(pod.Priority))
@@ -100,7 +111,7 @@ func (m *Mirror) fillSlot(snap *state.Snapshot, slot uint32) error {
 		m.u8(c.podFlags, slot, flags)
 	}
 	if c.podLabels.spans != nil {
-		if err := m.writePairs(c.podLabels, &m.podLabels, slot, snap.Pods.Labels.Row(slot)); err != nil {
+		if err := m.writePairs(c.podLabels, &m.podLabels, slot, snap.Pods.Labels.Row(host)); err != nil {
 			return err
 		}
 	}
@@ -112,6 +123,14 @@ func (m *Mirror) fillSlot(snap *state.Snapshot, slot uint32) error {
 	}
 	m.slotGeneration[slot] = generation
 	return nil
+}
+
+// showSlots makes the table have at least n slots.
+func (m *Mirror) showSlots(n uint32) {
+	if n > m.slots {
+		m.slots = n
+		m.layout.SetRows(m.mem, podsTable, n)
+	}
 }
 
 // clearSlot clears a slot, so that nothing of its pod remains.

@@ -56,6 +56,10 @@ func (p *Projection) Sees(namespace string) bool {
 	return ok
 }
 
+// restricted reports whether there are pods that the plugin may not see. Then nothing in its memory,
+// not even an order, may depend on them.
+func (p *Projection) restricted() bool { return p.namespaces != nil }
+
 // SeesNamespaceLabels reports whether the record of the pod has the labels of its namespace.
 func (p *Projection) SeesNamespaceLabels() bool { return p.pod["namespaceLabels"] }
 

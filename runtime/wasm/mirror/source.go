@@ -29,12 +29,17 @@ type Source struct {
 	mu      sync.Mutex
 	dict    dictionary
 	room    capacities
-	visible []uint32 // scratch
+	slots   *slots // nil if the plugin sees all pods, or none
+	scratch []shown
+	pairs   []wire.Pair // scratch
 }
 
 // NewSource returns the source of one mirror. Mirrors add the bytes that they write to written.
 func NewSource(p *Projection, written *atomic.Uint64) *Source {
 	s := &Source{Shards: 1, projection: p, written: written, seed: maphash.MakeSeed()}
+	if p.HasPods() && p.restricted() {
+		s.slots = newSlots()
+	}
 	s.BeginEpoch()
 	return s
 }
@@ -61,8 +66,13 @@ func (s *Source) Settle() { s.dict.settle() }
 // Epoch returns the number of the epoch.
 func (s *Source) Epoch() uint64 { return s.dict.epoch }
 
-// Follow prepares to translate the strings of a snapshot's dictionary.
-func (s *Source) Follow(strings *wire.Dict) { s.dict.follow(strings) }
+// Follow prepares to translate the strings and the slots of a snapshot.
+func (s *Source) Follow(snap *state.Snapshot) {
+	s.dict.follow(snap.Strings)
+	if s.slots != nil {
+		s.slots.follow(snap, s.projection)
+	}
+}
 
 // SetPod encodes the pod to be placed. namespace is the pod's; nil if its object is not
 // known.

@@ -2,6 +2,7 @@ package mirror
 
 import (
 	"math"
+	"slices"
 
 	"github.com/berth-scheduler/berth/runtime/state"
 )
@@ -33,6 +34,9 @@ func (m *Mirror) Sync(snap *state.Snapshot) error {
 		moved = true
 	}
 	if known {
+		if m.src.projection.restricted() { // what is written first lies first
+			rows = slices.Sorted(slices.Values(rows))
+		}
 		for _, row := range rows {
 			if int(row) < snap.Len() && m.holds(row) {
 				local := m.Local(row)
@@ -91,7 +95,7 @@ func (m *Mirror) forget() {
 	for row := range m.namespaceGeneration {
 		m.namespaceGeneration[row] = math.MaxUint64
 	}
-	m.snapshot, m.strings, m.stringBytes, m.generation = nil, 0, 0, 0
+	m.snapshot, m.strings, m.stringBytes, m.generation, m.step = nil, 0, 0, 0, 0
 }
 
 // Overlay writes an overlay row of the snapshot to the first overlay row of the region, with
@@ -102,13 +106,6 @@ func (m *Mirror) Overlay(snap *state.Snapshot, row uint32) (uint32, error) {
 	defer m.Flush()
 	m.findResources(snap)
 	m.clearSpares()
-	if n := uint32(snap.Pods.Len()); m.src.projection.HasPods() && n > m.slots {
-		if n > m.layout.Tables[podsTable].Capacity {
-			return 0, ErrNoRoom
-		}
-		m.slots = n
-		m.layout.SetRows(m.mem, podsTable, n)
-	}
 	local := m.layout.Tables[nodesTable].Capacity
 	if int(local) < len(m.objectGeneration) {
 		m.objectGeneration[local] = 0
