@@ -54,7 +54,7 @@ type Deps struct {
 // All returns the registry. Arguments are nil or pointers to the types of
 // k8s.io/kube-scheduler/config/v1, with or without defaults applied.
 func All(deps Deps) plugin.Registry {
-	storage := deps.Storage.orEmpty()
+	storage, devices := deps.Storage.orEmpty(), deps.Devices.orEmpty()
 	return plugin.Registry{
 		schedulinggates.Name:   noArgs(schedulinggates.New),
 		prioritysort.Name:      noArgs(prioritysort.New),
@@ -64,7 +64,7 @@ func All(deps Deps) plugin.Registry {
 		nodeports.Name:         noArgs(nodeports.New),
 		imagelocality.Name:     noArgs(imagelocality.New),
 
-		dynamicresources.Name:     deps.Devices.orEmpty().dynamicResources(&deps),
+		dynamicresources.Name:     devices.dynamicResources(&deps),
 		nodedeclaredfeatures.Name: noArgs(nodedeclaredfeatures.New),
 		volumerestrictions.Name:   noArgs(storage.restrictions),
 		volumezone.Name:           noArgs(storage.zone),
@@ -75,10 +75,14 @@ func All(deps Deps) plugin.Registry {
 			return withArgs[configv1.NodeAffinityArgs](args, nodeaffinity.New)
 		},
 		noderesources.FitName: func(args any) (plugin.Plugin, error) {
-			return withArgs[configv1.NodeResourcesFitArgs](args, noderesources.NewFit)
+			return withArgs(args, func(a *configv1.NodeResourcesFitArgs) (*noderesources.Fit, error) {
+				return noderesources.NewFit(a, devices.ledger)
+			})
 		},
 		noderesources.BalancedName: func(args any) (plugin.Plugin, error) {
-			return withArgs[configv1.NodeResourcesBalancedAllocationArgs](args, noderesources.NewBalanced)
+			return withArgs(args, func(a *configv1.NodeResourcesBalancedAllocationArgs) (*noderesources.Balanced, error) {
+				return noderesources.NewBalanced(a, devices.ledger)
+			})
 		},
 		defaultpreemption.Name: func(args any) (plugin.Plugin, error) {
 			return withArgs(args, func(a *configv1.DefaultPreemptionArgs) (*defaultpreemption.DefaultPreemption, error) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/types"
 	configv1 "k8s.io/kube-scheduler/config/v1"
@@ -86,8 +87,20 @@ func (n noClaims) UpdateStatus(context.Context, *resourcev1.ResourceClaim) (*res
 	return nil, n.fail()
 }
 
+func (n noClaims) Create(context.Context, *resourcev1.ResourceClaim) (*resourcev1.ResourceClaim, error) {
+	return nil, n.fail()
+}
+
+func (n noClaims) Tell(context.Context, *state.Pod, *v1.PodExtendedResourceClaimStatus) error {
+	return n.fail()
+}
+
+func (noClaims) Delete(*resourcev1.ResourceClaim) <-chan struct{} { return nil }
+
 func (noClaims) Release(*resourcev1.ResourceClaim, types.UID) {}
 
 func (noClaims) Deallocate(*resourcev1.ResourceClaim, types.UID) {}
 
-func (noClaims) Waiting(*state.Pod, string) {}
+func (noClaims) Waiting(*state.Pod, string) func(string, []*resourcev1.ResourceClaim) {
+	return func(string, []*resourcev1.ResourceClaim) {}
+}

@@ -34,7 +34,11 @@ func (d *DynamicResources) PreBind(pl *plugin.Placement) (plugin.Directives, *pl
 	}
 	wait := false
 	for i := range a.claims {
-		if err := d.bind(pl, &a.claims[i]); err != nil {
+		bind := d.bind
+		if a.claims[i].special != nil {
+			bind = d.bindSpecial
+		}
+		if err := bind(pl, &a.claims[i]); err != nil {
 			return plugin.Directives{}, plugin.Fail(err)
 		}
 		wait = wait || awaited(a.claims[i].object)
@@ -42,12 +46,36 @@ func (d *DynamicResources) PreBind(pl *plugin.Placement) (plugin.Directives, *pl
 	if !wait {
 		return plugin.Directives{}, nil
 	}
-	d.deps.Writer.Waiting(pl.Pod, pl.Node.Name)
+	ended := d.deps.Writer.Waiting(pl.Pod, pl.Node.Name)
 	err := d.deps.Waiter.Await(pl.Context, d.bindTimeout, func() (bool, error) { return d.allReady(a) })
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = fmt.Errorf("%w: %w", errBindingTimeout, err)
 	}
+	ended(outcome(err), a.objects())
 	return plugin.Directives{}, plugin.Fail(err)
+}
+
+// outcome is how a wait for devices ended, in the words of kube-scheduler's metrics.
+func outcome(err error) string {
+	switch {
+	case err == nil:
+		return "success"
+	case errors.Is(err, errBindingTimeout):
+		return "timeout"
+	case errors.Is(err, errBindingFailed):
+		return "failure"
+	default:
+		return "error"
+	}
+}
+
+// objects returns the claims as they are known now.
+func (a *attempt) objects() []*resourcev1.ResourceClaim {
+	out := make([]*resourcev1.ResourceClaim, len(a.claims))
+	for i := range a.claims {
+		out[i] = a.claims[i].object
+	}
+	return out
 }
 
 // binding is the writing of one claim.

@@ -30,6 +30,9 @@ const (
 	DefaultBindingTimeout = configv1.DynamicResourcesBindingTimeoutDefault
 )
 
+// extendedTimeout is how long PreBind waits for the watch to tell of a claim that it created.
+const extendedTimeout = 2 * time.Minute
+
 // Deps is what the plugin depends on.
 type Deps struct {
 	Devices objects.Devices

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
@@ -24,22 +25,42 @@ func (d *DynamicResources) Filter(c *plugin.Cycle, rows []uint32, out *plugin.Ve
 		}
 		return
 	}
-	if len(a.claims) == 0 {
+	if a.empty() {
 		return
 	}
-	wanted := a.wanted()
+	f := &filtering{DynamicResources: d, c: c, a: a, wanted: a.wanted(), lacks: unresolvable("cannot allocate all claims")}
+	if a.allocator != nil {
+		d.deps.Ledger.follow()
+	}
 	numbers := make(map[string]uint16)
+	var last *plugin.Status
+	var number uint16
 	for i, row := range rows {
-		status := d.judge(c.Context, a, wanted, c.Snapshot.Nodes.Node[row].Object)
+		status := f.judge(row)
 		if status == nil {
 			continue
 		}
-		text := status.Message()
-		if numbers[text] == 0 {
-			numbers[text] = out.Reason(text)
+		if status != last {
+			text := status.Message()
+			if numbers[text] == 0 {
+				numbers[text] = out.Reason(text)
+			}
+			last, number = status, numbers[text]
 		}
-		out.Reject(i, status.Code, numbers[text])
+		out.Reject(i, status.Code, number)
 	}
+}
+
+// filtering is a call of Filter.
+type filtering struct {
+	*DynamicResources
+	c      *plugin.Cycle
+	a      *attempt
+	wanted []*resourcev1.ResourceClaim
+	lacks  *plugin.Status
+	// kept is what is known about the claims, and of with the special claim, by what nodes need of it.
+	kept *verdicts
+	of   map[*variant]*verdicts
 }
 
 // wanted returns the claims that are not allocated.
@@ -54,36 +75,99 @@ func (a *attempt) wanted() []*resourcev1.ResourceClaim {
 }
 
 // judge returns why a node does not fit; nil if it does.
-func (d *DynamicResources) judge(ctx context.Context, a *attempt, wanted []*resourcev1.ResourceClaim, node *v1.Node) *plugin.Status {
-	var unavailable []int
-	for i := range a.claims {
-		if claim := &a.claims[i]; claim.reach != nil && !claim.reach.Match(node) || d.neverReady(claim.object) {
-			unavailable = append(unavailable, i)
-		}
-	}
-	var results []resourcev1.AllocationResult
-	if a.allocator != nil {
+func (f *filtering) judge(row uint32) *plugin.Status {
+	node := f.c.Snapshot.Nodes.Node[row].Object
+	var special *variant
+	if f.a.special != nil {
 		var status *plugin.Status
-		if results, status = d.allocate(ctx, a.allocator, node, wanted); status != nil {
+		if special, status = f.a.special.on(node); status != nil {
 			return status
 		}
 	}
+	var unavailable []int
+	for i := range f.a.claims {
+		if claim := &f.a.claims[i]; claim.reach != nil && !claim.reach.Match(node) || f.neverReady(claim.object) {
+			unavailable = append(unavailable, i)
+		}
+	}
+	if status := f.search(row, node, special); status != nil {
+		return status
+	}
 	if len(unavailable) > 0 {
 		for _, i := range unavailable {
-			a.claims[i].unavailable = true
+			f.a.claims[i].unavailable = true
 		}
 		return unresolvable("resourceclaim not available on the node")
-	}
-	if a.allocator != nil {
-		a.results[node.Name] = results
 	}
 	return nil
 }
 
-// allocate searches devices for claims on a node.
+// search returns why a node does not have the devices for the claims; nil if it has.
+func (f *filtering) search(row uint32, node *v1.Node, special *variant) *plugin.Status {
+	wanted, kept := f.want(special)
+	if len(wanted) == 0 {
+		return nil
+	}
+	ledger := f.deps.Ledger
+	number := ledger.contents.number(ledger.contents.row(row, node), node, &ledger.state)
+	verdict := kept.verdict(number)
+	if verdict != unknown {
+		ledger.work.Kept++
+		f.a.kept = true
+	}
+	found := found{special: special}
+	switch verdict {
+	case lacks:
+		return f.lacks
+	case fits:
+		if found.score = kept.score(number); found.score != 0 {
+			f.a.found[node.Name] = found
+		}
+		return nil
+	}
+	results, status := f.allocate(f.c.Context, f.a.allocator, node, wanted)
+	switch {
+	case status != nil:
+		return status
+	case results == nil:
+		kept.learn(number, lacks, 0)
+		return f.lacks
+	}
+	found.results = results
+	for i, claim := range wanted {
+		found.score += scoreOf(claim, &results[i])
+	}
+	f.a.found[node.Name] = found
+	kept.learn(number, fits, found.score)
+	return nil
+}
+
+// want returns the claims to be allocated on a node, and what is known about them.
+func (f *filtering) want(special *variant) ([]*resourcev1.ResourceClaim, *verdicts) {
+	wanted, kept := f.wanted, f.kept
+	if special != nil {
+		wanted, kept = append(slices.Clip(wanted), special.claim), f.of[special]
+	}
+	if kept != nil || len(wanted) == 0 {
+		return wanted, kept
+	}
+	kept = f.deps.Ledger.kept(wanted)
+	if special == nil {
+		f.kept = kept
+		return wanted, kept
+	}
+	if f.of == nil {
+		f.of = make(map[*variant]*verdicts)
+	}
+	f.of[special] = kept
+	return wanted, kept
+}
+
+// allocate searches devices for claims on a node. It returns nothing if the node lacks some.
 func (d *DynamicResources) allocate(
 	ctx context.Context, allocator structured.Allocator, node *v1.Node, claims []*resourcev1.ResourceClaim,
 ) (results []resourcev1.AllocationResult, _ *plugin.Status) {
+	d.deps.Ledger.work.Searched++
 	err := d.deps.Search.Within(ctx, node.Name, d.filterTimeout, func(ctx context.Context) (err error) {
 		results, err = allocator.Allocate(ctx, node, claims)
 		return err
@@ -99,7 +183,7 @@ func (d *DynamicResources) allocate(
 		// The claim or a class is wrong, so the other nodes need not be asked.
 		return nil, plugin.Fail(err)
 	case len(results) != len(claims):
-		return nil, unresolvable("cannot allocate all claims")
+		return nil, nil
 	}
 	return results, nil
 }

@@ -17,6 +17,7 @@ func (d *DynamicResources) events() []plugin.Event {
 	return []plugin.Event{
 		{ClusterEvent: on(state.NodeResource, state.Add|state.UpdateNodeLabel|state.UpdateNodeAllocatable)},
 		{ClusterEvent: on(state.ResourceClaimResource, state.Add|state.Update), Hint: d.afterClaimChange},
+		{ClusterEvent: on(state.ResourceClaimResource, state.Delete), Hint: afterClaimGone},
 		{ClusterEvent: on(state.PodResource, state.UpdatePodGeneratedResourceClaim), Hint: d.afterPodChange},
 		{ClusterEvent: on(state.DeviceClassResource, state.Add|state.Update)},
 		{ClusterEvent: on(state.ResourceSliceResource, state.Add|state.Update)},
@@ -49,6 +50,22 @@ func (d *DynamicResources) afterClaimChange(pod *state.Pod, object state.Object)
 		return state.QueueSkip, nil
 	}
 	return state.Queue, nil
+}
+
+// afterClaimGone queues the pod when the claim for its own extended resources was deleted, or one whose devices
+// were still allocated, as only the scheduler does.
+func afterClaimGone(pod *state.Pod, object state.Object) (state.Hint, error) {
+	was, ok := object.Old.(*resourcev1.ResourceClaim)
+	if !ok {
+		return state.Queue, errors.New("the event of a deleted resource claim lacks it")
+	}
+	if was.Status.Allocation != nil {
+		return state.Queue, nil
+	}
+	if owner := madeFor(was); owner != nil && owner.UID == pod.UID {
+		return state.Queue, nil
+	}
+	return state.QueueSkip, nil
 }
 
 // afterPodChange queues the pod when the names of all its claims are known.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
@@ -44,10 +45,37 @@ type Ledger struct {
 	counted map[key]*resourcev1.ResourceClaim
 	flights map[types.UID]*resourcev1.ResourceClaim // with their allocation
 
-	cel       *cel.Cache           // made for the first allocator, because its compiler is expensive
+	// provided are the classes of extended resources; nil after a change that is not seen yet.
+	provided map[v1.ResourceName]*resourcev1.DeviceClass
+	counters map[string]*counter // by class, of devices; forgotten when slices or classes change
+	// special are the claims of the API that were made for extended resources, by pod, and pods the
+	// pods by claim.
+	special map[types.UID][]key
+	pods    map[key]types.UID
+
+	// verdicts are kept by the specs of claims; contents numbers what nodes have, and sliced is true
+	// if slices changed since.
+	verdicts map[string]*verdicts
+	contents *contents
+	sliced   bool
+	specs    []byte // of a search
+	work     Work
+
+	cel       *cel.Cache           // made for the first use, because its compiler is expensive
 	allocator structured.Allocator // nil after a change that it does not see
-	counters  bool                 // a slice has shared counters
+	shared    bool                 // a slice has shared counters
 }
+
+// Work is what was done for pods.
+type Work struct {
+	// Searched are the nodes whose devices were searched, and Kept those for which the answer was known.
+	Searched, Kept int
+	// Wrong are the nodes that were chosen because of what was kept, and have no devices.
+	Wrong int
+}
+
+// Work returns what was done so far.
+func (l *Ledger) Work() Work { return l.work }
 
 // key identifies a claim.
 type key struct{ namespace, name string }
@@ -56,7 +84,7 @@ type key struct{ namespace, name string }
 func NewLedger(devices objects.Devices) *Ledger {
 	l := &Ledger{
 		devices: devices,
-		flights: make(map[types.UID]*resourcev1.ResourceClaim),
+		flights: make(map[types.UID]*resourcev1.ResourceClaim), verdicts: make(map[string]*verdicts),
 	}
 	l.reset()
 	return l
@@ -70,29 +98,39 @@ func (l *Ledger) reset() {
 		AggregatedCapacity:       structured.NewConsumedCapacityCollection(),
 	}
 	l.held, l.counted, l.allocator = make(map[structured.DeviceID]int), make(map[key]*resourcev1.ResourceClaim), nil
+	l.special, l.pods = make(map[types.UID][]key), make(map[key]types.UID)
+	l.provided, l.counters, l.contents = nil, nil, nil
 	for _, claim := range l.flights {
 		l.count(claim, 1)
 	}
 }
 
-// update applies the changes since the last call.
+// update applies the changes since the last call. It writes nothing if there are none.
 func (l *Ledger) update() {
 	changed, now, known := l.devices.Changes.Since(l.generation)
+	if known && len(changed) == 0 && l.provided != nil {
+		return
+	}
 	l.generation = now
 	if !known {
 		l.reset()
 		for _, claim := range l.devices.Claims.ResourceClaims() {
 			l.claimChanged(key{claim.Namespace, claim.Name})
 		}
-		return
 	}
 	for _, change := range changed {
 		switch change.Kind {
 		case state.ResourceClaimResource:
 			l.claimChanged(key{change.Namespace, change.Name})
 		case state.ResourceSliceResource:
-			l.allocator = nil
+			l.allocator, l.counters, l.sliced = nil, nil, true
+		case state.DeviceClassResource:
+			l.provided, l.counters = nil, nil
+			clear(l.verdicts)
 		}
+	}
+	if l.provided == nil {
+		l.provided = provided(l.devices.Classes.DeviceClasses())
 	}
 }
 
@@ -102,10 +140,14 @@ func (l *Ledger) claimChanged(k key) {
 		l.count(was, -1)
 	}
 	now := l.devices.Claims.ResourceClaim(k.namespace, k.name)
+	l.index(k, now)
 	if now == nil || now.Status.Allocation == nil {
 		return
 	}
 	l.land(now.UID)
+	if pod := madeFor(now); pod != nil {
+		l.land(flightOf(pod.UID))
+	}
 	l.counted[k] = now
 	l.count(now, 1)
 }
@@ -114,9 +156,9 @@ func (l *Ledger) claimChanged(k key) {
 func (l *Ledger) inFlight(uid types.UID) bool { return l.flights[uid] != nil }
 
 // start puts a claim in flight. It does nothing if it is already: a pod may name a claim twice.
-func (l *Ledger) start(claim *resourcev1.ResourceClaim) {
-	if l.flights[claim.UID] == nil {
-		l.flights[claim.UID] = claim
+func (l *Ledger) start(uid types.UID, claim *resourcev1.ResourceClaim) {
+	if l.flights[uid] == nil {
+		l.flights[uid] = claim
 		l.count(claim, 1)
 	}
 }
@@ -132,13 +174,16 @@ func (l *Ledger) land(uid types.UID) {
 // count adds the devices of an allocated claim to what is allocated, or removes them. Devices that
 // the claim only administers stay free.
 func (l *Ledger) count(claim *resourcev1.ResourceClaim, n int) {
-	if l.counters {
+	if l.shared {
 		l.allocator = nil // it remembers which counters are left
 	}
 	for i := range claim.Status.Allocation.Devices.Results {
 		r := &claim.Status.Allocation.Devices.Results[i]
 		if ptr.Deref(r.AdminAccess, false) {
 			continue
+		}
+		if l.contents != nil {
+			l.contents.changed(poolID{r.Driver, r.Pool})
 		}
 		id := structured.MakeDeviceID(r.Driver, r.Pool, r.Device)
 		if r.ShareID == nil {
@@ -167,14 +212,19 @@ func (l *Ledger) current(ctx context.Context) (structured.Allocator, error) {
 	if l.allocator != nil {
 		return l.allocator, nil
 	}
+	all := l.devices.Slices.ResourceSlices()
+	l.shared = slices.ContainsFunc(all, func(s *resourcev1.ResourceSlice) bool { return len(s.Spec.SharedCounters) > 0 })
+	var err error
+	l.allocator, err = structured.NewAllocator(ctx, features(), l.state, classes{l.devices.Classes}, all, l.compiled())
+	return l.allocator, err
+}
+
+// compiled returns the expressions that are compiled.
+func (l *Ledger) compiled() *cel.Cache {
 	if l.cel == nil {
 		l.cel = cel.NewCache(compiledExpressions, cel.Features{EnableConsumableCapacity: true})
 	}
-	all := l.devices.Slices.ResourceSlices()
-	l.counters = slices.ContainsFunc(all, func(s *resourcev1.ResourceSlice) bool { return len(s.Spec.SharedCounters) > 0 })
-	var err error
-	l.allocator, err = structured.NewAllocator(ctx, features(), l.state, classes{l.devices.Classes}, all, l.cel)
-	return l.allocator, err
+	return l.cel
 }
 
 // classes shows device classes to the library.

@@ -29,6 +29,8 @@ func free(name string) *resourcev1.ResourceClaim {
 	return c
 }
 
+func fly(l *Ledger, c *resourcev1.ResourceClaim) { l.start(c.UID, c) }
+
 // TestLedger: a device is taken from Reserve on, is not counted twice when the API shows its claim as
 // allocated, and is free when the last claim that has it gave it up.
 func TestLedger(t *testing.T) {
@@ -43,8 +45,8 @@ func TestLedger(t *testing.T) {
 	}
 	store.Set(free("a"))
 	check("at first", 0)
-	l.start(allocated("a", "1", "2"))
-	l.start(allocated("a", "3")) // the same claim again
+	fly(l, allocated("a", "1", "2"))
+	fly(l, allocated("a", "3")) // the same claim again
 	check("in flight", 2)
 	if !l.inFlight("uid-a") {
 		t.Error("the claim is not in flight")
@@ -62,7 +64,7 @@ func TestLedger(t *testing.T) {
 	store.Delete(allocated("b", "2"))
 	check("both gave it up", 0)
 
-	l.start(allocated("c", "5"))
+	fly(l, allocated("c", "5"))
 	for range 20000 { // more changes than are kept
 		store.Set(free("d"))
 	}
@@ -97,7 +99,7 @@ func TestShares(t *testing.T) {
 		return q.Value()
 	}
 	store.Set(share("a", 3))
-	l.start(share("b", 4))
+	fly(l, share("b", 4))
 	if got := used(); got != 7 {
 		t.Errorf("used are %d, want 7", got)
 	}

@@ -6,14 +6,15 @@ import (
 )
 
 // PostFilter gives up the devices of one claim that no other pod uses, if they kept the pod from a
-// node. kube-scheduler chooses any such claim; this is the first one. The write runs beside the
-// loop; the claim's event brings the pod back, as does a failed write.
+// node. kube-scheduler chooses any such claim; this is the first one. If there is none, it deletes what an
+// earlier try left for the pod's extended resources. The write runs beside the loop; the claim's event brings
+// the pod back, as does a failed write.
 func (d *DynamicResources) PostFilter(c *plugin.Cycle, _ *plugin.Diagnosis) (plugin.PostFilterResult, *plugin.Status) {
 	a := attemptOf(c.State)
 	if a == nil {
 		return plugin.PostFilterResult{}, plugin.Fail(errNotSeen)
 	}
-	if len(a.claims) == 0 {
+	if a.empty() {
 		return plugin.PostFilterResult{}, plugin.NewStatus(abi.Unschedulable, "no new claims to deallocate")
 	}
 	for i := range a.claims {
@@ -26,6 +27,10 @@ func (d *DynamicResources) PostFilter(c *plugin.Cycle, _ *plugin.Diagnosis) (plu
 		free.Status.ReservedFor, free.Status.Allocation, free.Status.Devices = nil, nil, nil
 		d.deps.Writer.Deallocate(free, c.Pod.UID)
 		return plugin.PostFilterResult{}, plugin.NewStatus(abi.Unschedulable, "deallocation of ResourceClaim completed")
+	}
+	if a.special != nil && a.special.stale != nil {
+		d.deps.Writer.Delete(a.special.stale)
+		return plugin.PostFilterResult{}, plugin.NewStatus(abi.Unschedulable, "deletion of ResourceClaim completed")
 	}
 	return plugin.PostFilterResult{}, plugin.NewStatus(abi.Unschedulable, "still not schedulable")
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 	"k8s.io/dynamic-resource-allocation/resourceclaim"
 	"k8s.io/dynamic-resource-allocation/structured"
@@ -20,12 +21,28 @@ const stateKey = "attempt"
 // attempt is what the plugin knows about a pod, from PreFilter to PreBind, which changes the claims
 // beside the loop.
 type attempt struct {
-	claims []podClaim // empty if the pod has none, or PreFilter rejected it
+	claims []podClaim // empty if the pod names none, or PreFilter rejected it
+	// special is the claim for extended resources; nil if there is none. Reserve adds it to claims.
+	special *special
 	// allocator is nil if all claims are allocated.
 	allocator structured.Allocator
-	// results are what Filter allocated, by node: for each claim that was not allocated, in order.
-	results map[string][]resourcev1.AllocationResult
+	// found is what Filter found, by node; kept is true if it took some answers from those for other pods.
+	// Such nodes are not in found, unless claims have alternatives.
+	found map[string]found
+	kept  bool
 }
+
+// found is what a node has for a pod.
+type found struct {
+	// results has an allocation for each claim that was not allocated, in order, and one for the
+	// special claim if that is not nil. It is nil if the answer was kept.
+	results []resourcev1.AllocationResult
+	special *variant
+	score   int64 // of the results
+}
+
+// empty reports whether the plugin has nothing to do for the pod.
+func (a *attempt) empty() bool { return len(a.claims) == 0 && a.special == nil }
 
 // podClaim is a claim of the pod.
 type podClaim struct {
@@ -37,6 +54,9 @@ type podClaim struct {
 	unavailable bool
 	// allocation is what Reserve allocated; nil if the claim was allocated before.
 	allocation *resourcev1.AllocationResult
+	flight     types.UID // of the allocation
+	// special is what the claim is for, if PreBind is to create it; nil for other claims.
+	special *variant
 }
 
 // Clone returns the attempt itself: removing pods from a node frees no devices, so that a what-if
@@ -58,26 +78,27 @@ func unresolvable(reason string) *plugin.Status {
 	return plugin.NewStatus(abi.UnschedulableAndUnresolvable, reason)
 }
 
-// PreFilter looks the pod's claims up and skips a pod without claims. A claim in use or in flight,
-// and a class that does not exist, make the pod wait.
+// PreFilter looks the pod's claims up and skips a pod without claims and without resources that device
+// classes provide. A claim in use or in flight, and a class that does not exist, make the pod wait.
 func (d *DynamicResources) PreFilter(c *plugin.Cycle) ([]uint32, *plugin.Status) {
 	a := &attempt{}
 	c.State.Write(Name, stateKey, a)
-	if c.Pod.Features&state.FeatureResourceClaims == 0 {
+	if c.Pod.Features&state.FeatureResourceClaims == 0 && len(c.Pod.Requests.Scalars) == 0 {
 		return nil, plugin.NewStatus(abi.Skip)
 	}
 	claims, err := d.claimsOf(c.Pod.Object)
 	if err != nil {
 		return nil, unresolvable(err.Error())
 	}
-	if len(claims) == 0 {
+	d.deps.Ledger.update()
+	special := d.specialOf(c.Pod)
+	if len(claims) == 0 && special == nil {
 		return nil, plugin.NewStatus(abi.Skip)
 	}
-	d.deps.Ledger.update()
-	found := make([]podClaim, len(claims))
-	allocate := false
+	list := make([]podClaim, len(claims))
+	allocate := special != nil && special.stale == nil
 	for i, claim := range claims {
-		found[i].object = claim
+		list[i].object = claim
 		if claim.Status.Allocation == nil {
 			if status := d.allocatable(claim); status != nil {
 				return nil, status
@@ -89,7 +110,7 @@ func (d *DynamicResources) PreFilter(c *plugin.Cycle) ([]uint32, *plugin.Status)
 			return nil, unresolvable("resourceclaim in use")
 		}
 		if selector := claim.Status.Allocation.NodeSelector; selector != nil {
-			if found[i].reach, err = nodeaffinity.NewNodeSelector(selector); err != nil {
+			if list[i].reach, err = nodeaffinity.NewNodeSelector(selector); err != nil {
 				return nil, plugin.Fail(err)
 			}
 		}
@@ -98,9 +119,9 @@ func (d *DynamicResources) PreFilter(c *plugin.Cycle) ([]uint32, *plugin.Status)
 		if a.allocator, err = d.deps.Ledger.current(c.Context); err != nil {
 			return nil, plugin.Fail(err)
 		}
-		a.results = make(map[string][]resourcev1.AllocationResult)
+		a.found = make(map[string]found)
 	}
-	a.claims = found
+	a.claims, a.special = list, special
 	return nil, nil
 }
 

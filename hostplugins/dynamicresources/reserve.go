@@ -25,32 +25,68 @@ func (d *DynamicResources) Reserve(pl *plugin.Placement) (plugin.Directives, *pl
 	if a.allocator == nil {
 		return plugin.Directives{}, nil
 	}
-	results, ok := a.results[pl.Node.Name]
-	a.allocator, a.results = nil, nil // other nodes no longer matter
-	if !ok {
-		return plugin.Directives{}, plugin.Fail(errors.New("claim allocation not found for node"))
+	f, err := d.chosen(pl, a)
+	a.allocator, a.found = nil, nil // other nodes no longer matter
+	if err != nil {
+		return plugin.Directives{}, plugin.Fail(err)
 	}
+	if f.special != nil {
+		claim := f.special.claim.DeepCopy()
+		claim.Name = nameOf(claim, pl.Seed)
+		a.claims = append(a.claims, podClaim{object: claim, special: f.special})
+	}
+	results := f.results
 	for i := range a.claims {
 		claim := &a.claims[i]
 		if claim.object.Status.Allocation != nil {
 			continue
 		}
 		claim.allocation, results = &results[0], results[1:]
+		claim.flight = claim.object.UID
 		shareIDs(claim, pl.Seed)
 		flying := claim.object.DeepCopy()
 		flying.Status.Allocation = claim.allocation
-		d.deps.Ledger.start(flying)
+		d.deps.Ledger.start(claim.flight, flying)
 	}
 	// Whatever was written has been handled before the binding cycle's result is.
 	pl.Ended = append(pl.Ended, func() { d.land(a) })
 	return plugin.Directives{}, nil
 }
 
+// chosen returns what the node has for the pod. If the answer of Filter was a kept one, devices are searched now.
+func (d *DynamicResources) chosen(pl *plugin.Placement, a *attempt) (found, error) {
+	f, ok := a.found[pl.Node.Name]
+	if ok && f.results != nil {
+		return f, nil
+	}
+	wanted := a.wanted()
+	if a.special != nil {
+		if f.special, _ = a.special.on(pl.Node.Object); f.special != nil {
+			wanted = append(wanted, f.special.claim)
+		}
+	}
+	switch {
+	case len(wanted) == 0: // the node has the extended resources itself
+		return f, nil
+	case !a.kept:
+		return f, errors.New("claim allocation not found for node")
+	}
+	var err error
+	d.deps.Ledger.work.Searched++
+	f.results, err = a.allocator.Allocate(pl.Context, pl.Node.Object, wanted)
+	if err == nil && len(f.results) == len(wanted) {
+		return f, nil
+	}
+	d.deps.Ledger.work.Wrong++
+	clear(d.deps.Ledger.verdicts)
+	return f, errors.Join(fmt.Errorf("BUG: node %s does not have the devices that were kept for its claims", pl.Node.Name), err)
+}
+
 // land ends the flights of an attempt.
 func (d *DynamicResources) land(a *attempt) {
 	for i := range a.claims {
 		if claim := &a.claims[i]; claim.allocation != nil {
-			d.deps.Ledger.land(claim.object.UID)
+			d.deps.Ledger.land(claim.flight)
 		}
 	}
 }
@@ -60,9 +96,7 @@ func (d *DynamicResources) land(a *attempt) {
 func shareIDs(claim *podClaim, seed uint64) {
 	for i := range claim.allocation.Devices.Results {
 		if r := &claim.allocation.Devices.Results[i]; r.ShareID != nil {
-			data := binary.BigEndian.AppendUint64(nil, seed)
-			data = binary.BigEndian.AppendUint64(data, uint64(i))
-			sum := sha256.Sum256(append(data, claim.object.UID...))
+			sum := digest(seed, i, claim.object.UID)
 			sum[6], sum[8] = sum[6]&0x0f|0x40, sum[8]&0x3f|0x80 // a random UUID (RFC 9562, version 4)
 			id := types.UID(fmt.Sprintf("%x-%x-%x-%x-%x", sum[:4], sum[4:6], sum[6:8], sum[8:10], sum[10:16]))
 			r.ShareID = &id
@@ -70,8 +104,15 @@ func shareIDs(claim *podClaim, seed uint64) {
 	}
 }
 
-// Unreserve ends the flights of the pod's claims, and begins to remove the pod from the
-// reservations that are written.
+// digest returns random bytes that follow from a seed.
+func digest(seed uint64, i int, uid types.UID) [sha256.Size]byte {
+	data := binary.BigEndian.AppendUint64(nil, seed)
+	data = binary.BigEndian.AppendUint64(data, uint64(i))
+	return sha256.Sum256(append(data, uid...))
+}
+
+// Unreserve ends the flights of the pod's claims, begins to remove the pod from the reservations that
+// are written, and deletes the claim that was created for extended resources.
 func (d *DynamicResources) Unreserve(pl *plugin.Placement) plugin.Directives {
 	a := attemptOf(pl.State)
 	if a == nil {
@@ -80,6 +121,12 @@ func (d *DynamicResources) Unreserve(pl *plugin.Placement) plugin.Directives {
 	d.land(a)
 	for i := range a.claims {
 		claim := a.claims[i].object
+		if a.claims[i].special != nil {
+			if claim.ResourceVersion != "" {
+				d.deps.Writer.Delete(claim)
+			}
+			continue
+		}
 		if claim.Status.Allocation != nil && resourceclaim.IsReservedForPod(pl.Pod.Object, claim, false) {
 			d.deps.Writer.Release(claim, pl.Pod.UID)
 		}

@@ -27,25 +27,18 @@ func (d *DynamicResources) Score(c *plugin.Cycle, rows []uint32, out []int64) *p
 	if a == nil {
 		return plugin.Fail(errNotSeen)
 	}
+	var allocated int64
+	for i := range a.claims {
+		if claim := a.claims[i].object; claim.Status.Allocation != nil {
+			allocated += scoreOf(claim, claim.Status.Allocation)
+		}
+	}
 	for i, row := range rows {
-		if results, ok := a.results[c.Snapshot.Name(row)]; ok {
-			out[i] = a.score(results)
+		if a.allocator != nil {
+			out[i] = allocated + a.found[c.Snapshot.Name(row)].score
 		}
 	}
 	return nil
-}
-
-// score adds up the scores of the claims, those that are allocated on the node included.
-func (a *attempt) score(results []resourcev1.AllocationResult) (sum int64) {
-	for i := range a.claims {
-		claim := a.claims[i].object
-		allocation := claim.Status.Allocation
-		if allocation == nil {
-			allocation, results = &results[0], results[1:]
-		}
-		sum += scoreOf(claim, allocation)
-	}
-	return sum
 }
 
 // scoreOf is 8 for each request whose first alternative is allocated, 7 for the second, and so on.

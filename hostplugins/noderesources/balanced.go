@@ -14,18 +14,20 @@ const BalancedName = "NodeResourcesBalancedAllocation"
 
 // Balanced is the plugin NodeResourcesBalancedAllocation.
 type Balanced struct {
-	info   plugin.Info
-	scored []scored
+	info    plugin.Info
+	scored  []scored
+	devices Devices
 }
 
 var (
-	_ plugin.PreScore = (*Balanced)(nil)
-	_ plugin.Score    = (*Balanced)(nil)
+	_ plugin.PreScore   = (*Balanced)(nil)
+	_ plugin.Score      = (*Balanced)(nil)
+	_ plugin.Aggregates = (*Balanced)(nil)
 )
 
 // NewBalanced returns the plugin. Without args it balances cpu and memory.
-func NewBalanced(args *configv1.NodeResourcesBalancedAllocationArgs) (*Balanced, error) {
-	b := &Balanced{info: plugin.Info{
+func NewBalanced(args *configv1.NodeResourcesBalancedAllocationArgs, devices Devices) (*Balanced, error) {
+	b := &Balanced{devices: devices, info: plugin.Info{
 		Name:       BalancedName,
 		Reads:      plugin.Whole(abi.NodeAllocatable, abi.NodeRequested, abi.IncomingRequests),
 		NodeScoped: []abi.Point{abi.Score},
@@ -45,7 +47,7 @@ func (b *Balanced) Info() *plugin.Info { return &b.info }
 // PreScore skips pods that request none of the resources: they do not change the balance of any
 // node, and would all go to the best balanced one.
 func (b *Balanced) PreScore(c *plugin.Cycle, _ []uint32) *plugin.Status {
-	asked := amountsOf(c.Pod, b.scored, false)
+	asked := requestOf(c.Pod, b.scored, false, b.devices)
 	if asked.none() {
 		return plugin.NewStatus(abi.Skip)
 	}
@@ -53,21 +55,26 @@ func (b *Balanced) PreScore(c *plugin.Cycle, _ []uint32) *plugin.Status {
 	return nil
 }
 
-func (a amounts) none() bool {
-	for _, amount := range a {
-		if amount != 0 {
+func (r request) none() bool {
+	for i := range r {
+		if r[i].amount != 0 {
 			return false
 		}
 	}
 	return true
 }
 
+// AppendAggregates appends what ends the reuse of answers if devices count.
+func (b *Balanced) AppendAggregates(to []byte, c *plugin.Cycle) []byte {
+	return appendCounted(to, c, b.scored, b.devices)
+}
+
 // Score compares how evenly a node's resources are used with and without the pod: 75 for no
 // change, up to 100 if the pod restores the balance, down to 50 if it destroys it.
 func (b *Balanced) Score(c *plugin.Cycle, rows []uint32, out []int64) *plugin.Status {
-	asked, ok := c.State.Read(BalancedName, preScoreKey).(amounts)
+	asked, ok := c.State.Read(BalancedName, preScoreKey).(request)
 	if !ok {
-		if asked = amountsOf(c.Pod, b.scored, false); asked.none() {
+		if asked = requestOf(c.Pod, b.scored, false, b.devices); asked.none() {
 			return nil
 		}
 	}
@@ -79,11 +86,12 @@ func (b *Balanced) Score(c *plugin.Cycle, rows []uint32, out []int64) *plugin.St
 		with, without := withBuf[:0], withoutBuf[:0]
 		for j := range list {
 			u := &list[j]
-			capacity := u.allocatable[row]
+			capacity, allocated := u.allocatable[row], u.allocated[row]
 			if capacity == 0 {
-				continue
+				if capacity, allocated = u.counted(row); capacity == 0 {
+					continue
+				}
 			}
-			allocated := u.allocated[row]
 			with = append(with, min(1, float64(allocated+u.amount)/float64(capacity)))
 			without = append(without, min(1, float64(allocated)/float64(capacity)))
 		}

@@ -41,14 +41,15 @@ func newFixedReasons() fixedReasons {
 type demand struct {
 	amount                 int64
 	allocatable, requested []int64 // nil when no node has the resource
+	devices                bool    // a row that has none of the resource is not short of it
 }
 
 // short reports whether the row has less free than requested.
 func (d *demand) short(row uint32) bool {
 	if d.allocatable == nil {
-		return d.amount > 0
+		return d.amount > 0 && !d.devices
 	}
-	return d.amount > d.allocatable[row]-d.requested[row]
+	return d.amount > d.allocatable[row]-d.requested[row] && (!d.devices || d.allocatable[row] != 0)
 }
 
 // exceeds reports whether the row's allocatable is less than requested, so that preemption does
@@ -61,7 +62,7 @@ func (d *demand) exceeds(row uint32) bool {
 type fitCall struct {
 	fixed   [numFixed]demand
 	scalars []demand
-	names   []state.Scalar
+	names   checked
 	texts   *fixedReasons
 
 	masks   [8]uint64 // recent combinations of the resources that a row lacks …
@@ -74,7 +75,7 @@ type fitCall struct {
 func (f *Fit) Filter(c *plugin.Cycle, rows []uint32, out *plugin.Verdicts) {
 	call := fitCall{texts: &f.reasons}
 	if len(c.Pod.Requests.Scalars) > 0 {
-		names, ok := c.State.Read(FitName, preFilterKey).(scalars)
+		names, ok := c.State.Read(FitName, preFilterKey).(checked)
 		if !ok {
 			names = f.checked(c.Pod)
 		}
@@ -124,6 +125,7 @@ func (f *fitCall) bind(c *plugin.Cycle) {
 		if resource := c.Snapshot.ResourceIndex(s.Name); resource >= 0 {
 			f.scalars[i] = columns(s.Value, resource)
 		}
+		f.scalars[i].devices = s.devices
 	}
 }
 

@@ -42,18 +42,20 @@ type Fit struct {
 	scored        []scored
 	shape         shape.Shape
 	reasons       fixedReasons
+	devices       Devices
 }
 
 var (
-	_ plugin.PreFilter = (*Fit)(nil)
-	_ plugin.Filter    = (*Fit)(nil)
-	_ plugin.PreScore  = (*Fit)(nil)
-	_ plugin.Score     = (*Fit)(nil)
+	_ plugin.PreFilter  = (*Fit)(nil)
+	_ plugin.Filter     = (*Fit)(nil)
+	_ plugin.PreScore   = (*Fit)(nil)
+	_ plugin.Score      = (*Fit)(nil)
+	_ plugin.Aggregates = (*Fit)(nil)
 )
 
 // NewFit returns the plugin. Without args, or without a strategy in them, nodes with the least
 // allocated cpu and memory score highest.
-func NewFit(args *configv1.NodeResourcesFitArgs) (*Fit, error) {
+func NewFit(args *configv1.NodeResourcesFitArgs, devices Devices) (*Fit, error) {
 	if args == nil {
 		args = &configv1.NodeResourcesFitArgs{}
 	}
@@ -66,6 +68,7 @@ func NewFit(args *configv1.NodeResourcesFitArgs) (*Fit, error) {
 		ignoredGroups: slices.Clone(args.IgnoredResourceGroups),
 		strategy:      strategy.Type,
 		reasons:       newFixedReasons(),
+		devices:       devices,
 	}
 	f.info = plugin.Info{
 		Name:       FitName,
@@ -74,7 +77,8 @@ func NewFit(args *configv1.NodeResourcesFitArgs) (*Fit, error) {
 		Enforces:   state.FeatureRequests,
 		Events: []plugin.Event{
 			{ClusterEvent: state.ClusterEvent{Resource: state.PodResource, Action: state.Delete | state.UpdatePodScaleDown}, Hint: afterPodEvent},
-			{ClusterEvent: state.ClusterEvent{Resource: state.NodeResource, Action: state.Add | state.UpdateNodeAllocatable}, Hint: afterNodeChange},
+			{ClusterEvent: state.ClusterEvent{Resource: state.NodeResource, Action: state.Add | state.UpdateNodeAllocatable}, Hint: f.afterNodeChange},
+			{ClusterEvent: state.ClusterEvent{Resource: state.DeviceClassResource, Action: state.Add | state.Update}, Hint: afterClassChange},
 		},
 	}
 	var err error
@@ -99,11 +103,19 @@ func NewFit(args *configv1.NodeResourcesFitArgs) (*Fit, error) {
 // Info describes the plugin.
 func (f *Fit) Info() *plugin.Info { return &f.info }
 
-// scalars is the scalar requests that Filter checks.
-type scalars []state.Scalar
+// checked is the scalar requests that Filter checks.
+type checked []scalar
+
+// scalar is a scalar request.
+type scalar struct {
+	state.Scalar
+	// devices is true if a node that has none of the resource may have it as devices, which
+	// DynamicResources sees to.
+	devices bool
+}
 
 // Clone returns the value itself: it does not change after PreFilter.
-func (s scalars) Clone() state.Value { return s }
+func (s checked) Clone() state.Value { return s }
 
 // PreFilter leaves out scalar requests that need no check.
 func (f *Fit) PreFilter(c *plugin.Cycle) ([]uint32, *plugin.Status) {
@@ -114,11 +126,11 @@ func (f *Fit) PreFilter(c *plugin.Cycle) ([]uint32, *plugin.Status) {
 }
 
 // checked returns the scalar requests above zero that the args do not ignore.
-func (f *Fit) checked(pod *state.Pod) scalars {
-	var out scalars
+func (f *Fit) checked(pod *state.Pod) checked {
+	var out checked
 	for _, s := range pod.Requests.Scalars {
 		if s.Value != 0 && !f.ignores(s.Name) {
-			out = append(out, s)
+			out = append(out, scalar{s, f.devices.Provides(s.Name)})
 		}
 	}
 	return out
@@ -130,4 +142,14 @@ func (f *Fit) ignores(name v1.ResourceName) bool {
 	}
 	group, _, _ := strings.Cut(string(name), "/")
 	return slices.Contains(f.ignored, string(name)) || slices.Contains(f.ignoredGroups, group)
+}
+
+// AppendAggregates appends which of the pod's resources device classes provide.
+func (f *Fit) AppendAggregates(b []byte, c *plugin.Cycle) []byte {
+	for _, s := range c.Pod.Requests.Scalars {
+		if f.devices.Provides(s.Name) {
+			b = append(append(b, s.Name...), 0)
+		}
+	}
+	return appendCounted(b, c, f.scored, f.devices)
 }

@@ -2,6 +2,11 @@ package noderesources
 
 import (
 	"errors"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/berth-scheduler/berth/runtime/state"
 )
@@ -44,13 +49,14 @@ func frees(was, now, asked *state.Resources) bool {
 
 // afterNodeChange queues the pod when it would fit the node if the node were empty, and the
 // node is new, has more than before of a resource that the pod requests, or has room for more
-// pods. As in kube-scheduler, resources that the args ignore are checked here.
-func afterNodeChange(pod *state.Pod, object state.Object) (state.Hint, error) {
+// pods. A resource that device classes provide, and the node does not have, fits. As in
+// kube-scheduler, resources that the args ignore are checked here.
+func (f *Fit) afterNodeChange(pod *state.Pod, object state.Object) (state.Hint, error) {
 	if object.NewNode == nil {
 		return state.Queue, errors.New("the event of an added or updated node has no node")
 	}
 	has := &object.NewNode.Allocatable
-	if !fitsEmpty(&pod.Requests, has) {
+	if !f.fitsEmpty(&pod.Requests, has) {
 		return state.QueueSkip, nil
 	}
 	if object.OldNode == nil {
@@ -60,17 +66,50 @@ func afterNodeChange(pod *state.Pod, object state.Object) (state.Hint, error) {
 	if has.Pods > had.Pods || frees(has, had, &pod.Requests) {
 		return state.Queue, nil
 	}
+	for _, s := range pod.Requests.Scalars {
+		if s.Value != 0 && f.delegated(s.Name, has) {
+			return state.Queue, nil
+		}
+	}
 	return state.QueueSkip, nil
 }
 
-func fitsEmpty(asked, has *state.Resources) bool {
+// delegated reports whether a node must have a resource as devices, if at all.
+func (f *Fit) delegated(resource v1.ResourceName, has *state.Resources) bool {
+	return has.Scalar(resource) == 0 && f.devices.Provides(resource)
+}
+
+func (f *Fit) fitsEmpty(asked, has *state.Resources) bool {
 	if has.Pods < 1 || asked.MilliCPU > has.MilliCPU || asked.Memory > has.Memory || asked.EphemeralStorage > has.EphemeralStorage {
 		return false
 	}
 	for _, s := range asked.Scalars {
-		if s.Value > has.Scalar(s.Name) {
+		if s.Value > has.Scalar(s.Name) && !f.delegated(s.Name, has) {
 			return false
 		}
 	}
 	return true
+}
+
+// afterClassChange queues the pod when a device class begins to provide a resource that the pod
+// requests.
+func afterClassChange(pod *state.Pod, object state.Object) (state.Hint, error) {
+	now, ok := object.New.(*resourcev1.DeviceClass)
+	if !ok {
+		return state.Queue, errors.New("the event of an added or updated device class lacks it")
+	}
+	asks := func(name string) bool {
+		return slices.ContainsFunc(pod.Requests.Scalars, func(s state.Scalar) bool { return string(s.Name) == name })
+	}
+	resource := ptr.Deref(now.Spec.ExtendedResourceName, "")
+	switch was, ok := object.Old.(*resourcev1.DeviceClass); {
+	case ok && ptr.Deref(was.Spec.ExtendedResourceName, "") == resource:
+		return state.QueueSkip, nil
+	case !ok && asks(resourcev1.ResourceDeviceClassPrefix+now.Name):
+		return state.Queue, nil
+	}
+	if resource != "" && asks(resource) {
+		return state.Queue, nil
+	}
+	return state.QueueSkip, nil
 }

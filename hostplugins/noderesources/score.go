@@ -39,16 +39,23 @@ func newScored(specs []configv1.ResourceSpec) ([]scored, error) {
 	return out, nil
 }
 
-// amounts is what the pod requests of each scored resource.
-type amounts []int64
+// want is what the pod requests of a scored resource.
+type want struct {
+	amount int64
+	// devices counts those that a node has instead of the resource; nil for none.
+	devices func(node *v1.Node) (all, allocated int64)
+}
+
+// request is what the pod requests of each scored resource.
+type request []want
 
 // Clone returns the value itself: it does not change after PreScore.
-func (a amounts) Clone() state.Value { return a }
+func (r request) Clone() state.Value { return r }
 
-// amountsOf returns the pod's requests; with nonZero, containers that request no cpu or memory
+// requestOf returns the pod's requests; with nonZero, containers that request no cpu or memory
 // count with defaults.
-func amountsOf(pod *state.Pod, resources []scored, nonZero bool) amounts {
-	out := make(amounts, len(resources))
+func requestOf(pod *state.Pod, resources []scored, nonZero bool, devices Devices) request {
+	out := make(request, len(resources))
 	cpu, memory := pod.Requests.MilliCPU, pod.Requests.Memory
 	if nonZero {
 		cpu, memory = pod.ScoredCPU, pod.ScoredMemory
@@ -56,13 +63,15 @@ func amountsOf(pod *state.Pod, resources []scored, nonZero bool) amounts {
 	for i := range resources {
 		switch name := resources[i].name; name {
 		case v1.ResourceCPU:
-			out[i] = cpu
+			out[i].amount = cpu
 		case v1.ResourceMemory:
-			out[i] = memory
+			out[i].amount = memory
 		case v1.ResourceEphemeralStorage:
-			out[i] = pod.Requests.EphemeralStorage
+			out[i].amount = pod.Requests.EphemeralStorage
 		default:
-			out[i] = pod.Requests.Scalar(name)
+			if out[i].amount = pod.Requests.Scalar(name); out[i].amount != 0 && resources[i].scalar {
+				out[i].devices = devices.Counter(name)
+			}
 		}
 	}
 	return out
@@ -75,14 +84,25 @@ const fewResources = 8
 type usage struct {
 	amount, weight         int64
 	allocatable, allocated []int64
+	nodes                  []*state.Node
+	devices                func(node *v1.Node) (all, allocated int64) // nil for none
+}
+
+// counted returns the devices of a row that has none of the resource itself, and those of them that are
+// allocated.
+func (u *usage) counted(row uint32) (capacity, allocated int64) {
+	if u.devices == nil {
+		return 0, 0
+	}
+	return u.devices(u.nodes[row].Object)
 }
 
 // usages appends the resources that count for the pod. Scalars that the pod does not request,
 // and resources that no node has, do not count.
-func usages(dst []usage, t *state.NodeTable, s *state.Snapshot, resources []scored, asked amounts, nonZero bool) []usage {
+func usages(dst []usage, t *state.NodeTable, s *state.Snapshot, resources []scored, asked request, nonZero bool) []usage {
 	for i := range resources {
 		r := &resources[i]
-		u := usage{amount: asked[i], weight: r.weight}
+		u := usage{amount: asked[i].amount, weight: r.weight, nodes: t.Node, devices: asked[i].devices}
 		column := -1
 		switch r.name {
 		case v1.ResourceCPU:
@@ -92,9 +112,14 @@ func usages(dst []usage, t *state.NodeTable, s *state.Snapshot, resources []scor
 		case v1.ResourceEphemeralStorage:
 			column = state.EphemeralStorage
 		default:
-			if r.scalar && asked[i] != 0 {
+			if r.scalar && u.amount != 0 {
 				column = s.ResourceIndex(r.name)
 			}
+		}
+		if column < 0 && u.devices != nil {
+			u.allocatable = make([]int64, len(t.Node))
+			u.allocated = u.allocatable
+			dst = append(dst, u)
 		}
 		if column < 0 {
 			continue
@@ -110,15 +135,15 @@ func usages(dst []usage, t *state.NodeTable, s *state.Snapshot, resources []scor
 
 // PreScore stores the pod's requests.
 func (f *Fit) PreScore(c *plugin.Cycle, _ []uint32) *plugin.Status {
-	c.State.Write(FitName, preScoreKey, amountsOf(c.Pod, f.scored, true))
+	c.State.Write(FitName, preScoreKey, requestOf(c.Pod, f.scored, true, f.devices))
 	return nil
 }
 
 // Score scores nodes by how much of the weighted resources would be in use.
 func (f *Fit) Score(c *plugin.Cycle, rows []uint32, out []int64) *plugin.Status {
-	asked, ok := c.State.Read(FitName, preScoreKey).(amounts)
+	asked, ok := c.State.Read(FitName, preScoreKey).(request)
 	if !ok {
-		asked = amountsOf(c.Pod, f.scored, true)
+		asked = requestOf(c.Pod, f.scored, true, f.devices)
 	}
 	var buf [fewResources]usage
 	list := usages(buf[:0], &c.Snapshot.Nodes, c.Snapshot, f.scored, asked, true)
@@ -140,11 +165,13 @@ func average(list []usage, rows []uint32, out []int64, rate func(requested, capa
 		var sum, weights int64
 		for j := range list {
 			u := &list[j]
-			capacity := u.allocatable[row]
+			capacity, allocated := u.allocatable[row], u.allocated[row]
 			if capacity == 0 {
-				continue
+				if capacity, allocated = u.counted(row); capacity == 0 {
+					continue
+				}
 			}
-			sum += u.weight * rate(u.allocated[row]+u.amount, capacity)
+			sum += u.weight * rate(allocated+u.amount, capacity)
 			weights += u.weight
 		}
 		if weights != 0 {
@@ -172,11 +199,13 @@ func byShape(s shape.Shape, list []usage, rows []uint32, out []int64) {
 		var sum, weights int64
 		for j := range list {
 			u := &list[j]
-			capacity := u.allocatable[row]
+			capacity, allocated := u.allocatable[row], u.allocated[row]
 			if capacity == 0 {
-				continue
+				if capacity, allocated = u.counted(row); capacity == 0 {
+					continue
+				}
 			}
-			if rating := s.Of(u.allocated[row]+u.amount, capacity); rating > 0 {
+			if rating := s.Of(allocated+u.amount, capacity); rating > 0 {
 				sum += u.weight * rating
 				weights += u.weight
 			}

@@ -94,7 +94,7 @@ func NewColumns(w Load) (*Columns, error) {
 	if err != nil {
 		return nil, err
 	}
-	fit, err := noderesources.NewFit(&configv1.NodeResourcesFitArgs{})
+	fit, err := noderesources.NewFit(&configv1.NodeResourcesFitArgs{}, noderesources.NoDevices{})
 	if err != nil {
 		return nil, err
 	}

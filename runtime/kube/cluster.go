@@ -64,8 +64,12 @@ type Deps struct {
 // WriteObserver observes writes to the API server. Several goroutines call it.
 type WriteObserver interface {
 	// Wrote is called after a write. Its kind is one of pod_binding, pod_status_patch,
-	// pod_delete, pv_update, pvc_update, claim_update, claim_status_update or claim_status_patch.
+	// pod_delete, pv_update, pvc_update, claim_create, claim_update, claim_delete, claim_status_update or
+	// claim_status_patch.
 	Wrote(kind string, took time.Duration, err error)
+	// Prepared is called for each device of a pod that waited until its devices were ready, with how that
+	// ended; own is true if the device has binding conditions itself.
+	Prepared(profile, driver, result string, own bool, took time.Duration)
 }
 
 // Cluster is a Kubernetes cluster for a scheduler. Plugins and the scheduler can use it

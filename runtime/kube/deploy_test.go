@@ -91,7 +91,7 @@ func TestManifestRights(t *testing.T) {
 	}
 	berth := map[string][]string{
 		"pods/binding": {"create"}, "pods/status": {"patch"}, "pods": {"delete", "get"}, "persistentvolumes": {"update"}, "persistentvolumeclaims": {"update"},
-		"resourceclaims.resource.k8s.io": {"get", "update"}, "resourceclaims/status.resource.k8s.io": {"patch", "update"},
+		"resourceclaims.resource.k8s.io": {"create", "delete", "get", "update"}, "resourceclaims/status.resource.k8s.io": {"patch", "update"},
 		"resourceclaims/binding.resource.k8s.io": {"patch", "update"},
 		"events":                                 {"create", "patch"}, "events.events.k8s.io": {"create", "patch"},
 	}

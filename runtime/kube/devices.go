@@ -101,16 +101,31 @@ func (w *claimWriter) sendStatus(ctx context.Context, claim *resourcev1.Resource
 	})
 }
 
-// send sends a request until the server says whether it has carried it out.
+// send writes a claim, and reports the answer.
 func (w *claimWriter) send(
 	ctx context.Context, kind string, claim *resourcev1.ResourceClaim, request func(ctx context.Context) (*resourcev1.ResourceClaim, error),
-) (now *resourcev1.ResourceClaim, last error) {
+) (*resourcev1.ResourceClaim, error) {
+	now, doubt, err := carry(ctx, w.cluster, kind, request)
+	if err == nil {
+		return w.told(now), nil
+	}
+	if doubt {
+		w.told(claim)
+		go w.settle(claim)
+	}
+	return nil, err
+}
+
+// carry sends a request until the server says whether it has carried it out. doubt is true if it has not said
+// so for bindPatience.
+func carry[T any](
+	ctx context.Context, c *Cluster, kind string, request func(ctx context.Context) (T, error),
+) (answer T, doubt bool, last error) {
 	watch := clock.Start()
-	doubt := false
 	var errs time.Time // start of the server's errors; zero for none
 	delay := wait.Backoff{Duration: 100 * time.Millisecond, Factor: 2, Jitter: 0.2, Steps: 10, Cap: 2 * time.Second}.DelayFunc()
 	_ = delay.Until(ctx, true, true, func(ctx context.Context) (done bool, _ error) {
-		writing, end, err := w.cluster.begin(ctx)
+		writing, end, err := c.begin(ctx)
 		if err != nil {
 			if last == nil {
 				last = err
@@ -118,27 +133,20 @@ func (w *claimWriter) send(
 			return true, nil
 		}
 		defer end()
-		now, last = request(writing)
+		answer, last = request(writing)
 		if last == nil || errors.Is(last, ErrLeaseLost) { // the next leader sees what there is
 			doubt = false
 			return true, nil
 		}
 		doubt = unanswered(last) || doubt && notYet(last)
-		at := w.cluster.deps.Clock.Now()
+		at := c.deps.Clock.Now()
 		if errs.IsZero() {
 			errs = at
 		}
 		return !doubt || at.Sub(errs) >= bindPatience, nil
 	}) // last says more than the context's error
-	w.cluster.deps.wrote(kind, watch, last)
-	if last == nil {
-		return w.told(now), nil
-	}
-	if doubt {
-		w.told(claim)
-		go w.settle(claim)
-	}
-	return nil, last
+	c.deps.wrote(kind, watch, last)
+	return answer, doubt, last
 }
 
 // settle reports a claim when no request about it can be carried out any more.
@@ -194,10 +202,15 @@ func (w *claimWriter) queue(ctx context.Context, uid types.UID) error {
 	}
 }
 
-// beside runs a request about a claim beside the loop, after those that were begun before.
-func (w *claimWriter) beside(claim *resourcev1.ResourceClaim, what string, failed func(), request func(ctx context.Context) error) {
+// beside runs a request about a claim beside the loop, after those that were begun before. It returns what is
+// closed when the request has ended.
+func (w *claimWriter) beside(
+	claim *resourcev1.ResourceClaim, what string, failed func(), request func(ctx context.Context) error,
+) <-chan struct{} {
 	before, end := w.begin(claim.UID)
+	done := make(chan struct{})
 	go func() {
+		defer close(done)
 		defer end()
 		if before != nil {
 			<-before
@@ -209,6 +222,7 @@ func (w *claimWriter) beside(claim *resourcev1.ResourceClaim, what string, faile
 			failed()
 		}
 	}()
+	return done
 }
 
 // releasePatch is a strategic merge patch that removes a pod from a claim.
@@ -258,9 +272,26 @@ func (w *claimWriter) Deallocate(claim *resourcev1.ResourceClaim, pod types.UID)
 }
 
 // Waiting implements objects.ClaimWriter.
-func (w *claimWriter) Waiting(pod *state.Pod, node string) {
+func (w *claimWriter) Waiting(pod *state.Pod, node string) (ended func(result string, claims []*resourcev1.ResourceClaim)) {
 	if w.cluster.deps.Covered() == nil {
 		w.cluster.events.normal(pod, nil, "BindingConditionsPending", "Scheduling", "waiting for binding conditions for device on node %s", node)
+	}
+	watch := clock.Start()
+	return func(result string, claims []*resourcev1.ResourceClaim) {
+		observer := w.cluster.deps.Observer
+		if observer == nil {
+			return
+		}
+		took := watch.Elapsed()
+		for _, claim := range claims {
+			if claim.Status.Allocation == nil {
+				continue
+			}
+			for i := range claim.Status.Allocation.Devices.Results {
+				r := &claim.Status.Allocation.Devices.Results[i]
+				observer.Prepared(pod.Object.Spec.SchedulerName, r.Driver, result, len(r.BindingConditions) > 0, took)
+			}
+		}
 	}
 }
 

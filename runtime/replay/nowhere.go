@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -30,7 +31,7 @@ func (nowhere) Failed(scheduler.Failure)                    {}
 func (nowhere) Preempted(scheduler.Preempted)               {}
 func (nowhere) NominationCleared(*state.Pod)                {}
 
-// The rest is for binding cycles, which do not run, but for Release and Deallocate.
+// The rest is for binding cycles, which do not run, but for Delete, Release and Deallocate.
 
 func (nowhere) Read(context.Context, *resourcev1.ResourceClaim) (*resourcev1.ResourceClaim, error) {
 	panic("BUG: a replay binds a pod")
@@ -44,9 +45,21 @@ func (nowhere) UpdateStatus(context.Context, *resourcev1.ResourceClaim) (*resour
 	panic("BUG: a replay binds a pod")
 }
 
-func (nowhere) Release(*resourcev1.ResourceClaim, types.UID)    {}
-func (nowhere) Deallocate(*resourcev1.ResourceClaim, types.UID) {}
-func (nowhere) Waiting(*state.Pod, string)                      { panic("BUG: a replay binds a pod") }
+func (nowhere) Create(context.Context, *resourcev1.ResourceClaim) (*resourcev1.ResourceClaim, error) {
+	panic("BUG: a replay binds a pod")
+}
+
+func (nowhere) Tell(context.Context, *state.Pod, *v1.PodExtendedResourceClaimStatus) error {
+	panic("BUG: a replay binds a pod")
+}
+
+func (nowhere) Delete(*resourcev1.ResourceClaim) <-chan struct{} { return nil }
+func (nowhere) Release(*resourcev1.ResourceClaim, types.UID)     {}
+func (nowhere) Deallocate(*resourcev1.ResourceClaim, types.UID)  {}
+
+func (nowhere) Waiting(*state.Pod, string) func(string, []*resourcev1.ResourceClaim) {
+	panic("BUG: a replay binds a pod")
+}
 
 func (nowhere) Await(context.Context, time.Duration, func() (bool, error)) error {
 	panic("BUG: a replay binds a pod")

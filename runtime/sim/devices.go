@@ -82,6 +82,28 @@ func (w claimWriter) write(claim *resourcev1.ResourceClaim) (*resourcev1.Resourc
 	return claim, nil
 }
 
+// Create implements objects.ClaimWriter.
+func (w claimWriter) Create(_ context.Context, claim *resourcev1.ResourceClaim) (*resourcev1.ResourceClaim, error) {
+	claim = claim.DeepCopy()
+	claim.UID = types.UID("sim-resourceclaim-" + claim.Namespace + "-" + claim.Name)
+	w.volumes.write(claim)
+	w.volumes.special[claim.OwnerReferences[0].UID] = types.NamespacedName{Namespace: claim.Namespace, Name: claim.Name}
+	return claim, nil
+}
+
+// Tell implements objects.ClaimWriter. Nobody would read it.
+func (claimWriter) Tell(context.Context, *state.Pod, *v1.PodExtendedResourceClaimStatus) error {
+	return nil
+}
+
+// Delete implements objects.ClaimWriter.
+func (w claimWriter) Delete(claim *resourcev1.ResourceClaim) <-chan struct{} {
+	w.volumes.goes(claim)
+	done := make(chan struct{})
+	close(done)
+	return done
+}
+
 // Release implements objects.ClaimWriter.
 func (w claimWriter) Release(claim *resourcev1.ResourceClaim, pod types.UID) {
 	w.volumes.release(claim.Namespace, claim.Name, pod, false)
@@ -95,7 +117,9 @@ func (w claimWriter) Deallocate(claim *resourcev1.ResourceClaim, pod types.UID) 
 }
 
 // Waiting implements objects.ClaimWriter.
-func (claimWriter) Waiting(*state.Pod, string) {}
+func (claimWriter) Waiting(*state.Pod, string) func(string, []*resourcev1.ResourceClaim) {
+	return func(string, []*resourcev1.ResourceClaim) {}
+}
 
 // release removes a pod from the users of a claim. If it was the last one, and has gone, the claim
 // gives its devices up, as the resource claim controller sees to.
@@ -114,11 +138,18 @@ func (v *volumes) release(namespace, name string, pod types.UID, gone bool) {
 	v.write(claim)
 }
 
-// releaseAll removes a pod that has gone from the users of its claims.
+// releaseAll removes a pod that has gone from the users of its claims. The one for its extended resources
+// goes, too.
 func (v *volumes) releaseAll(pod *v1.Pod) {
 	for i := range pod.Spec.ResourceClaims {
 		if name, _, err := resourceclaim.Name(pod, &pod.Spec.ResourceClaims[i]); err == nil && name != nil {
 			v.release(pod.Namespace, *name, pod.UID, true)
 		}
+	}
+	if name, ok := v.special[pod.UID]; ok {
+		if claim := v.store.ResourceClaim(name.Namespace, name.Name); claim != nil {
+			v.goes(claim)
+		}
+		delete(v.special, pod.UID)
 	}
 }

@@ -42,8 +42,10 @@ type volumes struct {
 	pods    map[types.NamespacedName]bool
 	// templates of resource claims.
 	templates map[types.NamespacedName]*resourcev1.ResourceClaimTemplate
-	version   int
-	tell      *scheduler.Scheduler // nil during setup
+	// special are the claims for extended resources, by pod.
+	special map[types.UID]types.NamespacedName
+	version int
+	tell    *scheduler.Scheduler // nil during setup
 }
 
 var (
@@ -55,7 +57,7 @@ var (
 func newVolumes(w *apiServer, nodes []*v1.Node) *volumes {
 	v := &volumes{
 		api: w, store: storage.New(), nodes: make(map[string]*v1.Node), pods: make(map[types.NamespacedName]bool),
-		templates: make(map[types.NamespacedName]*resourcev1.ResourceClaimTemplate),
+		templates: make(map[types.NamespacedName]*resourcev1.ResourceClaimTemplate), special: make(map[types.UID]types.NamespacedName),
 	}
 	for _, n := range nodes {
 		v.nodes[n.Name] = n

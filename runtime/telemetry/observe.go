@@ -208,4 +208,15 @@ func (m *Metrics) Wrote(kind string, took time.Duration, err error) {
 	}
 	m.calls.WithLabelValues(kind, result).Inc()
 	m.callTime.WithLabelValues(kind, result).Observe(took.Seconds())
+	if kind == "claim_create" {
+		m.claims.WithLabelValues(map[string]string{"success": "success", "error": "failure"}[result]).Inc()
+	}
+}
+
+// Prepared counts and measures the wait for a device to become ready.
+func (m *Metrics) Prepared(profile, driver, result string, own bool, took time.Duration) {
+	m.prepareTime.WithLabelValues(profile, driver, result).Observe(took.Seconds())
+	if own {
+		m.prepared.WithLabelValues(profile, driver, result).Inc()
+	}
 }

@@ -38,6 +38,9 @@ type Metrics struct {
 	evaluations *prometheus.CounterVec   // plugin, extension_point, profile
 	calls       *prometheus.CounterVec   // call_type, result
 	callTime    *prometheus.HistogramVec // call_type, result
+	claims      *prometheus.CounterVec   // status
+	prepared    *prometheus.CounterVec   // profile, driver, status
+	prepareTime *prometheus.HistogramVec // profile, driver, status
 
 	unenforced                                                         *prometheus.CounterVec // feature, profile
 	pluginBroken                                                       *prometheus.CounterVec // plugin, digest
@@ -94,6 +97,11 @@ func New(version string, now func() *State) *Metrics {
 		"plugin", "extension_point", "profile")
 	m.calls = counter(name("async_api_call_execution_total", "Writes to the API server."), "call_type", "result")
 	m.callTime = histogram(name("async_api_call_execution_duration_seconds", "Time of writes to the API server."), latency, "call_type", "result")
+	m.claims = counter(name("resourceclaim_creates_total", "Requests to create resource claims for extended resources, by status: success or failure."), "status")
+	m.prepared = counter(name("dra_bindingconditions_allocations_total", "Devices with binding conditions that pods waited for, by driver and status: success, failure, timeout or error."),
+		"profile", "driver", "status")
+	m.prepareTime = histogram(name("dra_bindingconditions_wait_duration_seconds", "Time that pods waited for their devices to become ready, for each device."),
+		prometheus.ExponentialBuckets(0.1, 2, 14), "profile", "driver", "status")
 
 	m.unenforced = counter(prometheus.Opts{
 		Namespace: "berth", Name: "pods_unenforced_total",

@@ -69,6 +69,10 @@ func TestMetrics(t *testing.T) {
 	m.Queued("active", "UnschedulablePodAdd")
 	m.Wrote("pod_binding", time.Second, nil)
 	m.Wrote("pod_binding", 2*time.Second, errors.New("no"))
+	m.Wrote("claim_create", time.Second, nil)
+	m.Wrote("claim_create", time.Second, errors.New("no"))
+	m.Prepared("default-scheduler", "gpu.example.com", "timeout", true, 3*time.Second)
+	m.Prepared("default-scheduler", "gpu.example.com", "timeout", false, 3*time.Second)
 
 	const of = `profile="default-scheduler"`
 	const guest = `{digest="sha256:1",extension_point="Filter",plugin="guest",` + of + `}`
@@ -97,6 +101,10 @@ func TestMetrics(t *testing.T) {
 		`scheduler_async_api_call_execution_total{call_type="pod_binding",result="error"} 1`,
 		`scheduler_async_api_call_execution_duration_seconds_sum{call_type="pod_binding",result="success"} 1`,
 		`scheduler_async_api_call_execution_duration_seconds_sum{call_type="pod_binding",result="error"} 2`,
+		`scheduler_resourceclaim_creates_total{status="success"} 1`,
+		`scheduler_resourceclaim_creates_total{status="failure"} 1`,
+		`scheduler_dra_bindingconditions_allocations_total{driver="gpu.example.com",profile="default-scheduler",status="timeout"} 1`,
+		`scheduler_dra_bindingconditions_wait_duration_seconds_sum{driver="gpu.example.com",profile="default-scheduler",status="timeout"} 6`,
 		`scheduler_framework_extension_point_duration_seconds_sum{extension_point="Filter",` + of + `,status="Success"} 0.25`,
 		`scheduler_framework_extension_point_duration_seconds_sum{extension_point="Permit",` + of + `,status="Wait"} 1`,
 		`scheduler_plugin_execution_duration_seconds_sum{extension_point="Filter",plugin="guest",status="Unschedulable"} 0.5`,

@@ -92,6 +92,7 @@ var notNeededHere = []string{
 	"patch events.events.k8s.io",                    // likewise, of a pod
 	"get pods",                                      // when the answer to a binding or an eviction was lost
 	"get resourceclaims.resource.k8s.io",            // likewise, to a write of a claim
+	"delete resourceclaims.resource.k8s.io",         // to remove the claim for extended resources of a pod that is not bound
 	"patch resourceclaims/status.resource.k8s.io",   // to release the claim of a pod that is not bound
 	"update resourceclaims/binding.resource.k8s.io", // nobody sends it: the API server asks for this right when the status is written
 	"patch resourceclaims/binding.resource.k8s.io",  // likewise
@@ -256,7 +257,7 @@ func (b *installed) usesItsRights() {
 	if err := objects.Apply(b.Context(), []byte(demanding)); err != nil {
 		b.Fatal(err)
 	}
-	for _, pod := range []string{"small", "with-device"} {
+	for _, pod := range []string{"small", "with-device", "with-resource"} {
 		if err := b.pods.await(b.Context(), pod, bound, "", patience); err != nil {
 			b.Fatal(err)
 		}
@@ -379,7 +380,7 @@ const demanding = `
 apiVersion: resource.k8s.io/v1
 kind: ResourceSlice
 metadata: {name: gpus}
-spec: {driver: gpu.example.com, pool: {name: gpus, generation: 1, resourceSliceCount: 1}, allNodes: true, devices: [{name: gpu-0}]}
+spec: {driver: gpu.example.com, pool: {name: gpus, generation: 1, resourceSliceCount: 1}, allNodes: true, devices: [{name: gpu-0}, {name: gpu-1}]}
 ---
 {apiVersion: resource.k8s.io/v1, kind: ResourceClaim, metadata: {name: gpu}, spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu}}]}}}
 ---
@@ -387,6 +388,18 @@ apiVersion: v1
 kind: Pod
 metadata: {name: with-device}
 spec: {schedulerName: berth, resourceClaims: [{name: gpu, resourceClaimName: gpu}], containers: [{name: c, image: i, resources: {claims: [{name: gpu}]}}]}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: with-resource}
+spec:
+  schedulerName: berth
+  containers:
+  - name: c
+    image: i
+    resources:
+      requests: {deviceclass.resource.kubernetes.io/gpu: "1"}
+      limits: {deviceclass.resource.kubernetes.io/gpu: "1"}
 ---
 {apiVersion: storage.k8s.io/v1, kind: StorageClass, metadata: {name: late}, provisioner: kubernetes.io/no-provisioner, volumeBindingMode: WaitForFirstConsumer}
 ---

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -50,13 +51,22 @@ type ClaimWriter interface {
 	// a precondition; the result is the new version.
 	Update(ctx context.Context, claim *resourcev1.ResourceClaim) (*resourcev1.ResourceClaim, error)
 	UpdateStatus(ctx context.Context, claim *resourcev1.ResourceClaim) (*resourcev1.ResourceClaim, error)
+	// Create creates a claim. If it exists already, made for the same pod, that is the result: an answer
+	// may have been lost.
+	Create(ctx context.Context, claim *resourcev1.ResourceClaim) (*resourcev1.ResourceClaim, error)
+	// Tell writes into a pod's status which claim has its extended resources.
+	Tell(ctx context.Context, pod *state.Pod, status *v1.PodExtendedResourceClaimStatus) error
+	// Delete begins to remove the finalizer of a claim and to delete it, and returns what is closed when that
+	// has ended.
+	Delete(claim *resourcev1.ResourceClaim) <-chan struct{}
 	// Release begins to remove a pod from a claim's status.reservedFor, and returns.
 	Release(claim *resourcev1.ResourceClaim, pod types.UID)
 	// Deallocate begins to write the status of a claim that a pod gives up, and returns. The pod is
 	// tried again if the write fails.
 	Deallocate(claim *resourcev1.ResourceClaim, pod types.UID)
-	// Waiting reports that a pod waits for its devices on a node.
-	Waiting(pod *state.Pod, node string)
+	// Waiting reports that a pod waits for its devices on a node. The caller calls ended with how the wait
+	// ended, one of success, failure, timeout and error, and the pod's claims.
+	Waiting(pod *state.Pod, node string) (ended func(result string, claims []*resourcev1.ResourceClaim))
 }
 
 // Search bounds searches for devices. How long a search takes is no property of what is searched, so

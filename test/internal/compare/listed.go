@@ -33,12 +33,6 @@ func AllListed() []Listed {
 			is: func(d *Difference) bool { return d.What == "score of ImageLocality" && d.Step > 0 },
 		},
 		{
-			Name: "extended resources by dynamic resources", Reference: "kubernetes/enhancements/issues/5004",
-			is: func(d *Difference) bool {
-				return d.Plugin == "NodeResourcesFit" && strings.HasPrefix(d.What, "registers resource.k8s.io/DeviceClass/")
-			},
-		},
-		{
 			Name: "preemptors that are held back", Reference: "kubernetes/enhancements/issues/4832",
 			is: func(d *Difference) bool {
 				return d.Plugin == "DefaultPreemption" && d.What == "extension points" && d.Theirs == "PreEnqueue "+d.Ours

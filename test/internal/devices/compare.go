@@ -26,6 +26,11 @@ type Result struct {
 	// Verdicts counts the verdicts on rows, Fits those that were Success, Written the pods whose claims were
 	// written, and Freed the claims that PostFilter gave up.
 	Verdicts, Fits, Written, Freed int
+	// Of extended resources: Resources counts verdicts and scores of node resources, and Deleted the claims
+	// of earlier tries that were deleted.
+	Resources, Deleted int
+	// Kept counts the verdicts that Berth took from those on earlier pods.
+	Kept int
 }
 
 // run is a comparison.
@@ -97,13 +102,22 @@ func Compare(ctx context.Context, category Category, seed uint64, change func(ou
 			return r.result, fmt.Errorf("category %s, seed %d: %w", category, seed, err)
 		}
 	}
+	work := r.sides[0].work()
+	r.result.Kept = work.Kept
+	if work.Wrong > 0 {
+		return r.result, fmt.Errorf("category %s, seed %d: %d nodes were chosen because of what was kept, in vain", category, seed, work.Wrong)
+	}
 	return r.result, nil
 }
 
 // pods draws a pod with claims, and tries it.
 func (r *run) pods(ctx context.Context, i int) error {
 	var names []string
-	for j := range 1 + r.IntN(2) {
+	claims := 1 + r.IntN(2)
+	if r.category == Extended && r.chance(80) {
+		claims = 0
+	}
+	for j := range claims {
 		if len(r.claims) > 0 && r.chance(25) {
 			// kube-scheduler never binds a pod that names a claim twice.
 			if name := pick(r.cluster, r.claims...); !slices.Contains(names, name) {
@@ -117,6 +131,11 @@ func (r *run) pods(ctx context.Context, i int) error {
 			continue // it does not exist
 		}
 		claim := r.claim(name)
+		if len(r.claims) > 0 && r.chance(40) { // alike claims share what is kept
+			if like := r.sides[0].api.claims[key{"default", pick(r.cluster, r.claims...)}]; like != nil {
+				claim.Spec = *like.Spec.DeepCopy()
+			}
+		}
 		r.claims = append(r.claims, name)
 		if r.chance(20) || r.category == Conditions && r.chance(30) {
 			r.allocated(claim)
@@ -132,6 +151,16 @@ func (r *run) pods(ctx context.Context, i int) error {
 	pod := r.pod(fmt.Sprintf("p%d", i), names)
 	for _, name := range names {
 		r.own(name, pod)
+	}
+	if r.category == Extended {
+		r.containers(pod, claims > 0)
+		r.claims = append(r.claims, pod.Name+"-extended-resources-"+made)
+		if r.chance(10) {
+			stale := r.stale(pod)
+			for _, s := range r.sides {
+				s.api.set(stale)
+			}
+		}
 	}
 	if err := r.try(ctx, state.NewPod(pod)); err != nil || r.stopped {
 		return err
@@ -210,6 +239,11 @@ func (r *run) try(ctx context.Context, pod *state.Pod) error {
 	}); err != nil {
 		return err
 	}
+	if r.category == Extended {
+		if err := r.resources(ctx, pod); err != nil {
+			return err
+		}
+	}
 	if codes[0] == abi.Skip {
 		return nil
 	}
@@ -262,6 +296,39 @@ func (r *run) try(ctx context.Context, pod *state.Pod) error {
 	return r.reserve(cycles, pick(r.cluster, fits...))
 }
 
+// resources compares what the plugins for node resources say of a pod.
+func (r *run) resources(ctx context.Context, pod *state.Pod) error {
+	var verdicts [2]plugin.Verdicts
+	var scores [2][2][]int64
+	for i, s := range r.sides {
+		c := &plugin.Cycle{Context: ctx, Snapshot: r.nodes.snapshot, Pod: pod, State: &state.CycleState{}}
+		if _, status := s.fit.PreFilter(c); !status.Success() {
+			return status.AsError()
+		}
+		verdicts[i].Reset(len(r.rows))
+		s.fit.Filter(c, r.rows, &verdicts[i])
+		for j, p := range []scorer{s.fit, s.balanced} {
+			scores[i][j] = make([]int64, len(r.rows))
+			if !p.PreScore(c, r.rows).Is(abi.Skip) {
+				if status := p.Score(c, r.rows, scores[i][j]); !status.Success() {
+					return status.AsError()
+				}
+			}
+		}
+	}
+	for at, row := range r.rows {
+		r.result.Resources++
+		if _, err := r.both("node resources of "+r.nodes.snapshot.Name(row), func(_ *side, i int) string {
+			// kube-scheduler names scalars in the order of a map.
+			texts := slices.Sorted(slices.Values(verdicts[i].Texts(at)))
+			return fmt.Sprintf("%v: %q, scores %d %d", verdicts[i].Codes[at], texts, scores[i][0][at], scores[i][1][at])
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // postFilter gives up a claim. kube-scheduler chooses by chance if several could be.
 func (r *run) postFilter(cycles [2]*plugin.Cycle) error {
 	before := r.allocations()
@@ -271,6 +338,10 @@ func (r *run) postFilter(cycles [2]*plugin.Cycle) error {
 	})
 	if err != nil {
 		return err
+	}
+	if said == words(plugin.NewStatus(abi.Unschedulable, "deletion of ResourceClaim completed")) {
+		r.result.Deleted++
+		return r.same()
 	}
 	if said != words(plugin.NewStatus(abi.Unschedulable, "deallocation of ResourceClaim completed")) {
 		return nil
@@ -363,6 +434,11 @@ func (r *run) unreserve(p *pending) error {
 
 // same compares the claims of both API servers.
 func (r *run) same() error {
+	if r.category == Extended {
+		if _, err := r.both("status of pods", func(s *side, _ int) string { return fmt.Sprint(s.api.told) }); err != nil {
+			return err
+		}
+	}
 	for _, name := range r.claims {
 		if _, err := r.both("claim "+name, func(s *side, _ int) string {
 			claim, err := s.api.get("default", name)
@@ -391,7 +467,9 @@ func show(claim *resourcev1.ResourceClaim) string {
 			}
 		}
 	}
-	data, err := json.Marshal(map[string]any{"finalizers": claim.Finalizers, "labels": claim.Labels, "status": claim.Status})
+	data, err := json.Marshal(map[string]any{"finalizers": claim.Finalizers, "labels": claim.Labels, "status": claim.Status, "spec": claim.Spec,
+		"annotations": claim.Annotations, "owners": claim.OwnerReferences,
+	})
 	if err != nil {
 		return err.Error()
 	}

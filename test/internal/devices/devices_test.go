@@ -6,8 +6,9 @@ import (
 )
 
 var (
-	seeds = flag.Uint64("seeds", 60, "clusters of each category")
-	from  = flag.Uint64("from", 0, "the first seed")
+	seeds    = flag.Uint64("seeds", 60, "clusters of each category")
+	from     = flag.Uint64("from", 0, "the first seed")
+	verdicts = flag.Int("verdicts", 0, "a category goes on with further clusters until it has so many verdicts")
 )
 
 // TestSame: both plugins say and write the same.
@@ -15,11 +16,12 @@ func TestSame(t *testing.T) {
 	for _, category := range Categories() {
 		t.Run(string(category), func(t *testing.T) {
 			var sum Result
-			clusters := *seeds
+			clusters, most := *seeds, *verdicts
 			if category == Conditions {
-				clusters = (clusters + 7) / 8 // each waits for devices
+				clusters, most = (clusters+7)/8, most/8 // each waits for devices
 			}
-			for seed := *from; seed < *from+clusters; seed++ {
+			seed := *from
+			for ; seed < *from+clusters || sum.Verdicts < most; seed++ {
 				result, err := Compare(t.Context(), category, seed, nil)
 				if err != nil {
 					t.Fatal(err)
@@ -28,9 +30,12 @@ func TestSame(t *testing.T) {
 				sum.Fits += result.Fits
 				sum.Written += result.Written
 				sum.Freed += result.Freed
+				sum.Resources += result.Resources
+				sum.Deleted += result.Deleted
+				sum.Kept += result.Kept
 			}
-			t.Logf("%+v", sum)
-			if sum.Fits == 0 || sum.Fits == sum.Verdicts || sum.Written == 0 {
+			t.Logf("%d clusters: %+v", seed-*from, sum)
+			if sum.Fits == 0 || sum.Fits == sum.Verdicts || sum.Written == 0 || sum.Kept == 0 {
 				t.Errorf("the comparison says little: %+v", sum)
 			}
 		})

@@ -29,6 +29,7 @@ const (
 	SharedPools Category = "pools-over-nodes"
 	BrokenPools Category = "broken-pools"
 	Conditions  Category = "binding-conditions"
+	Extended    Category = "extended-resources"
 	driver               = "gpu.example.com"
 	bytes                = resourcev1.QualifiedName("memory")
 	readyCond            = "example.com/ready"
@@ -37,7 +38,7 @@ const (
 
 // Categories returns all categories.
 func Categories() []Category {
-	return []Category{Plain, All, Subrequests, Constraints, Counters, Capacity, Taints, Admin, SharedPools, BrokenPools, Conditions}
+	return []Category{Plain, All, Subrequests, Constraints, Counters, Capacity, Taints, Admin, SharedPools, BrokenPools, Conditions, Extended}
 }
 
 // cluster draws what a test needs.
@@ -58,11 +59,24 @@ func (c *cluster) nextUID() types.UID {
 }
 
 func (c *cluster) drawNodes() {
-	for i := range 2 + c.IntN(4) {
+	n := 2 + c.IntN(4)
+	if c.chance(40) {
+		n = 10 + c.IntN(20)
+	}
+	for i := range n {
 		name := fmt.Sprintf("n%d", i)
-		c.nodes = append(c.nodes, &v1.Node{
+		node := &v1.Node{
 			ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name), Labels: map[string]string{v1.LabelHostname: name, "zone": pick(c, "a", "b")}},
-		})
+			Status: v1.NodeStatus{Allocatable: v1.ResourceList{
+				v1.ResourceCPU: *resource.NewQuantity(4, resource.DecimalSI), v1.ResourcePods: *resource.NewQuantity(10, resource.DecimalSI),
+			}},
+		}
+		for _, name := range []v1.ResourceName{gpuResource, otherResource} {
+			if c.category == Extended && c.chance(30) {
+				node.Status.Allocatable[name] = *resource.NewQuantity(int64(c.IntN(4)), resource.DecimalSI)
+			}
+		}
+		c.nodes = append(c.nodes, node)
 	}
 }
 
@@ -78,11 +92,20 @@ func (c *cluster) classes() []*resourcev1.DeviceClass {
 	if c.chance(5) {
 		expressions["odd"] = `device.attributes["` + driver + `"].missing == 1`
 	}
+	if c.category == Extended {
+		expressions["free"] = ""
+	}
 	var out []*resourcev1.DeviceClass
-	for _, name := range []string{"any", "gpu", "big", "odd"} {
+	for _, name := range []string{"any", "gpu", "big", "free", "odd"} {
 		if expression, ok := expressions[name]; ok {
 			class := &resourcev1.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: name}}
-			class.Spec.Selectors = []resourcev1.DeviceSelector{selector(expression)}
+			if expression != "" {
+				class.Spec.Selectors = []resourcev1.DeviceSelector{selector(expression)}
+			}
+			if c.category == Extended && (name == "gpu" || name == "big" && c.chance(30)) {
+				class.Spec.ExtendedResourceName = ptr.To(string(gpuResource))
+				class.CreationTimestamp = metav1.Unix(int64(c.IntN(3)), 0)
+			}
 			if c.chance(20) {
 				class.Spec.Config = []resourcev1.DeviceClassConfiguration{{DeviceConfiguration: resourcev1.DeviceConfiguration{
 					Opaque: &resourcev1.OpaqueDeviceConfiguration{Driver: driver},
@@ -320,6 +343,51 @@ func (c *cluster) allocated(claim *resourcev1.ResourceClaim) {
 		uid := c.nextUID()
 		claim.Status.ReservedFor = append(claim.Status.ReservedFor, resourcev1.ResourceClaimConsumerReference{Resource: "pods", Name: string(uid), UID: uid})
 	}
+}
+
+// containers draws containers with extended resources, of some only those that no node has itself.
+func (c *cluster) containers(pod *v1.Pod, ofClasses bool) {
+	names := []v1.ResourceName{anyResource, freeResource, anyResource, freeResource, gpuResource, gpuResource, gpuResource, otherResource, unknownResource}
+	if ofClasses {
+		names = names[:2]
+	}
+	draw := func(name string) v1.Container {
+		container := v1.Container{Name: name}
+		container.Resources.Requests = v1.ResourceList{v1.ResourceCPU: resource.MustParse("10m")}
+		for range c.IntN(3) {
+			n := int64(1 + c.IntN(2))
+			if c.chance(5) {
+				n = 0
+			}
+			if name := pick(c, names...); c.chance(20) || name == anyResource || name == freeResource || name == gpuResource {
+				container.Resources.Requests[name] = *resource.NewQuantity(n, resource.DecimalSI)
+			}
+		}
+		return container
+	}
+	if c.chance(40) {
+		for i := range 1 + c.IntN(3) {
+			container := draw(fmt.Sprintf("init%d", i))
+			if c.chance(40) {
+				container.RestartPolicy = ptr.To(v1.ContainerRestartPolicyAlways)
+			}
+			pod.Spec.InitContainers = append(pod.Spec.InitContainers, container)
+		}
+	}
+	for i := range 1 + c.IntN(2) {
+		pod.Spec.Containers = append(pod.Spec.Containers, draw(fmt.Sprintf("main%d", i)))
+	}
+}
+
+// stale draws what an earlier try has left for a pod.
+func (c *cluster) stale(pod *v1.Pod) *resourcev1.ResourceClaim {
+	claim := c.claim(pod.Name + "-extended-resources-" + made)
+	claim.Annotations = map[string]string{resourcev1.ExtendedResourceClaimAnnotation: "true"}
+	claim.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: pod.Name, UID: pod.UID, Controller: ptr.To(true)}}
+	if c.chance(30) {
+		claim.Finalizers = []string{resourcev1.Finalizer}
+	}
+	return claim
 }
 
 // pod draws a pod that uses claims, with the names of those that exist.

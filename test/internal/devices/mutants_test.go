@@ -87,8 +87,10 @@ func TestMutants(t *testing.T) {
 		return func(s *side) {
 			inner := s.api.watch
 			s.api.watch = func(was, now *resourcev1.ResourceClaim) {
-				now = now.DeepCopy()
-				change(now)
+				if now != nil {
+					now = now.DeepCopy()
+					change(now)
+				}
 				inner(was, now)
 			}
 		}
@@ -146,10 +148,28 @@ func TestMutants(t *testing.T) {
 				s.Spec.NodeSelector, s.Spec.AllNodes = nil, &all
 			}
 		})},
+		"resources of a class are forgotten": {Extended, func(s *side) {
+			inner := s.class
+			s.class = func(c *resourcev1.DeviceClass, gone bool) {
+				c = c.DeepCopy()
+				c.Spec.ExtendedResourceName = nil
+				inner(c, gone)
+			}
+		}},
+		"claims of earlier tries are forgotten": {Extended, claims(func(c *resourcev1.ResourceClaim) { c.Annotations = nil })},
+		"pods are not told of their claims": {Extended, func(s *side) {
+			inner := s.api.watch
+			s.api.watch = func(was, now *resourcev1.ResourceClaim) {
+				clear(s.api.told)
+				inner(was, now)
+			}
+		}},
 		"the finalizer is left out": {Plain, func(s *side) {
 			inner := s.api.watch
 			s.api.watch = func(was, now *resourcev1.ResourceClaim) {
-				now.Finalizers = nil
+				if now != nil {
+					now.Finalizers = nil
+				}
 				inner(was, now)
 			}
 		}},

@@ -7,10 +7,13 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/informers"
 	clientcache "k8s.io/client-go/tools/cache"
 	"k8s.io/dynamic-resource-allocation/resourceslice/tracker"
 	"k8s.io/klog/v2"
+	configv1 "k8s.io/kube-scheduler/config/v1"
+	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins"
 	upstreamdevices "k8s.io/kubernetes/pkg/scheduler/framework/plugins/dynamicresources"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/nodevolumelimits"
@@ -18,6 +21,7 @@ import (
 
 	"github.com/berth-scheduler/berth/hostplugins/bridge"
 	"github.com/berth-scheduler/berth/hostplugins/dynamicresources"
+	"github.com/berth-scheduler/berth/hostplugins/noderesources"
 	"github.com/berth-scheduler/berth/runtime/cache"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/plugin/objects/storage"
@@ -37,16 +41,42 @@ type points interface {
 	plugin.PreBind
 }
 
-// side is one of the two plugins with its API server.
+// resources are the points of the plugins for node resources that devices matter to.
+type resources interface {
+	plugin.PreFilter
+	plugin.Filter
+	plugin.PreScore
+	plugin.Score
+}
+
+// scorer is the points of Balanced.
+type scorer interface {
+	plugin.PreScore
+	plugin.Score
+}
+
+// side is one of the two plugins with its API server, and the plugins for node resources.
 type side struct {
-	plugin points
-	api    *api
+	plugin   points
+	fit      resources
+	balanced scorer
+	api      *api
+	work     func() dynamicresources.Work // Berth's
 	// slice and class tell the plugin of an object; gone ones are deleted.
 	slice func(s *resourcev1.ResourceSlice, gone bool)
 	class func(c *resourcev1.DeviceClass, gone bool)
-	// claimGone deletes a claim.
-	claimGone func(c *resourcev1.ResourceClaim)
 }
+
+// What the plugins for node resources score. Kube-scheduler's Balanced ends the process if it counts devices of a
+// class with selectors.
+const (
+	gpuResource  v1.ResourceName = "example.com/gpu"
+	freeResource                 = v1.ResourceName(resourcev1.ResourceDeviceClassPrefix + "free")
+	anyResource                  = v1.ResourceName(resourcev1.ResourceDeviceClassPrefix + "any")
+	// These are no class's.
+	otherResource   v1.ResourceName = "example.com/other"
+	unknownResource                 = v1.ResourceName(resourcev1.ResourceDeviceClassPrefix + "unknown")
+)
 
 // nodes is the cluster's snapshot, which both sides see.
 type nodes struct {
@@ -83,16 +113,35 @@ func (impatient) Await(_ context.Context, _ time.Duration, done func() (bool, er
 // ours returns Berth's plugin.
 func ours() (*side, error) {
 	store := storage.New()
-	a := &api{claims: make(map[key]*resourcev1.ResourceClaim), watch: func(_, now *resourcev1.ResourceClaim) { store.Set(now) }}
+	a := newAPI(func(was, now *resourcev1.ResourceClaim) {
+		if now == nil {
+			store.Delete(was)
+		} else {
+			store.Set(now)
+		}
+	})
+	ledger := dynamicresources.NewLedger(store.Devices())
 	p, err := dynamicresources.New(nil, dynamicresources.Deps{
-		Devices: store.Devices(), Ledger: dynamicresources.NewLedger(store.Devices()), Writer: writer{a}, Waiter: impatient{},
+		Devices: store.Devices(), Ledger: ledger, Writer: writer{a}, Waiter: impatient{},
 		Search: unbounded{}, Now: time.Now, Wall: time.Now, //nolint:forbidigo // kube-scheduler's plugin reads the machine's clock, too
 	})
 	if err != nil {
 		return nil, err
 	}
+	fit, err := noderesources.NewFit(&configv1.NodeResourcesFitArgs{ScoringStrategy: &configv1.ScoringStrategy{
+		Type: configv1.MostAllocated, Resources: []configv1.ResourceSpec{{Name: "cpu", Weight: 1}, {Name: string(gpuResource), Weight: 3}, {Name: string(anyResource), Weight: 2}},
+	}}, ledger)
+	if err != nil {
+		return nil, err
+	}
+	balanced, err := noderesources.NewBalanced(&configv1.NodeResourcesBalancedAllocationArgs{
+		Resources: []configv1.ResourceSpec{{Name: "cpu", Weight: 1}, {Name: string(freeResource), Weight: 1}},
+	}, ledger)
+	if err != nil {
+		return nil, err
+	}
 	return &side{
-		plugin: p, api: a,
+		plugin: p, fit: fit, balanced: balanced, api: a, work: ledger.Work,
 		slice: func(s *resourcev1.ResourceSlice, gone bool) {
 			if gone {
 				store.Delete(s)
@@ -107,11 +156,11 @@ func ours() (*side, error) {
 				store.Set(c)
 			}
 		},
-		claimGone: func(c *resourcev1.ResourceClaim) {
-			delete(a.claims, key{c.Namespace, c.Name})
-			store.Delete(c)
-		},
 	}, nil
+}
+
+func newAPI(watch func(was, now *resourcev1.ResourceClaim)) *api {
+	return &api{claims: make(map[key]*resourcev1.ResourceClaim), told: make(map[string]string), watch: watch}
 }
 
 // manual is an informer that the test drives.
@@ -137,19 +186,36 @@ func theirs(ctx context.Context) (*side, error) {
 		return nil, err
 	}
 	manager := upstreamdevices.NewDRAManager(ctx, claims, slices, factory)
-	a := &api{claims: make(map[key]*resourcev1.ResourceClaim), watch: func(was, now *resourcev1.ResourceClaim) {
-		if was == nil {
+	a := newAPI(func(was, now *resourcev1.ResourceClaim) {
+		switch {
+		case was == nil:
 			informer.handler.OnAdd(now, false)
-		} else {
+		case now == nil:
+			informer.handler.OnDelete(was)
+		default:
 			informer.handler.OnUpdate(was, now)
 		}
-	}}
+	})
 	b := bridge.New(bridge.Config{Profile: c.Profiles[0].SchedulerName, Parallelism: 1}, bridge.Deps{
 		ClientSet: a.client(), Informers: factory, DRA: manager,
 		CSI: nodevolumelimits.NewCSIManager(factory.Storage().V1().CSINodes().Lister()),
 	})
-	name := dynamicresources.Name
-	p, err := b.Host(ctx, bridge.Source{Name: name, Factory: plugins.NewInTreeRegistry()[name]}, upstream.Args(c, name))
+	host := func(name string, args runtime.Object) (*bridge.Plugin, error) {
+		return b.Host(ctx, bridge.Source{Name: name, Factory: plugins.NewInTreeRegistry()[name]}, args)
+	}
+	p, err := host(dynamicresources.Name, upstream.Args(c, dynamicresources.Name))
+	if err != nil {
+		return nil, err
+	}
+	fit, err := host(noderesources.FitName, &config.NodeResourcesFitArgs{ScoringStrategy: &config.ScoringStrategy{
+		Type: config.MostAllocated, Resources: []config.ResourceSpec{{Name: "cpu", Weight: 1}, {Name: string(gpuResource), Weight: 3}, {Name: string(anyResource), Weight: 2}},
+	}})
+	if err != nil {
+		return nil, err
+	}
+	balanced, err := host(noderesources.BalancedName, &config.NodeResourcesBalancedAllocationArgs{
+		Resources: []config.ResourceSpec{{Name: "cpu", Weight: 1}, {Name: string(freeResource), Weight: 1}},
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -163,7 +229,7 @@ func theirs(ctx context.Context) (*side, error) {
 		}
 	}
 	return &side{
-		plugin: p, api: a,
+		plugin: p, fit: fit, balanced: balanced, api: a,
 		slice: func(s *resourcev1.ResourceSlice, gone bool) {
 			put(factory.Resource().V1().ResourceSlices().Informer().GetIndexer(), s, gone)
 		},
@@ -172,10 +238,6 @@ func theirs(ctx context.Context) (*side, error) {
 			if cache, ok := manager.DeviceClassResolver().(clientcache.ResourceEventHandler); ok && !gone {
 				cache.OnAdd(c, false)
 			}
-		},
-		claimGone: func(c *resourcev1.ResourceClaim) {
-			delete(a.claims, key{c.Namespace, c.Name})
-			informer.handler.OnDelete(c)
 		},
 	}, nil
 }
