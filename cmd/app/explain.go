@@ -71,6 +71,11 @@ func (p *printer) rejections(rejections []report.Rejection) {
 		columns[3].head = "EVICTING\nPODS"
 	}
 	p.table(columns, rows)
+	for _, r := range sorted {
+		for _, d := range r.Details {
+			p.text("%s, of %s: %s", r.Plugin, count(d.Nodes, "node"), d.Text)
+		}
+	}
 }
 
 // eviction returns in words what a verdict means for preemption.

@@ -59,6 +59,7 @@ var (
 	_ plugin.PreEnqueue  = (*DynamicResources)(nil)
 	_ plugin.PreFilter   = (*DynamicResources)(nil)
 	_ plugin.Filter      = (*DynamicResources)(nil)
+	_ plugin.Detailer    = (*DynamicResources)(nil)
 	_ plugin.PostFilter  = (*DynamicResources)(nil)
 	_ plugin.Score       = (*DynamicResources)(nil)
 	_ plugin.Indifferent = (*DynamicResources)(nil)

@@ -84,6 +84,7 @@ type Cycle struct {
 // group is the nodes with one verdict.
 type group struct {
 	rejection int // its index in the attempt
+	plugin    int // its index in the pipeline
 	size      int
 	next      int // where its next row goes
 }

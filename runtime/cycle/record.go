@@ -38,6 +38,7 @@ func (s *draft) group(groups []group) {
 		if g.size == 0 {
 			g.rejection = len(a.Rejections)
 			by, _ := o.Group(row)
+			g.plugin = by
 			name := s.in.Pipeline.Plugins()[by].Name
 			a.Rejections = append(a.Rejections, report.Rejection{Plugin: name, Code: o.Codes[row], Reasons: o.Texts(row)})
 			if a.Feasible == 0 {
@@ -68,8 +69,20 @@ func (s *draft) group(groups []group) {
 			slices.Sort(a.Rejections[i].Rows)
 		}
 	}
+	for i := range groups {
+		if g := &groups[i]; g.size > 0 && a.Feasible == 0 {
+			s.details(g.plugin, &a.Rejections[g.rejection])
+		}
+	}
 	for i := range a.Rejections {
 		a.Rejections[i].Rows = s.lowest(a.Rejections[i].Rows)
+	}
+}
+
+// details adds what the plugin says besides.
+func (s *draft) details(by int, r *report.Rejection) {
+	for _, d := range s.run.Details(by, r.Rows) {
+		r.Details = append(r.Details, report.Detail{Text: d.Text, Nodes: d.Rows})
 	}
 }
 

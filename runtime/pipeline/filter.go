@@ -232,3 +232,13 @@ func (r *Run) firstError(rows []uint32) *plugin.Status {
 	}
 	return plugin.Fail(fmt.Errorf("running Filter plugin %q on node %q: %w", name, r.Cycle.Snapshot.Name(row), err)).By(name)
 }
+
+// Details returns what a filter says besides of rows that it rejected for the same reasons.
+func (r *Run) Details(index int, rows []uint32) []plugin.Detail {
+	for _, s := range r.own.filter {
+		if p, ok := s.plugin.(plugin.Detailer); ok && s.index == index {
+			return p.Details(&r.Cycle, rows)
+		}
+	}
+	return nil
+}

@@ -161,6 +161,20 @@ type Filter interface {
 	Filter(c *Cycle, rows []uint32, out *Verdicts)
 }
 
+// Detailer is a Filter that can say more about rows than its reasons do.
+type Detailer interface {
+	Filter
+	// Details is called if no row is feasible, with rows that the plugin rejected for the same
+	// reasons. It bounds what it says itself.
+	Details(c *Cycle, rows []uint32) []Detail
+}
+
+// Detail is what a plugin says of some rows, for people.
+type Detail struct {
+	Text string
+	Rows int // how many
+}
+
 // PostFilter runs when no node fits, usually to preempt.
 type PostFilter interface {
 	Plugin

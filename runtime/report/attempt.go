@@ -68,6 +68,14 @@ type Rejection struct {
 	Count int `json:"count"`
 	// Nodes is the names of Rows, or of the first of them; Clone and Brief fill it in.
 	Nodes []string `json:"nodes"`
+	// Details is what the plugin says besides, if the pod fits nowhere.
+	Details []Detail `json:"details,omitempty"`
+}
+
+// Detail is what a plugin says of some of the nodes that it rejected.
+type Detail struct {
+	Text  string `json:"text"`
+	Nodes int    `json:"nodes"`
 }
 
 // Candidate is a feasible node and its scores.

@@ -61,6 +61,8 @@ type Reason struct {
 	Nodes   int      `json:"nodes"`
 	// Names are some of the nodes.
 	Names []string `json:"names,omitempty"`
+	// Details is what the plugin says of some of the nodes.
+	Details []Detail `json:"details,omitempty"`
 }
 
 // ChangeKind is one of a closed list.
@@ -137,7 +139,7 @@ func Explain(a *Attempt) *Explanation {
 		r := &a.Rejections[i]
 		e.Reasons = append(e.Reasons, Reason{
 			Plugin: r.Plugin, Code: r.Code.String(), Reasons: append([]string{}, r.Reasons...), Nodes: r.Count,
-			Names: slices.Clone(r.Nodes[:min(len(r.Nodes), namesExplained)]),
+			Names: slices.Clone(r.Nodes[:min(len(r.Nodes), namesExplained)]), Details: slices.Clone(r.Details),
 		})
 	}
 	slices.SortStableFunc(e.Reasons, func(a, b Reason) int { return cmp.Compare(b.Nodes, a.Nodes) })

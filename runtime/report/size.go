@@ -31,6 +31,9 @@ func (r *Rejection) size() int {
 	for _, node := range r.Nodes {
 		n += len(node)
 	}
+	for _, detail := range r.Details {
+		n += len(detail.Text) + 2*stringSize
+	}
 	return n
 }
 
