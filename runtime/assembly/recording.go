@@ -15,6 +15,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/config"
 	"github.com/berth-scheduler/berth/runtime/cycle"
 	"github.com/berth-scheduler/berth/runtime/inbox"
+	"github.com/berth-scheduler/berth/runtime/module"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
@@ -32,12 +33,12 @@ func recorded(s *config.Scheduler) (file string, modules []inbox.Module, err err
 			if !ok {
 				continue
 			}
-			file := strings.TrimPrefix(m.Loaded.Digest, "sha256:") + ".wasm"
-			if !slices.ContainsFunc(modules, func(known inbox.Module) bool { return known.File == file }) {
-				modules = append(modules, inbox.Module{File: file, Digest: m.Loaded.Digest, Bytes: m.Loaded.Bytes})
+			one := recordedModule(m.Loaded)
+			if !slices.ContainsFunc(modules, func(known inbox.Module) bool { return known.File == one.File }) {
+				modules = append(modules, one)
 			}
 			reference := m.Reference
-			reference.Path, reference.URL, reference.Image = file, "", ""
+			reference.Path, reference.URL, reference.Image = one.File, "", ""
 			args.Typed = &Module{Loaded: m.Loaded, Reference: reference}
 			p.Args[name] = args
 		}
@@ -58,6 +59,11 @@ func recorded(s *config.Scheduler) (file string, modules []inbox.Module, err err
 	}
 	data, err := json.Marshal(versioned)
 	return string(data), modules, err
+}
+
+// recordedModule returns a module as a file that is named by its digest.
+func recordedModule(m *module.Loaded) inbox.Module {
+	return inbox.Module{File: strings.TrimPrefix(m.Digest, "sha256:") + ".wasm", Digest: m.Digest, Bytes: m.Bytes}
 }
 
 // annotations returns the keys of annotations that plugins read, and the prefixes, which end with an
@@ -145,10 +151,7 @@ func readsWhole(m *Module) string {
 }
 
 // lacks says why a recording would not give the same decisions again; empty if it does.
-func (a *Assembly) lacks(all []*built, attached []Attached) string {
-	if len(attached) > 0 {
-		return "plugins that objects of the API attach are not recorded"
-	}
+func (a *Assembly) lacks(all []*built) string {
 	if len(a.config.Plugins)+len(a.config.Framework) > 0 {
 		return "plugins are compiled into the program"
 	}
@@ -175,11 +178,16 @@ func (a *Assembly) begin(s *config.Scheduler, all []*built) error {
 	if err != nil {
 		return fmt.Errorf("record the configuration: %w", err)
 	}
+	data, more, err := recordedAttached(&a.mu.attached)
+	if err != nil {
+		return fmt.Errorf("record the attached plugins: %w", err)
+	}
+	modules = append(modules, more...)
 	c := &a.config
 	a.deps.Recorder.Enter(&inbox.Settings{
 		Start: a.clock.Now(), Seed: c.Seed, TieBreak: c.TieBreak.String(), Candidates: uint64(c.Candidates),
 		AllowUnenforced: strings.Join(c.AllowUnenforced.Names(), ","), MaxUnschedulable: c.MaxUnschedulable, IgnoreBindVerbs: c.IgnoreBindVerbs, Ranked: c.Rank != nil,
-		Config: file, Annotations: slices.Concat(annotations(all), c.RecordReads), Lacks: a.lacks(all, a.mu.attached.all),
+		Config: file, Annotations: slices.Concat(annotations(all), c.RecordReads), Attached: data, Lacks: a.lacks(all),
 	})
 	for i := range modules {
 		a.deps.Recorder.Enter(&modules[i])
@@ -189,7 +197,7 @@ func (a *Assembly) begin(s *config.Scheduler, all []*built) error {
 
 // swapped tells the recorder, if there is one, of the modules of a configuration that replaces the
 // current one, and returns the event.
-func (a *Assembly) swapped(s *config.Scheduler, next []*built, attached []Attached) (inbox.Swap, error) {
+func (a *Assembly) swapped(s *config.Scheduler, next []*built, with *attached) (inbox.Swap, error) {
 	if a.deps.Recorder == nil {
 		return inbox.Swap{}, nil
 	}
@@ -197,10 +205,15 @@ func (a *Assembly) swapped(s *config.Scheduler, next []*built, attached []Attach
 	if err != nil {
 		return inbox.Swap{}, fmt.Errorf("record the configuration: %w", err)
 	}
+	data, more, err := recordedAttached(with)
+	if err != nil {
+		return inbox.Swap{}, fmt.Errorf("record the attached plugins: %w", err)
+	}
+	modules = append(modules, more...)
 	for i := range modules {
 		a.deps.Recorder.Enter(&modules[i])
 	}
-	return inbox.Swap{Config: file, Annotations: slices.Concat(annotations(next), a.config.RecordReads), Lacks: a.lacks(next, attached)}, nil
+	return inbox.Swap{Config: file, Annotations: slices.Concat(annotations(next), a.config.RecordReads), Attached: data, Lacks: a.lacks(next)}, nil
 }
 
 // rank returns Config.Rank. A recorder is told the ranks, if they do not follow from the seed.
@@ -231,6 +244,9 @@ func Replayed(s *inbox.Settings, modules *Modules) (Config, error) {
 	}
 	c := Config{
 		Scheduler: file, Modules: modules, Seed: s.Seed, Candidates: int(s.Candidates), MaxUnschedulable: s.MaxUnschedulable, IgnoreBindVerbs: s.IgnoreBindVerbs,
+	}
+	if c.Attached, err = replayedAttached(s.Attached, modules); err != nil {
+		return Config{}, err
 	}
 	if c.TieBreak, err = cycle.ParseTieBreak(s.TieBreak); err != nil {
 		return Config{}, err

@@ -24,6 +24,18 @@ func (a *Assembly) Reload(ctx context.Context, s *config.Scheduler) (changed []s
 	return a.reload(ctx, s, a.mu.attached.all)
 }
 
+// ReloadAll is Reload and Attach at once.
+//
+// # Errors
+//
+// Those of Reload.
+func (a *Assembly) ReloadAll(ctx context.Context, s *config.Scheduler, all []Attached) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	_, err := a.reload(ctx, s, all)
+	return err
+}
+
 // reload is Reload with the attached plugins. The caller holds a.mu.
 func (a *Assembly) reload(ctx context.Context, s *config.Scheduler, all []Attached) (changed []string, err error) {
 	defer func() { a.reloaded(a.mu.built, changed, err) }()
@@ -72,7 +84,7 @@ func (a *Assembly) reload(ctx context.Context, s *config.Scheduler, all []Attach
 			a.closing.releaseLater(b)
 		}
 	}
-	recorded, err := a.swapped(s, next, all)
+	recorded, err := a.swapped(s, next, &with)
 	if err == nil {
 		err = a.Scheduler.Swap(pipelines, changed, recorded, drained)
 	}

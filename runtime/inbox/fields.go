@@ -198,6 +198,7 @@ func (e *Release) visit(f fields) { e.Plugin = f.name(e.Plugin) }
 func (e *Swap) visit(f fields) {
 	e.Config = f.text("config", e.Config)
 	f.json("annotations", &e.Annotations, len(e.Annotations) > 0)
+	f.json("attached", &e.Attached, len(e.Attached) > 0)
 	e.Lacks = f.text("lacks", e.Lacks)
 }
 
@@ -305,6 +306,7 @@ func (e *Settings) visit(f fields) {
 	e.IgnoreBindVerbs = f.flag("ignore-bind-verbs", e.IgnoreBindVerbs)
 	e.Config = f.text("config", e.Config)
 	f.json("annotations", &e.Annotations, len(e.Annotations) > 0)
+	f.json("attached", &e.Attached, len(e.Attached) > 0)
 	e.Lacks = f.text("lacks", e.Lacks)
 }
 

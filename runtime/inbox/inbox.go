@@ -99,6 +99,7 @@ type (
 	Swap struct {
 		Config      string
 		Annotations []string
+		Attached    json.RawMessage
 		Lacks       string
 	}
 	// Inspect lets code outside the loop read its state. It is not recorded.
@@ -220,6 +221,8 @@ type (
 		// Annotations are the keys of the annotations that are recorded. One that ends with an
 		// asterisk is a prefix.
 		Annotations []string
+		// Attached are the plugins that objects of the API attach, in package assembly's form; nil for none.
+		Attached json.RawMessage
 		// Lacks says why the recording cannot be replayed from here on; empty if it can.
 		Lacks string
 	}

@@ -123,7 +123,7 @@ func (w *Writer) remember(e inbox.Event) {
 		if w.settings == nil {
 			return // a swap of a recording without a beginning
 		}
-		w.settings.Config, w.settings.Lacks = e.Config, e.Lacks
+		w.settings.Config, w.settings.Attached, w.settings.Lacks = e.Config, e.Attached, e.Lacks
 		for _, key := range e.Annotations {
 			if !slices.Contains(w.settings.Annotations, key) {
 				w.settings.Annotations = append(slices.Clone(w.settings.Annotations), key)

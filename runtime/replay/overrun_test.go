@@ -2,6 +2,7 @@ package replay_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -25,52 +26,87 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// recordedWith schedules pods on nodes with a module, and returns the recording as text.
-func recordedWith(t *testing.T, wasm []byte, limits module.Limits, nodes, pods int) (text string, opened int) {
+// recordedRun is a scheduler that is recorded.
+type recordedRun struct {
+	*assembly.Assembly
+	t    *testing.T
+	w    *record.Writer
+	out  bytes.Buffer
+	pods int
+}
+
+// loaded writes a module and loads it.
+func loaded(t *testing.T, modules *assembly.Modules, wasm []byte, ref module.Reference) *assembly.Module {
 	t.Helper()
-	file := filepath.Join(t.TempDir(), "guest.wasm")
-	if err := os.WriteFile(file, wasm, 0o600); err != nil {
+	ref.Path = filepath.Join(t.TempDir(), "guest.wasm")
+	if err := os.WriteFile(ref.Path, wasm, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	modules := assembly.NewModules(assembly.ModulesConfig{})
-	defer func() { _ = modules.Close(t.Context()) }()
-	m, err := modules.Load(module.Reference{Path: file, Limits: limits})
+	m, err := modules.Load(ref)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var out bytes.Buffer
-	w, err := record.NewWriter(&out, record.Config{Ended: func(err error) { t.Error(err) }})
-	if err != nil {
+	return m
+}
+
+// startRecorded makes a scheduler that is recorded, with some nodes.
+func startRecorded(t *testing.T, c assembly.Config, nodes int) *recordedRun {
+	t.Helper()
+	r := &recordedRun{t: t}
+	var err error
+	if r.w, err = record.NewWriter(&r.out, record.Config{Ended: func(err error) { t.Error(err) }}); err != nil {
 		t.Fatal(err)
 	}
 	a, owned := &api{}, owners.New()
-	c := assembly.Config{Seed: 1, Workers: 2, Scheduler: assembly.Default(), Modules: modules}
-	if err := m.Enable(c.Scheduler); err != nil {
-		t.Fatal(err)
-	}
-	s, err := assembly.New(c, assembly.Deps{
-		Clock: clock.NewStep(time.Unix(0, 0)), Binder: a, Outlet: a, Services: owned, Controllers: owned, Recorder: w, Spawn: func(run func()) { run() },
+	c.Seed, c.Workers = 1, 2
+	r.Assembly, err = assembly.New(c, assembly.Deps{
+		Clock: clock.NewStep(time.Unix(0, 0)), Binder: a, Outlet: a, Services: owned, Controllers: owned, Recorder: r.w, Spawn: func(run func()) { run() },
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.Close()
-	a.scheduler = s.Scheduler
+	t.Cleanup(r.Close)
+	a.scheduler = r.Scheduler
 	for i := range nodes {
 		n := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("node-", i)}}
 		n.Status.Allocatable = v1.ResourceList{v1.ResourceCPU: resource.MustParse("4"), v1.ResourcePods: resource.MustParse("20")}
-		s.Scheduler.SetNode(state.NewNode(n))
+		r.Scheduler.SetNode(state.NewNode(n))
 	}
-	for i := range pods {
-		p := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: fmt.Sprint(i), UID: types.UID(fmt.Sprint(i))}}
+	return r
+}
+
+// place adds pods to a namespace and tries them.
+func (r *recordedRun) place(namespace string, pods int) {
+	for range pods {
+		r.pods++
+		p := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: fmt.Sprint(r.pods), UID: types.UID(fmt.Sprint(r.pods))}}
 		p.Spec.SchedulerName = v1.DefaultSchedulerName
 		p.Spec.Containers = []v1.Container{{Resources: v1.ResourceRequirements{Requests: request("1")}}}
-		s.Scheduler.SetPods(state.NewPod(p))
+		r.Scheduler.SetPods(state.NewPod(p))
 	}
-	for s.Scheduler.Step(t.Context()) {
+	for r.Scheduler.Step(r.t.Context()) {
 	}
-	w.Close()
-	return formatted(t, out.Bytes()), s.Status().Plugins[0].Breaker.Opened
+}
+
+// text ends the recording and returns it.
+func (r *recordedRun) text() string {
+	r.t.Helper()
+	r.w.Close()
+	return formatted(r.t, r.out.Bytes())
+}
+
+// recordedWith schedules pods with a module, and returns the recording and how often the module's breaker opened.
+func recordedWith(t *testing.T, wasm []byte, limits module.Limits, nodes, pods int) (text string, opened int) {
+	t.Helper()
+	modules := assembly.NewModules(assembly.ModulesConfig{})
+	t.Cleanup(func() { _ = modules.Close(context.Background()) })
+	c := assembly.Config{Scheduler: assembly.Default(), Modules: modules}
+	if err := loaded(t, modules, wasm, module.Reference{Limits: limits}).Enable(c.Scheduler); err != nil {
+		t.Fatal(err)
+	}
+	r := startRecorded(t, c, nodes)
+	r.place("ns", pods)
+	return r.text(), r.Status().Plugins[0].Breaker.Opened
 }
 
 // repeats replays a recording, and again with lines changed, which must differ.

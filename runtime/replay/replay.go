@@ -333,13 +333,12 @@ func (p *player) begin() error {
 // swap makes the plugins of another configuration. The scheduler takes them with the event.
 func (p *player) swap(ctx context.Context, e *inbox.Swap) error {
 	settings := *p.settings
-	settings.Config = e.Config
+	settings.Config, settings.Attached = e.Config, e.Attached
 	c, err := assembly.Replayed(&settings, p.config.Modules)
 	if err != nil {
 		return err
 	}
-	_, err = p.assembly.Reload(ctx, c.Scheduler)
-	return err
+	return p.assembly.ReloadAll(ctx, c.Scheduler, c.Attached)
 }
 
 // module writes a module to the folder.
