@@ -228,7 +228,7 @@ func (r *Recorder) Attempt(sequence uint64) (Explanation, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for i := range r.mu.ring {
-		if x := &r.mu.ring[i]; x.Explanation.Attempt.Sequence == sequence {
+		if x := &r.mu.ring[i]; x.Attempt.Sequence == sequence {
 			return r.full(x), true
 		}
 	}
