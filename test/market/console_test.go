@@ -315,7 +315,7 @@ func TestConsoleHostile(t *testing.T) {
 		`<link rel=stylesheet href='URL/css'><a href='javascript:window.ran=5'>x</a><style>@import 'URL/import'</style>`, "URL", tracker.URL)
 	evil := strings.ReplaceAll(`EVIL/../..//javascript:window.ran=6 `+markup, `"`, `\"`) // in JSON
 	attempt := fmt.Sprintf(`{"attempt":{"sequence":1,"namespace":"%[1]s","pod":"%[1]s","profile":"%[1]s","try":1,"nodes":2,"evaluated":2,"feasible":2,"node":"%[1]s","message":"%[1]s","nominated":"%[1]s","victims":["%[1]s"],`+
-		`"rejections":[{"plugin":"%[1]s","code":"%[1]s","reasons":["%[1]s"],"count":1,"nodes":["%[1]s"]}],"candidates":[{"node":"%[1]s","total":2,"scores":[{"plugin":"%[1]s","raw":1,"normalized":1,"weighted":2}]}]},`+
+		`"rejections":[{"plugin":"%[1]s","code":"%[1]s","reasons":["%[1]s"],"count":1,"nodes":["%[1]s"],"details":[{"text":"%[1]s","nodes":1}]}],"candidates":[{"node":"%[1]s","total":2,"scores":[{"plugin":"%[1]s","raw":1,"normalized":1,"weighted":2}]}]},`+
 		`"at":"2026-01-01T00:00:00Z","duration":1,"outcome":"%[1]s","plugins":[{"plugin":"%[1]s","point":"%[1]s","digest":"%[1]s","calls":1,"faults":1,"duration":1}]}`, evil)
 	decision := fmt.Sprintf(`{"sequence":1,"namespace":"%[1]s","pod":"%[1]s","profile":"%[1]s","try":1,"at":"2026-01-01T00:00:00Z","duration":1,"outcome":"%[1]s","node":"","message":"%[1]s","nodes":1,"feasible":0}`, evil)
 	says := func(text string) func() string { return func() string { return text } }

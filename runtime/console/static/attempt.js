@@ -71,7 +71,7 @@ function rejections(a) {
     [{ head: "Plugin" }, { head: "Nodes", number: true }, { head: "Reason" }, { head: "Evicting pods" }, { head: "Such as", some: true }],
     all.map((r, i) => ({
       key: "" + i,
-      cells: [camel(r.plugin), bar(r.count / a.nodes, number(r.count)), r.reasons.join(", "), helps[r.code] ?? r.code,
+      cells: [camel(r.plugin), bar(r.count / a.nodes, number(r.count)), [r.reasons.join(", "), (r.details ?? []).map(d => h("div", { class: "note" }, `${plural(d.nodes, "node")}: ${d.text}`))], helps[r.code] ?? r.code,
         h("span", { class: "quiet" }, (r.nodes ?? []).slice(0, 3).map((n, i) => [i ? ", " : null, h("span", null, n)]), r.count > 3 && r.nodes?.length ? ", …" : null)],
     })));
 }
