@@ -90,7 +90,7 @@ func New(ctx context.Context, config Config) (*Checker, error) {
 // Write replays one write. Objects of kinds that no filter reads are ignored.
 func (c *Checker) Write(revision int64, object metav1.Object, deleted bool) error {
 	if pod, ok := object.(*v1.Pod); ok {
-		return c.pod(revision, pod, deleted)
+		return c.pod(revision, withoutDevices(pod), deleted)
 	}
 	step, ok := stepOf(object, deleted)
 	if !ok {

@@ -45,7 +45,7 @@ func (l *Ledger) Write(revision int64, object metav1.Object, deleted bool) error
 			l.capacity[object.Name] = object.Status.Allocatable
 		}
 	case *v1.Pod:
-		l.pod(revision, object, deleted)
+		l.pod(revision, withoutDevices(object), deleted)
 	}
 	if len(l.problems) > mostProblems {
 		return errors.New("and maybe more")

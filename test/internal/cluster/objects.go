@@ -139,7 +139,7 @@ func (o *Objects) Delete(ctx context.Context, kind, name string) error {
 // they are gone.
 func (o *Objects) Clear(ctx context.Context) error {
 	for _, kind := range []string{
-		"pods", "resourceclaims", "resourceslices", "deviceclasses", "persistentvolumeclaims", "persistentvolumes", "poddisruptionbudgets", "services", "replicasets", "nodes",
+		"pods", "resourceclaimtemplates", "resourceclaims", "resourceslices", "deviceclasses", "persistentvolumeclaims", "persistentvolumes", "poddisruptionbudgets", "services", "replicasets", "nodes",
 		"storageclasses", "csinodes", "csidrivers", "csistoragecapacities", "volumeattachments",
 	} {
 		all, err := o.everywhere(kind)
