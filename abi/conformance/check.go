@@ -100,6 +100,7 @@ func (k *checker) duties() {
 	k.duty(dutyFunctions, "ABI-7.5", "ABI-9.6")
 	k.duty(dutyRepeated, "ABI-2.8")
 	k.duty(dutyOneInstance, "ABI-2.8")
+	k.duty(dutyAlone, "ABI-5.9", "ABI-5.10", "ABI-5.12")
 	k.duty(dutyNumbers, "ABI-4.6", "ABI-4.7", "ABI-4.12", "ABI-3.7")
 	k.duty(dutyMoving, "ABI-2.11", "ABI-7.4", "ABI-7.10")
 	k.duty(dutyState, "ABI-7.4")

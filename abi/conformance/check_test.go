@@ -1,6 +1,7 @@
 package conformance_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -93,9 +94,14 @@ func (i *nativeInstance) Call(_ context.Context, export string, call, lo, hi uin
 	memory := i.guest.Memory()
 	header := binary.LittleEndian.Uint32(memory[call:])
 	restore := i.remembers(memory, header)
+	rows := binary.LittleEndian.Uint32(memory[call+abi.CallRows:])
+	if i.wrong("a row set is not looked at by score") && export == abi.ExportScore {
+		binary.LittleEndian.PutUint32(memory[call+abi.CallRows:], 0)
+	}
 	result = i.guest.Call(export, call, lo, hi)
 	memory = i.guest.Memory()
 	restore()
+	binary.LittleEndian.PutUint32(memory[call+abi.CallRows:], rows)
 	at := func(offset uint32) []byte { return memory[binary.LittleEndian.Uint32(memory[call+offset:]):] }
 	n := binary.LittleEndian.Uint32(memory[call+abi.CallRowCount:])
 	switch {
@@ -118,6 +124,10 @@ func (i *nativeInstance) Call(_ context.Context, export string, call, lo, hi uin
 		at(abi.CallCodes)[0] = 0
 	case i.wrong("reasons are in reverse") && export == abi.ExportFilter:
 		slices.Reverse(unsafe.Slice((*uint16)(unsafe.Pointer(&at(abi.CallReasons)[0])), n))
+	case i.wrong("all pods of a list are answered as the first") && export == abi.ExportPreEnqueue:
+		copy(at(abi.CallCodes)[1:n], bytes.Repeat(at(abi.CallCodes)[:1], int(n)))
+	case i.wrong("only the first 64 pods are held back") && export == abi.ExportPreEnqueue:
+		clear(at(abi.CallCodes)[min(n, 64):n])
 	case i.wrong("minds what it does not know") && binary.LittleEndian.Uint16(memory[header+abi.HeaderMinor:]) != 0:
 		return int32(abi.Error), nil
 	}
@@ -187,7 +197,7 @@ func check(t *testing.T, name, mistake string) *conformance.Report {
 	o := conformance.Options{Seed: 5, Cycles: 16, Published: map[string][]byte{"plan/bonus": []byte("3")}}
 	live := 0
 	guest := native{wrongly: wrongly{mistake}, live: &live, make: func() berth.Plugin { return newEverything(text, mistake) }}
-	if mistake == "judges the first 512 rows" {
+	if slices.Contains([]string{"judges the first 512 rows", "only the first 64 pods are held back", "an id has 16 bits"}, mistake) {
 		o.Cycles = 60
 	}
 	if name == "pools" {
@@ -255,56 +265,61 @@ func guestMistakes() map[string]struct{ plugin, duty string } {
 		overlay       = "an overlay row is judged"
 		reasons       = "a row has its own reasons"
 		whatIf        = "after add_pod and remove_pod"
+		alone         = "a pod in a list is answered"
 	)
 	answers := func(point string) string { return "answers of " + point + " are well formed" }
 	return map[string]struct{ plugin, duty string }{
-		"cannot be instantiated":                {"pools", starts},
-		"refuses its configuration":             {"pools", starts},
-		"has no room":                           {"pools", alloc},
-		"the region is not aligned":             {"everything", alloc},
-		"the region is out of bounds":           {"everything", alloc},
-		"the region is over the configuration":  {"pools", alloc},
-		"traps without nodes":                   {"pools", bare},
-		"queue points trap":                     {"everything", traps},
-		"writes into the header":                {"pools", region},
-		"writes beyond its codes":               {"pools", region},
-		"writes into a column":                  {"pools", region},
-		"logs what it did not declare":          {"pools", functions},
-		"sets state of scope node":              {"pools", functions},
-		"counts its calls":                      {"pools", one},
-		"keeps the pod of an earlier call":      {"pools", one},
-		"depends on row numbers":                {"pools", numbers},
-		"depends on ids":                        {"pools", numbers},
-		"depends on the order of slots":         {"pools", numbers},
-		"depends on the generation":             {"pools", repeated},
-		"depends on other nodes":                {"pools", shards},
-		"the first node of a call gets more":    {"pools", split},
-		"minds what it does not know":           {"pools", unknown},
-		"answers Skip for a row":                {"pools", answers("filter")},
-		"pre_filter of scope node returns rows": {"pools", answers("preFilter")},
-		"returns 9":                             {"pools", answers("preFilter")},
-		"has a reason set that is not there":    {"pools", answers("filter")},
-		"has reasons beyond the memory":         {"everything", answers("preEnqueue")},
-		"keys have ids":                         {"everything", numbers},
-		"hints go by the row of a node":         {"everything", numbers},
-		"the first row is left":                 {"everything", numbers},
-		"nominates the first row":               {"everything", numbers},
-		"nominates an unknown node":             {"everything", answers("postFilter")},
-		"the state holds an id":                 {"everything", state},
-		"the state holds a slot":                {"everything", moving},
-		"reads its state by an id":              {"everything", moving},
-		"normalises to 101":                     {"everything", answers("normalize")},
-		"judges the first 512 rows":             {"pools", numbers},
-		"scans strings once in an epoch":        {"pools", growing},
-		"keeps where the tables are":            {"pools", relaid},
-		"looks at a layout once at each place":  {"pools", relaid},
-		"an overlay row is not judged":          {"pools", overlay},
-		"reasons are in reverse":                {"pools", reasons},
-		"remove_pod does nothing":               {"everything", whatIf},
-		"add_pod counts twice":                  {"everything", whatIf},
-		"labels what it did not declare":        {"everything", answers("reserve")},
-		"writes an invalid key":                 {"everything", answers("reserve")},
-		"binds without a directive":             {"everything", answers("bind")},
+		"cannot be instantiated":                       {"pools", starts},
+		"refuses its configuration":                    {"pools", starts},
+		"has no room":                                  {"pools", alloc},
+		"the region is not aligned":                    {"everything", alloc},
+		"the region is out of bounds":                  {"everything", alloc},
+		"the region is over the configuration":         {"pools", alloc},
+		"traps without nodes":                          {"pools", bare},
+		"queue points trap":                            {"everything", traps},
+		"writes into the header":                       {"pools", region},
+		"writes beyond its codes":                      {"pools", region},
+		"writes into a column":                         {"pools", region},
+		"logs what it did not declare":                 {"pools", functions},
+		"sets state of scope node":                     {"pools", functions},
+		"counts its calls":                             {"pools", one},
+		"keeps the pod of an earlier call":             {"pools", one},
+		"depends on row numbers":                       {"pools", numbers},
+		"depends on ids":                               {"pools", numbers},
+		"depends on the order of slots":                {"pools", numbers},
+		"depends on the generation":                    {"pools", repeated},
+		"depends on other nodes":                       {"pools", shards},
+		"the first node of a call gets more":           {"pools", split},
+		"minds what it does not know":                  {"pools", unknown},
+		"answers Skip for a row":                       {"pools", answers("filter")},
+		"pre_filter of scope node returns rows":        {"pools", answers("preFilter")},
+		"returns 9":                                    {"pools", answers("preFilter")},
+		"has a reason set that is not there":           {"pools", answers("filter")},
+		"has reasons beyond the memory":                {"everything", answers("preEnqueue")},
+		"keys have ids":                                {"everything", numbers},
+		"hints go by the row of a node":                {"everything", numbers},
+		"the first row is left":                        {"everything", numbers},
+		"nominates the first row":                      {"everything", numbers},
+		"nominates an unknown node":                    {"everything", answers("postFilter")},
+		"the state holds an id":                        {"everything", state},
+		"the state holds a slot":                       {"everything", moving},
+		"reads its state by an id":                     {"everything", moving},
+		"normalises to 101":                            {"everything", answers("normalize")},
+		"judges the first 512 rows":                    {"pools", numbers},
+		"an id has 16 bits":                            {"pools", numbers},
+		"a row set is not looked at by score":          {"everything", numbers},
+		"only the first 64 pods are held back":         {"everything", alone},
+		"all pods of a list are answered as the first": {"everything", alone},
+		"scans strings once in an epoch":               {"pools", growing},
+		"keeps where the tables are":                   {"pools", relaid},
+		"looks at a layout once at each place":         {"pools", relaid},
+		"an overlay row is not judged":                 {"pools", overlay},
+		"reasons are in reverse":                       {"pools", reasons},
+		"remove_pod does nothing":                      {"everything", whatIf},
+		"add_pod counts twice":                         {"everything", whatIf},
+		"labels what it did not declare":               {"everything", answers("reserve")},
+		"writes an invalid key":                        {"everything", answers("reserve")},
+		"binds without a directive":                    {"everything", answers("bind")},
 	}
 }
 

@@ -108,6 +108,9 @@ func (k *checker) layout(w way, all []*scene, spare larger) (*image.Image, error
 		if w.growing {
 			ids = grow(grown, e.Dict)
 		}
+		if w.wide && len(s.cluster.Nodes) >= large()[0] {
+			ids = image.Wide(e.Dict, rand.New(rand.NewPCG(0, 0)))
+		}
 		content.Seal(ids)
 		rooms.Fit(content)
 		most = max(most, len(s.cluster.Pods), len(s.cluster.Namespaces))
@@ -167,6 +170,9 @@ func (d *drive) ids() *wire.Dict {
 		return grow(d.grown, d.strs)
 	}
 	d.epoch++
+	if d.w.wide && len(d.s.cluster.Nodes) >= large()[0] {
+		return image.Wide(d.strs, d.random)
+	}
 	if d.w.shuffled {
 		return image.Renumbered(d.strs, d.w.dead, d.random)
 	}
@@ -180,7 +186,8 @@ type ask struct {
 	rows   []uint32
 	whatIf *image.Overlay
 	pods   []cluster.Pod
-	node   string // the chosen node
+	queue  []wire.QueueEntry // of the pods
+	node   string            // the chosen node
 	state  *guestState
 	// input are the scores for normalize, verdicts the codes for post_filter, by row.
 	input    []int64

@@ -46,7 +46,7 @@ func (d *drive) write(s *seat, a *ask, c *cluster.Cluster, numbering *image.Numb
 			return 0, 0, call, err
 		}
 		if a.point == abi.QueueSort {
-			batch.Queue(d.s.queue[i])
+			batch.Queue(a.queue[i])
 		}
 		call.Pods = true
 	}

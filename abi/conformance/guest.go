@@ -54,7 +54,8 @@ type Options struct {
 	// are three more, with up to 1,500 nodes.
 	Cycles int
 	// Hints are strings that are meaningful to the plugin, besides those in the configuration:
-	// label values, names of namespaces.
+	// label values, names of namespaces. `key=value` is a value of the label or annotation key,
+	// if the manifest declares to read it: pods in large clusters have only such annotations.
 	Hints []string
 	// Published has values of keys that the manifest lists in reads.published; a key without a
 	// value is not published.

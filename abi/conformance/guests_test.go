@@ -117,6 +117,11 @@ func (p *pools) Filter(pod berth.Pod, node berth.Node) berth.Status {
 		return berth.Success
 	case pool != "" && label == "":
 		return berth.Unschedulable(p.none)
+	case p.wrong("an id has 16 bits") && pool != "":
+		if uint16(p.known[pool].ID()) != uint16(node.Label(p.pool)) {
+			return berth.Unschedulable(p.other)
+		}
+		return berth.Success
 	case pool != "" && !p.known[pool].Is(node.Label(p.pool)):
 		return berth.Unschedulable(p.other)
 	}

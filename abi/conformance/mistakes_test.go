@@ -15,6 +15,15 @@ import (
 // them where it refers to them by name.
 func mistakes() map[string]string {
 	return map[string]string{
+		"points are counted from 1":                         "sight/every column and field in a filter call, pod web",
+		"the overlay row is the last of all rows":           "sight/a what-if of a guest without add_pod",
+		"columns are there that nobody declared":            "sight/a guest that declares nothing gets nothing",
+		"slots of pods that are not seen are not empty":     "sight/a plugin that is attached to a namespace sees only its pods and that namespace",
+		"the string of id 0 is not empty":                   "sight/an empty cluster",
+		"namespaces have no names":                          "sight/the names of namespaces are there though only a label is declared",
+		"there is a state without a cycle":                  "state/no state without a cycle",
+		"the record says that it is larger":                 "sight/every column and field in a filter call, pod web",
+		"empty fields are not there":                        "sight/every column and field in a filter call, pod batch",
 		"the epoch never changes":                           "life/what changed between cycles is written before the call",
 		"asks for a configuration aligned to 24":            "life/an instance's life up to the first call",
 		"keeps a region that is too small":                  "life/a table that outgrows its region",
@@ -134,6 +143,10 @@ func more() [][2]string {
 		{"does not check manifests", "manifest/an unknown scope"},
 		{"does not check manifests", "manifest/a feature in another form"},
 		{"accepts every score", "faults/a normalised score of 101"},
+		{"does not check modules", "modules/two memories"},
+		{"does not check manifests", "manifest/quantities without resources"},
+		{"hi is the last row", "sight/rows by row set and by bounds"},
+		{"aux instances hold namespaces", "sight/points from reserve on see the chosen node with its pods (reserve)"},
 	}
 }
 

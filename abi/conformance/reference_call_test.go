@@ -261,6 +261,9 @@ func (c *cycle) write(pl *plugin, r *request) (*instance, wire.Call, error) {
 			mem[i.image.Codes+uint32(k)] = uint8(code)
 		}
 	}
+	if pl.h.wrong("points are counted from 1") {
+		mem[i.image.Call+abi.CallPoint]++
+	}
 	if pl.h.wrong("does not zero the guest's part of the call record") {
 		copy(mem[i.image.Call+abi.CallGuestStart:], kept)
 	}
@@ -291,7 +294,9 @@ func (i *instance) rowSet(mem []byte, r *request, call *wire.Call) {
 func (c *cycle) bounds(i *instance, r *request) (lo, hi uint32) {
 	switch n := len(r.rows); {
 	case len(r.overlays) > 0:
-		lo = i.image.Tables[0].Capacity
+		if lo = i.image.Tables[0].Capacity; c.p.h.wrong("the overlay row is the last of all rows") {
+			lo = uint32(len(r.cluster.Nodes)) - 1
+		}
 		return lo, lo + 1
 	case r.point <= abi.Hint:
 		return 0, uint32(len(r.pods))

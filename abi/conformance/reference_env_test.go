@@ -22,6 +22,9 @@ func (e *environment) writable() bool {
 
 // readable returns the state that the call may read (ABI-5.20, ABI-7.5).
 func (e *environment) readable() *state {
+	if e.r != nil && e.r.state == nil && e.pl.h.wrong("there is a state without a cycle") {
+		return &state{values: map[string][]byte{"k": nil}}
+	}
 	if e.r == nil || e.r.state == nil || !e.pl.man.Sharded() && e.pl.man.Scope(e.r.point) == abi.ScopeNode {
 		return nil
 	}

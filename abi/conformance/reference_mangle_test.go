@@ -43,6 +43,35 @@ func (i *instance) mangle(mem []byte) {
 		}
 	case h.wrong("grows the memory"):
 		i.vm.Grow(1)
+	case h.wrong("slots of pods that are not seen are not empty"):
+		i.column(mem, abi.TablePods, abi.PodNamespace, func(element []byte) { element[0] |= 1 })
+	case h.wrong("the string of id 0 is not empty"):
+		binary.LittleEndian.PutUint32(mem[i.first(abi.TableStrings, abi.StringBytes)+4:], 1)
+	case h.wrong("namespaces have no names"):
+		i.column(mem, abi.TableNamespaces, abi.NamespaceName, func(element []byte) { clear(element) })
+	}
+}
+
+// first returns where a column begins, at the end of the region if there is none.
+func (i *instance) first(table abi.TableID, column abi.ColumnID) uint32 {
+	for _, t := range i.image.Tables {
+		for _, c := range t.Columns {
+			if t.ID == table && c.ID == column {
+				return c.Data
+			}
+		}
+	}
+	return i.image.Size - 8
+}
+
+// column calls f for each element of a column of ids.
+func (i *instance) column(mem []byte, table abi.TableID, column abi.ColumnID, f func(element []byte)) {
+	for _, t := range i.image.Tables {
+		for _, c := range t.Columns {
+			for k := c.Data; t.ID == table && c.ID == column && k < c.Data+4*c.Elements; k += 4 {
+				f(mem[k : k+4])
+			}
+		}
 	}
 }
 
@@ -79,6 +108,14 @@ func (i *instance) garble(record []byte) {
 		return make([]byte, 24)
 	}
 	switch h := i.pl.h; {
+	case h.wrong("the record says that it is larger") && len(record) > 0:
+		record[4]++
+	case h.wrong("empty fields are not there"):
+		for k := abi.PodHeaderSize; len(record) > 0 && k < abi.PodHeaderSize+16*int(binary.LittleEndian.Uint32(record)); k += 16 {
+			if binary.LittleEndian.Uint32(record[k+12:]) == 0 {
+				binary.LittleEndian.PutUint32(record[k:], 100)
+			}
+		}
 	case h.wrong("operators of requirements are counted from 0"):
 		of(abi.PodRequirements)[4]--
 	case h.wrong("terms do not say that they have fields"):

@@ -84,11 +84,14 @@ func (h *reference) load(p *profile, one conformance.Plugin) (*plugin, error) {
 			return nil, errors.New("all profiles sort by the same module (ABI-5.11)")
 		}
 	}
-	attached := one.Namespaces
+	declared, attached := man.Reads, one.Namespaces
+	if h.wrong("columns are there that nobody declared") {
+		declared.Node = append(slices.Clone(declared.Node), "zone")
+	}
 	if h.wrong("every plugin sees all namespaces") {
 		attached = nil
 	}
-	pl := &plugin{Plugin: one, h: h, p: p, module: m, man: man, reads: view.NewReads(&man.Reads, attached)}
+	pl := &plugin{Plugin: one, h: h, p: p, module: m, man: man, reads: view.NewReads(&declared, attached)}
 	if _, err := pl.instantiate(); err != nil { // whether it can be started and configured
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"slices"
 	"strings"
 
@@ -22,6 +23,8 @@ type scene struct {
 	cluster *cluster.Cluster
 	pod     cluster.Pod
 	seed    uint64
+	// rejected are the nodes that other plugins rejected before filter.
+	rejected map[int]bool
 	// pods are for calls about many pods, with queue entries and an event.
 	pods  []cluster.Pod
 	queue []wire.QueueEntry
@@ -69,8 +72,15 @@ func makeScene(g *generate.Generator, man *wire.Manifest, o *Options, i, nodes i
 	s := &scene{bare: bare, whatIf: -1, remove: -1, seed: g.Rand().Uint64()}
 	s.name = fmt.Sprintf("cycle %d of seed %d, with %d nodes", i, o.Seed, nodes)
 	s.cluster = g.Cluster(nodes, s.bare)
-	s.pod = g.Pod(s.bare)
+	if s.pod = g.Pod(s.bare); nodes >= large()[0] {
+		g.Tell(&s.pod)
+	}
 	for range 1 + g.Rand().IntN(6) {
+		s.pods = append(s.pods, g.Pod(s.bare))
+		s.queue = append(s.queue, wire.QueueEntry{Time: g.Rand().Int64(), Attempts: g.Rand().Uint32N(20)})
+	}
+	p := &man.Points
+	for nodes >= large()[0] && (p.PreEnqueue != nil || p.QueueSort != nil || p.Hint != nil) && len(s.pods) < min(nodes, abi.MaxBatch) {
 		s.pods = append(s.pods, g.Pod(s.bare))
 		s.queue = append(s.queue, wire.QueueEntry{Time: g.Rand().Int64(), Attempts: g.Rand().Uint32N(20)})
 	}
@@ -78,6 +88,7 @@ func makeScene(g *generate.Generator, man *wire.Manifest, o *Options, i, nodes i
 	if nodes > 0 {
 		s.suppose(g)
 	}
+	s.reject(i)
 	for range nodes {
 		s.verdict = append(s.verdict, []abi.Code{abi.Unschedulable, abi.UnschedulableAndUnresolvable, abi.Success}[g.Rand().IntN(3)])
 	}
@@ -85,6 +96,18 @@ func makeScene(g *generate.Generator, man *wire.Manifest, o *Options, i, nodes i
 		s.values = append(s.values, o.Published[key])
 	}
 	return s
+}
+
+// reject has other plugins reject a third of the nodes in every other scene, but not the one of the what-if: so calls
+// are about some of the rows (ABI-5.4).
+func (s *scene) reject(i int) {
+	s.rejected = map[int]bool{}
+	random := rand.New(rand.NewPCG(s.seed, uint64(i)))
+	for n := range s.cluster.Nodes {
+		if i%2 == 1 && n != s.whatIf && random.IntN(3) == 0 {
+			s.rejected[n] = true
+		}
+	}
 }
 
 // suppose makes the what-if: one more pod on a node, and one of its own less.

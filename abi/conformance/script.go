@@ -19,7 +19,9 @@ func (d *drive) play(ctx context.Context, s *scene) ([]entry, error) {
 	d.standing, d.passed, d.over, d.verdicts, d.reasons = nil, nil, false, nil, nil
 	d.generation++
 	for i := range s.cluster.Nodes {
-		d.standing = append(d.standing, i)
+		if !s.rejected[i] {
+			d.standing = append(d.standing, i)
+		}
 	}
 	d.passed = d.standing
 	d.strs = s.dictionary(&image.Encoder{Reads: d.k.reads})
@@ -70,33 +72,6 @@ func (d *drive) result(p abi.Point, r *reply) {
 	d.say(p, "", answer)
 }
 
-// queued calls pre_enqueue, queue_key and hint.
-func (d *drive) queued(ctx context.Context) error {
-	for _, p := range []abi.Point{abi.PreEnqueue, abi.QueueSort, abi.Hint} {
-		if !d.has(p) {
-			continue
-		}
-		r, err := d.call(ctx, &ask{point: p, pods: d.s.pods})
-		if err != nil {
-			return err
-		}
-		d.result(p, r)
-		if r == nil || r.code != abi.Success {
-			continue
-		}
-		for i := range d.s.pods {
-			answer := ""
-			if p == abi.QueueSort {
-				answer = fmt.Sprintf("%x", r.call.Keys[i])
-			} else {
-				answer = abi.Code(r.call.Codes[i]).String()
-			}
-			d.say(p, d.s.pods[i].Metadata.Name, answer)
-		}
-	}
-	return nil
-}
-
 // filtered calls pre_filter and filter.
 func (d *drive) filtered(ctx context.Context) error {
 	d.renumber()
@@ -137,7 +112,9 @@ func (d *drive) narrow(rows []uint32) {
 	var names []string
 	for _, row := range rows {
 		n := d.held.parts[0].Nodes[row]
-		d.standing = append(d.standing, n)
+		if !d.s.rejected[n] {
+			d.standing = append(d.standing, n)
+		}
 		names = append(names, d.s.cluster.Nodes[n].Metadata.Name)
 	}
 	slices.Sort(d.standing)

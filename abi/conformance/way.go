@@ -21,6 +21,8 @@ type way struct {
 	// shuffled assigns ids in another order, after some unused strings.
 	shuffled bool
 	dead     int
+	// wide has ids of more than 16 bits in large clusters.
+	wide bool
 	// moving says which calls get new numbers and ids.
 	moving moving
 	// split divides calls of scope node anywhere; shards is the number of instances among which
@@ -81,7 +83,7 @@ func ways(man *wire.Manifest) []way {
 		{fresh: eachCall, numbers: inOrder},
 		{duty: dutyRepeated, fresh: eachCall, numbers: inOrder},
 		{duty: dutyOneInstance, fresh: never, numbers: inOrder},
-		{duty: dutyNumbers, fresh: eachCycle, numbers: image.Shuffled, shuffled: true, dead: 5},
+		{duty: dutyNumbers, fresh: eachCycle, numbers: image.Shuffled, shuffled: true, dead: 5, wide: true},
 		{duty: dutyUnknown, fresh: eachCycle, numbers: inOrder, unknown: true, spare: 3000},
 		{duty: dutyState, fresh: eachCycle, numbers: shifted, dead: shift, states: true},
 		{duty: dutyGrowing, fresh: never, numbers: inOrder, growing: true},

@@ -27,7 +27,7 @@ type conformanceOptions struct {
 func newPluginConformance() *cobra.Command {
 	var o conformanceOptions
 	cmd := &cobra.Command{
-		Use:   "conformance MODULE",
+		Use:   "conformance DIR|MODULE",
 		Short: "Test that a module conforms to the ABI",
 		Long: `Conformance schedules generated pods in generated clusters with a module, in every way
 that abi/SPEC.md allows a host: with one instance and with several, with other ids for
@@ -35,21 +35,24 @@ the same names, with columns that move, with additions of later ABI versions. It
 whether the module's answers are well formed, whether they are the same each time, and
 whether the module leaves the host's memory unchanged.
 
+A folder is built first, with the names of its functions, which a failing example then shows.
+
 Conformance does not judge whether answers are useful. Pass the module's configuration,
 and as hints the strings that matter to it, so that its answers differ.
 
 The exit status is 1 if a duty failed, and 2 if the module cannot be used.`,
 		Example: `  berth plugin conformance tenant-pool.wasm
-  berth plugin conformance 'tenant-pool.wasm?config=pools.json' --hint gold --hint team-a`,
-		Args:    oneArgument("module", "MODULE"),
+  berth plugin conformance 'tenant-pool.wasm?config=pools.json' --hint gold --hint team-a
+  berth plugin conformance gang.wasm --hint berth.dev/gang=blue`,
+		Args:    oneArgument("folder or module", "DIR|MODULE"),
 		PreRunE: applySettings,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return o.run(cmd.Context(), args[0], cmd.OutOrStdout())
+			return o.run(cmd.Context(), args[0], cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.StringArrayVar(&o.hints, "hint", nil, "`STRING` to use in labels, namespaces and other names; repeatable")
+	f.StringArrayVar(&o.hints, "hint", nil, "`STRING` to use in labels, namespaces and other names, or KEY=VALUE for what a label or annotation may be; repeatable")
 	f.StringToStringVar(&o.published, "published", nil, "`KEY=VALUE` that another plugin published; repeatable")
 	f.Uint64Var(&o.seed, "seed", 1, "seed `NUMBER` of the clusters and pods")
 	f.IntVar(&o.cycles, "cycles", 0, "`NUMBER` of pods for each duty; 60 if not given")
@@ -58,25 +61,27 @@ The exit status is 1 if a duty failed, and 2 if the module cannot be used.`,
 	return cmd
 }
 
-func (o *conformanceOptions) run(ctx context.Context, text string, out io.Writer) (err error) {
+func (o *conformanceOptions) run(ctx context.Context, plugin string, out, stderr io.Writer) (err error) {
 	if o.cycles < 0 {
 		return fmt.Errorf("--cycles: %d is less than 0", o.cycles)
 	}
 	if err := checkOutput(o.output); err != nil {
 		return err
 	}
-	ref, err := module.ParseReference(text)
+	target, err := findTarget(ctx, plugin, stderr)
 	if err != nil {
 		return err
 	}
+	defer target.remove()
+	ref := target.ref
 	ref.GrantAll = true // directives are checked, not carried out
 	loaded, err := module.Load(ref)
 	if err != nil {
-		return err
+		return target.inWords(err)
 	}
-	m, err := openModule(ctx, loaded, nil, &o.compileOptions)
+	m, err := openModule(ctx, loaded, target.named, &o.compileOptions)
 	if err != nil {
-		return err
+		return target.inWords(err)
 	}
 	defer func() { err = errors.Join(err, m.close(ctx)) }()
 	options := conformance.Options{
@@ -87,7 +92,7 @@ func (o *conformanceOptions) run(ctx context.Context, text string, out io.Writer
 	}
 	report, err := m.conforms(ctx, options)
 	if err != nil {
-		return err
+		return target.inWords(err)
 	}
 	if o.output == "json" {
 		err = writeJSON(out, conformed(loaded.Digest, report))
@@ -98,7 +103,7 @@ func (o *conformanceOptions) run(ctx context.Context, text string, out io.Writer
 		return writing(err)
 	}
 	if !report.OK() {
-		return &failure{fmt.Errorf("%s does not conform to the ABI", m.Path)}
+		return target.inWords(&failure{fmt.Errorf("%s does not conform to the ABI", m.Path)})
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -19,7 +20,8 @@ type Config struct {
 	Reads *wire.ManifestReads
 	// Namespaces are the ones that the plugin is attached to; empty means all.
 	Namespaces []string
-	// Hints are strings that are meaningful to the plugin, such as those in its configuration.
+	// Hints are strings that are meaningful to the plugin, such as those in its configuration; `key=value` is a
+	// value of that label or annotation, if Reads declares the key.
 	Hints []string
 }
 
@@ -28,21 +30,25 @@ type Generator struct {
 	config     Config
 	random     *rand.Rand
 	namespaces []string
-	labels     []string // label values
-	values     []string // annotation values
-	hintKeys   []string // hints that can be keys
+	labels     []string            // label values
+	values     []string            // annotation values
+	hintKeys   []string            // hints that can be keys
+	told       map[string][]string // hints that are values of a key
 	pods       int
 }
 
 // New returns a generator.
 func New(c Config) *Generator {
-	g := &Generator{config: c, random: rand.New(rand.NewPCG(c.Seed, 0x62657274))}
+	g := &Generator{config: c, random: rand.New(rand.NewPCG(c.Seed, 0x62657274)), told: map[string][]string{}}
 	g.namespaces = append(append(g.namespaces, c.Namespaces...), "default", "team-a", "team-b", "no-object")
 	g.labels = []string{"", "a", "true", "gpu", "zone-1", "0", "17", "1-a", strings.Repeat("x", 63)}
 	g.values = []string{
 		"1", "2", "3", "größe", `{"a":[1,2]}`, "0.5", "1e3", "9223372036854775807", "-9223372036854775808", "99999999999999999999", " ", strings.Repeat("long ", 200),
 	}
 	for _, hint := range c.Hints {
+		if g.tells(hint) {
+			continue
+		}
 		// Hints occur often enough to coincide.
 		for range 4 {
 			if wire.IsLabelValue(hint) {
@@ -65,6 +71,17 @@ func New(c Config) *Generator {
 	}
 	g.values = append(g.values, g.labels...)
 	return g
+}
+
+// tells notes a hint that is a value of a declared key, and reports whether it is one.
+func (g *Generator) tells(hint string) bool {
+	key, value, is := strings.Cut(hint, "=")
+	r := g.config.Reads
+	label := slices.Contains(slices.Concat(r.NodeLabels, r.PodLabels, r.NamespaceLabels), key) && wire.IsLabelValue(value)
+	if is = is && (label || slices.Contains(slices.Concat(r.NodeAnnotations, r.PodAnnotations), key)); is {
+		g.told[key] = append(g.told[key], value)
+	}
+	return is
 }
 
 // Rand returns the source of all choices.
@@ -222,7 +239,9 @@ func (g *Generator) pod(bare bool) cluster.Pod {
 func (g *Generator) labelled(declared []string) map[string]string {
 	out := map[string]string{}
 	for _, key := range declared {
-		if g.chance(70) {
+		if value, told := g.tell(key); told {
+			out[key] = value
+		} else if g.chance(70) {
 			out[key] = pick(g, g.labels)
 		}
 	}
@@ -238,11 +257,34 @@ func (g *Generator) labelled(declared []string) map[string]string {
 func (g *Generator) annotated(declared []string) map[string]string {
 	out := map[string]string{}
 	for _, key := range declared {
-		if g.chance(70) {
+		if value, told := g.tell(key); told {
+			out[key] = value
+		} else if g.chance(70) {
 			out[key] = pick(g, g.values)
 		}
 	}
 	return out
+}
+
+// tell returns one of the hints for a key, mostly.
+func (g *Generator) tell(key string) (value string, told bool) {
+	if all := g.told[key]; len(all) > 0 && g.chance(70) {
+		return pick(g, all), true
+	}
+	return "", false
+}
+
+// Tell has a pod's annotations be hints only, if any are values of its keys: so the plugin makes something of it.
+func (g *Generator) Tell(p *cluster.Pod) {
+	told := map[string]string{}
+	for _, key := range g.config.Reads.PodAnnotations {
+		if all := g.told[key]; len(all) > 0 {
+			told[key] = pick(g, all)
+		}
+	}
+	if len(told) > 0 {
+		p.Metadata.Annotations = told
+	}
 }
 
 // keys returns keys for taints, tolerations and selectors.

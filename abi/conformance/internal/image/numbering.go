@@ -55,6 +55,19 @@ func Shifted(c *cluster.Cluster, n int) *Numbering {
 	return out
 }
 
+// Wide returns a dictionary of the same strings with ids of which two at a time differ by 65,536: whoever keeps 16 bits
+// of an id takes one string for another.
+func Wide(d *wire.Dict, random *rand.Rand) *wire.Dict {
+	out, order := wire.NewDict(), random.Perm(d.Len()-1)
+	for at, i := range order {
+		for at == len(order)/2 && out.Len() < 1<<16+1 {
+			out.Intern(fmt.Sprintf("dead-%d", out.Len()))
+		}
+		out.Intern(d.String(uint32(i + 1)))
+	}
+	return out
+}
+
 // Renumbered returns a dictionary of the same strings with other ids, after some unused
 // strings. random may be nil, to keep the order.
 func Renumbered(d *wire.Dict, dead int, random *rand.Rand) *wire.Dict {

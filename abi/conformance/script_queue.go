@@ -1,0 +1,93 @@
+package conformance
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/berth-scheduler/berth/abi"
+)
+
+// dutyAlone is about calls that have a list of pods.
+const dutyAlone = "a pod in a list is answered as it would be alone"
+
+// queued calls pre_enqueue, queue_key and hint.
+func (d *drive) queued(ctx context.Context) error {
+	for _, p := range []abi.Point{abi.PreEnqueue, abi.QueueSort, abi.Hint} {
+		if !d.has(p) {
+			continue
+		}
+		list := make([]int, len(d.s.pods))
+		for i := range list {
+			list[i] = i
+		}
+		if d.w.shuffled {
+			list = d.random.Perm(len(list))
+		}
+		r, answers, err := d.listed(ctx, p, list)
+		if err != nil {
+			return err
+		}
+		if d.result(p, r); answers == nil {
+			continue
+		}
+		for i := range d.s.pods {
+			d.say(p, d.s.pods[i].Metadata.Name, answers[i].said)
+		}
+		if err := d.alone(ctx, p, answers); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ofPod is the answer for a pod, and what it gives as reasons.
+type ofPod struct{ said, why string }
+
+// listed calls a point about pods of the scene. It returns their answers, by their place in the scene; nil if the call
+// as a whole failed.
+func (d *drive) listed(ctx context.Context, p abi.Point, list []int) (*reply, map[int]ofPod, error) {
+	a := &ask{point: p}
+	for _, i := range list {
+		a.pods, a.queue = append(a.pods, d.s.pods[i]), append(a.queue, d.s.queue[i])
+	}
+	r, err := d.call(ctx, a)
+	if err != nil || r == nil || r.code != abi.Success {
+		return r, nil, err
+	}
+	answers := map[int]ofPod{}
+	for at, i := range list {
+		switch p {
+		case abi.QueueSort:
+			answers[i] = ofPod{said: fmt.Sprintf("%x", r.call.Keys[at])}
+		case abi.Hint:
+			answers[i] = ofPod{said: abi.Code(r.call.Codes[at]).String()}
+		default:
+			answers[i] = ofPod{abi.Code(r.call.Codes[at]).String(), reasonsOf(r.call, at)}
+		}
+	}
+	return r, answers, nil
+}
+
+// alone calls the point about the first, a middle and the last pod of a list that was answered in order, in the first way
+// only: the others are compared with that.
+func (d *drive) alone(ctx context.Context, p abi.Point, answers map[int]ofPod) error {
+	if d.w.duty != "" || len(answers) < 2 {
+		return nil
+	}
+	last := len(answers) - 1
+	for _, i := range []int{0, last / 2, last} {
+		_, alone, err := d.listed(ctx, p, []int{i})
+		if err != nil || alone == nil {
+			return err
+		}
+		wrong, listed, one := "", answers[i], alone[i]
+		switch what := fmt.Sprintf("%s: %s of %s", d.s.name, p, d.s.pods[i].Metadata.Name); {
+		case listed.said != one.said:
+			wrong = fmt.Sprintf("%s is %s in a list of %d pods, and %s alone", what, listed.said, len(answers), one.said)
+		case listed.why != one.why && listed.why != "" && one.why != "": // who exceeds a limit leaves out reasons (ABI-3.8)
+			wrong = fmt.Sprintf("%s has the reason %q in a list of %d pods, and %q alone", what, listed.why, len(answers), one.why)
+		}
+		d.k.looked(dutyAlone, wrong)
+	}
+	return nil
+}
