@@ -1,6 +1,10 @@
 package berth
 
-import "github.com/berth-scheduler/berth/abi/sdk/go/config"
+import (
+	"math/bits"
+
+	"github.com/berth-scheduler/berth/abi/sdk/go/config"
+)
 
 // reads is what a manifest declares: the lists that number handles, and the fields of the pod
 // record.
@@ -53,11 +57,7 @@ const (
 var podReadNames = [...]string{"name", "namespace", "priority", "requests", "nonZeroRequested", "labels", "annotations", "owner", "tolerations", "nodeSelector", "affinity", "hostPorts", "images", "namespaceLabels", "uid", "nodeName", "schedulingGates"} //nolint:gochecknoglobals // a table that is not written
 
 func undeclared(f podRead) {
-	for i, name := range podReadNames {
-		if f == 1<<i {
-			panic("berth: manifest.json: reads.pod does not list " + name)
-		}
-	}
+	panic("berth: manifest.json: reads.pod does not list " + podReadNames[bits.TrailingZeros32(uint32(f))])
 }
 
 // readManifest reads the lists in `reads`. The host checks the rest.

@@ -108,7 +108,7 @@ func (m *Mirror) Overlay(snap *state.Snapshot, row uint32) (uint32, error) {
 	m.clearSpares()
 	local := m.layout.Tables[nodesTable].Capacity
 	if int(local) < len(m.objectGeneration) {
-		m.objectGeneration[local] = 0
+		m.objectGeneration[local] = 0 // so that the row never counts as up to date
 	}
 	m.overlaying, m.overlaid = true, row
 	err := m.writeRow(snap, row, local)
@@ -116,7 +116,6 @@ func (m *Mirror) Overlay(snap *state.Snapshot, row uint32) (uint32, error) {
 	if err != nil {
 		return 0, err
 	}
-	m.objectGeneration[local] = 0 // so that the row never counts as up to date
 	return local, m.SyncStrings()
 }
 

@@ -16,7 +16,7 @@ struct berth__constants {
   struct berth__const **places; // by hash, at most half full
   uint32_t n, n_places;         // the latter a power of two
   uint64_t lengths;             // bit n: there is a constant of n bytes; bit 63: or more
-  uint32_t scanned;
+  uint32_t scanned; // the strings before this id; that of id 0 is empty (ABI-4.13)
   uint64_t epoch;
 };
 
@@ -57,7 +57,7 @@ BERTH__COLD BerthConst berth__const(BerthText text) {
     *place = c->first = made;
     c->n++;
     c->lengths |= (uint64_t)1 << (text.n < 63 ? text.n : 63);
-    c->scanned = 0; // look at all strings again
+    c->scanned = 1; // look at all strings again
   }
   return *place;
 }
@@ -70,10 +70,10 @@ BERTH__FN void berth__constants_resolve(void) {
   if (c->n == 0 || rows == 0 || (rows == c->scanned && epoch == c->epoch)) return;
   if (epoch != c->epoch || rows < c->scanned) {
     for (struct berth__const *known = c->first; known != NULL; known = known->next) known->id = BERTH_ABSENT;
-    c->scanned = 0;
+    c->scanned = 1;
     c->epoch = epoch;
   }
-  for (uint32_t id = c->scanned > 1 ? c->scanned : 1; id < rows; id++) {
+  for (uint32_t id = c->scanned; id < rows; id++) {
     BerthText text = berth__string(id);
     if ((c->lengths >> (text.n < 63 ? text.n : 63) & 1) == 0) continue;
     struct berth__const *known = *berth__const_place(text, berth__hash(BERTH__HASH, text));

@@ -83,8 +83,8 @@ impl PodView {
         self.fields = Fields::EMPTY;
         self.requests.slice_mut().fill(0);
         self.annotations.slice_mut().fill(Id::ABSENT);
-        if size < POD_HEADER {
-            return;
+        if size == 0 {
+            return; // there is no record
         }
         let header: *const PodHeader = m.at(address);
         let fields = m.view::<PodField>(address + POD_HEADER, unsafe { (*header).n_fields });
