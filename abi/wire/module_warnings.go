@@ -73,6 +73,12 @@ func warnReads(man *Manifest, warn func(bool, string)) {
 	blind := !slices.ContainsFunc(man.Declared(), func(p abi.Point) bool { return p > abi.Hint })
 	warn(blind && len(r.Node)+len(r.NodeLabels)+len(r.NodeAnnotations)+len(r.NodeConditions)+len(r.Pods) > 0 && man.Points.Hint == nil,
 		"columns of nodes and of their pods are read, but no declared point sees nodes")
+	warn(blind && man.Points.Hint != nil && slices.Contains(r.Node, "pods"), "node: pods is read, but hint, the only declared point that sees nodes, sees them without pods")
+	cycle := slices.ContainsFunc(man.Declared(), func(p abi.Point) bool { return !p.Aux() })
+	warn(len(r.Namespaces)+len(r.NamespaceLabels) > 0 && !cycle, "namespaces are read, but no declared point sees them: only those from preFilter to normalize, and postFilter, do")
+	stateful := slices.ContainsFunc(man.Declared(), func(p abi.Point) bool { return p > abi.Hint && man.Scope(p) == abi.ScopeCluster })
+	warn(len(r.Published) > 0 && !(stateful && slices.Contains(man.Host, abi.HostPublishedGet)),
+		"published keys are listed, but host does not list published_get, or no declared point may call it (ABI-7.9)")
 	warn(len(r.Resources) > 0 && needsResources(r) == "", "resources are listed, but neither allocatable, requested nor requests is read")
 	pods := slices.Contains(r.Node, "pods")
 	warn(len(r.PodAnnotations) > 0 && !pods && !slices.Contains(r.Pod, "annotations"), "podAnnotations are listed, but neither pod: annotations nor node: pods is read")

@@ -20,6 +20,11 @@ func TestWarnings(t *testing.T) {
 		{`"filter": {"scope": "node"}`, `{"podLabels": ["a"]}`, "columns of pods are read"},
 		{`"preEnqueue": {}`, `{"nodeLabels": ["a"]}`, "no declared point sees nodes"},
 		{`"preEnqueue": {}, "hint": {}`, `{"nodeLabels": ["a"]}`, ""},
+		{`"preEnqueue": {}, "hint": {}`, `{"node": ["pods"], "pods": ["name"]}`, "without pods"},
+		{`"reserve": {}`, `{"node": ["pods"], "pods": ["name"]}`, ""},
+		{`"reserve": {}`, `{"namespaces": ["name"]}`, "namespaces are read"},
+		{`"postFilter": {}`, `{"namespaces": ["name"]}`, ""},
+		{`"filter": {"scope": "cluster"}`, `{"published": ["a/b"]}`, "published keys are listed"},
 	} {
 		man, err := wire.DecodeManifest([]byte(`{"name": "x", "version": "1.0.0", "abi": "1.0", "publisher": "p", "license": "l", "description": "d",
 			"points": {` + c.points + `}, "reads": ` + c.reads + `, "events": [{"resource": "Node", "actions": ["Add"]}]}`))
