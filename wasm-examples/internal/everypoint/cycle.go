@@ -82,6 +82,18 @@ func (p *EveryPoint) change(pod berth.Pod, by int32) berth.Status {
 	return p.setPeers(uint32(int32(p.peers()) + by))
 }
 
+// Prepare judges all nodes at once if the first step of filter says so.
+func (p *EveryPoint) Prepare(pod berth.Pod) berth.Status {
+	for verb, rest := range steps(p.Text(pod.Annotation(p.at.filter))) {
+		if verb != "all" {
+			break
+		}
+		status, _ := p.status(word(rest))
+		return status
+	}
+	return berth.Success
+}
+
 // Filter judges a node by peers, then by the steps.
 func (p *EveryPoint) Filter(pod berth.Pod, node berth.Node) berth.Status {
 	if limit, err := strconv.ParseUint(p.Text(pod.Annotation(p.maxPeers)), 10, 32); err == nil && uint64(p.peers()) >= limit {
@@ -92,7 +104,7 @@ func (p *EveryPoint) Filter(pod berth.Pod, node berth.Node) berth.Status {
 		return berth.Success
 	}
 	verb, reason := word(rest)
-	status, _ := p.status(verb, reason)
+	status, _ := p.status(verb, p.expand(call{pod: pod, node: &node}, reason))
 	return status
 }
 

@@ -8,7 +8,13 @@
 // The keys begin with `everypoint.berth.dev/`, followed by `pre-enqueue`, `queue-key`, `hint`,
 // `pre-filter`, `filter`, `post-filter`, `pre-score`, `score`, `normalize`, `reserve`,
 // `unreserve`, `permit`, `pre-bind`, `bind` and `post-bind`, `peer` or `max-peers`. An absent
-// annotation means no steps, except for bind.
+// annotation means no steps.
+//
+// # Configuration
+//
+// `numbers` is a list of whole numbers and `flags` an object of true and false, which do nothing: the manifest's
+// schema is `{"type": "object"}`, so that scenarios show how the SDK refuses what they must not be. `number` is a
+// number, of which `{number}` is the 64 bits as a signed decimal number.
 //
 // # Steps
 //
@@ -28,15 +34,16 @@
 // key of the plugin's state for `{state:KEY}`; what `publisher/plan` has for `{published}`;
 // metadata.name in the whole Pod and the whole Node of row 0 (reserve and after) for
 // `{pod-object}` and `{node-object}`; the verdicts as `a=2,b=3`, NODE=CODE sorted by bytes, for
-// `{verdicts}`, at post_filter. A missing value is `none`; unknown names stay unchanged, with
-// their braces.
+// `{verdicts}`, at post_filter; what the SDK reads of the pod, of the node (reserve and after) and of
+// all namespaces, field by field as in sight.go, for `{sight}`. A missing value is `none`; unknown
+// names stay unchanged, with their braces.
 //
 // # Steps of all points but queue_key, hint, filter and score
 //
 //	set KEY TEXT       sets a key of the state
 //	publish TEXT       is set plan TEXT; the manifest publishes the key
 //	log TEXT           logs at level info
-//	trap               traps
+//	trap               says `everypoint: trap`, and traps
 //	annotate KEY TEXT  a directive, as are the following
 //	label KEY TEXT
 //	nominate NODE      without NODE it takes the promise back
@@ -73,7 +80,8 @@
 //
 // filter: if `max-peers` is a decimal number and `peers` is not below it, the node is
 // Unschedulable with the reason `too many peers`. Otherwise a step is `NODE STATUS TEXT`, in
-// which NODE is a name or `*`; the first for the node counts. TEXT is not expanded.
+// which NODE is a name or `*`; the first for the node counts. `{node}` is that node. `all STATUS
+// TEXT` as the first step judges all nodes at once, by the SDK's prepare; TEXT is not expanded.
 //
 // post_filter: steps.
 //
@@ -87,5 +95,5 @@
 //
 // reserve, unreserve, permit, pre_bind, bind, post_bind: steps. permit has the status `wait
 // DURATION`: a decimal number below 2^31 and `ms`, `s` or `m`; an invalid duration means no
-// time. bind without an annotation is Skip.
+// time. At bind the default is Success only after the step bind, and otherwise Skip.
 package everypoint

@@ -4,6 +4,7 @@ import (
 	_ "embed"
 
 	berth "github.com/berth-scheduler/berth/abi/sdk/go"
+	"github.com/berth-scheduler/berth/abi/sdk/go/config"
 )
 
 // Manifest is the plugin's manifest.
@@ -17,11 +18,19 @@ const prefix = "everypoint.berth.dev/"
 type EveryPoint struct {
 	berth.Base
 	published berth.Published
+	note      berth.NodeAnnotation
+	disk      berth.NodeLabel
+	ready     berth.NodeCondition
+	app       berth.PodLabel
+	team      berth.NamespaceLabel
+	cpu       berth.Resource
 	peer      berth.PodAnnotation
 	maxPeers  berth.PodAnnotation
 	yes       berth.Const
 	tooMany   berth.Reason
 	at        at
+
+	number float64
 
 	rows  berth.Rows
 	state []byte // scratch
@@ -35,6 +44,8 @@ type at struct {
 }
 
 var (
+	_ berth.Configurer   = (*EveryPoint)(nil)
+	_ berth.Preparer     = (*EveryPoint)(nil)
 	_ berth.PreEnqueuer  = (*EveryPoint)(nil)
 	_ berth.QueueKeyer   = (*EveryPoint)(nil)
 	_ berth.Hinter       = (*EveryPoint)(nil)
@@ -58,7 +69,8 @@ func New() *EveryPoint {
 	b := berth.Load(Manifest)
 	key := func(name string) berth.PodAnnotation { return b.PodAnnotation(prefix + name) }
 	return &EveryPoint{
-		Base: b, published: b.Published("publisher/plan"), peer: key("peer"), maxPeers: key("max-peers"),
+		Base: b, published: b.Published("publisher/plan"), note: b.NodeAnnotation(prefix + "note"), disk: b.NodeLabel("disk"),
+		ready: b.NodeCondition("Ready"), app: b.PodLabel("app"), team: b.NamespaceLabel("team"), cpu: b.Resource("cpu"), peer: key("peer"), maxPeers: key("max-peers"),
 		yes: b.Const("true"), tooMany: b.Reason("too many peers"),
 		at: at{
 			preEnqueue: key("pre-enqueue"), queueKey: key("queue-key"), hint: key("hint"), preFilter: key("pre-filter"),
@@ -67,4 +79,18 @@ func New() *EveryPoint {
 			preBind: key("pre-bind"), bind: key("bind"), postBind: key("post-bind"),
 		},
 	}
+}
+
+// Configure refuses what the configuration must not be.
+func (p *EveryPoint) Configure(data []byte) error {
+	c := config.Parse(data)
+	c.Only("numbers", "flags", "number")
+	p.number = c.Get("number").Float64(0)
+	for _, n := range c.Get("numbers").Elements() {
+		n.Int64(0)
+	}
+	for _, flag := range c.Get("flags").Fields() {
+		flag.Bool(false)
+	}
+	return c.Err()
 }

@@ -47,12 +47,18 @@ func (p *EveryPoint) PreBind(pod berth.Pod, node berth.Node) berth.Status {
 	return p.do(call{pod: pod, node: &node}, pod.Annotation(p.at.preBind))
 }
 
-// Bind runs steps; without an annotation it leaves the pod to the next plugin.
+// Bind runs steps; unless one of them is bind, it leaves the pod to the next plugin.
 func (p *EveryPoint) Bind(pod berth.Pod, node berth.Node) berth.Status {
-	if pod.Annotation(p.at.bind) == berth.Absent {
-		return berth.Skip
+	answer := berth.Skip
+	for verb, rest := range steps(p.Text(pod.Annotation(p.at.bind))) {
+		if status, ended := p.step(call{pod: pod, node: &node}, verb, rest); ended {
+			return status
+		}
+		if verb == "bind" {
+			answer = berth.Success
+		}
 	}
-	return p.do(call{pod: pod, node: &node}, pod.Annotation(p.at.bind))
+	return answer
 }
 
 // PostBind runs steps.

@@ -2,6 +2,7 @@ package everypoint
 
 import (
 	"iter"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -143,6 +144,10 @@ func (p *EveryPoint) value(c call, name string) (value string, known bool) {
 			b, ok = p.NodeObject(*c.node)
 			b = metadataName(b)
 		}
+	case "number":
+		return strconv.FormatInt(int64(math.Float64bits(p.number)), 10), true
+	case "sight":
+		return p.sight(c), true
 	case "verdicts":
 		if c.judged != nil {
 			return verdicts(*c.judged), true

@@ -188,8 +188,8 @@ func (h handler) Handle(_ context.Context, r slog.Record) error {
 			return true
 		})
 		h.log.Printf("fault at %s: %s", point, kind)
-	case strings.HasPrefix(r.Message, "panicked at "):
-		// A module in Rust logs why it traps; Go's runtime writes that to stderr.
+	case strings.Contains(r.Message, "everypoint: trap"):
+		// Modules log why they trap; Go's runtime writes that to stderr.
 	default:
 		h.log.Printf("log: %s", r.Message)
 	}

@@ -20,8 +20,18 @@ static void setup(void) {
   at.pre_bind = key("pre-bind"), at.bind = key("bind"), at.post_bind = key("post-bind");
   at.peer = key("peer"), at.max_peers = key("max-peers");
   published = berth_published_handle("publisher/plan");
+  read_by.note = berth_node_annotation_handle("everypoint.berth.dev/note"), read_by.disk = berth_node_label_handle("disk");
+  read_by.ready = berth_node_condition_handle("Ready"), read_by.app = berth_pod_label_handle("app"), read_by.peer = at.peer;
+  read_by.team = berth_namespace_label_handle("team"), read_by.cpu = berth_resource_handle("cpu");
   yes = berth_const("true");
   too_many = berth_reason("too many peers");
+}
+
+static void configure(BerthJson config) {
+  berth_json_only(config, "numbers", "flags", "number");
+  number = berth_json_f64(berth_json_get(config, "number"), 0);
+  BERTH_JSON_ELEMENTS(n, berth_json_get(config, "numbers")) berth_json_i64(n, 0);
+  BERTH_JSON_FIELDS(flag, berth_json_get(config, "flags")) berth_json_bool(flag, false);
 }
 
 static BerthStatus pre_enqueue(BerthPod pod) { return steps(&(struct call){.pod = pod}, berth_pod_annotation(pod, at.pre_enqueue)); }
@@ -120,13 +130,20 @@ static bool natural(BerthText text, int64_t most, int64_t *n) {
   return text.n > 0 && text.at[0] >= '0' && text.at[0] <= '9' && berth_parse_i64(text, n) && *n <= most;
 }
 
+static BerthStatus prepare(BerthPod pod) {
+  BerthText left = berth_text(berth_pod_annotation(pod, at.filter)), verb, rest, reason;
+  if (!next_step(&left, &verb, &rest) || !berth_text_equals(verb, "all")) return BERTH_SUCCESS;
+  verb = word(rest, &reason);
+  return status(verb, reason);
+}
+
 static BerthStatus filter(BerthPod pod, BerthNode node) {
   int64_t limit;
   BerthText rest, reason;
   if (natural(berth_text(berth_pod_annotation(pod, at.max_peers)), UINT32_MAX, &limit) && peers() >= limit) return berth_unschedulable(too_many);
   if (!of(berth_pod_annotation(pod, at.filter), node, &rest)) return BERTH_SUCCESS;
   BerthText verb = word(rest, &reason);
-  return status(verb, reason);
+  return status(verb, expand(&(struct call){.pod = pod, .node = &node}, reason));
 }
 
 static BerthStatus post_filter(BerthPod pod, BerthJudged judged) {
@@ -195,8 +212,13 @@ static BerthStatus pre_bind(BerthPod pod, BerthNode node) {
 }
 
 static BerthStatus bind(BerthPod pod, BerthNode node) {
-  BerthId annotation = berth_pod_annotation(pod, at.bind);
-  return annotation == BERTH_ABSENT ? BERTH_SKIP : steps(&(struct call){.pod = pod, .node = &node}, annotation);
+  BerthText left = berth_text(berth_pod_annotation(pod, at.bind)), verb, rest;
+  BerthStatus answer = BERTH_SKIP, ended;
+  while (next_step(&left, &verb, &rest)) {
+    if (step(&(struct call){.pod = pod, .node = &node}, verb, rest, &ended)) return ended;
+    if (berth_text_equals(verb, "bind")) answer = BERTH_SUCCESS;
+  }
+  return answer;
 }
 
 static BerthStatus post_bind(BerthPod pod, BerthNode node) {
@@ -204,13 +226,14 @@ static BerthStatus post_bind(BerthPod pod, BerthNode node) {
 }
 
 BERTH_PLUGIN("manifest.json", setup);
+BERTH_CONFIGURE(configure);
 BERTH_PRE_ENQUEUE(pre_enqueue);
 BERTH_QUEUE_KEY(queue_key);
 BERTH_HINT(hint);
 BERTH_PRE_FILTER(pre_filter);
 BERTH_ADD_POD(add_pod);
 BERTH_REMOVE_POD(remove_pod);
-BERTH_FILTER(filter);
+BERTH_PREPARED_FILTER(prepare, filter);
 BERTH_POST_FILTER(post_filter);
 BERTH_PRE_SCORE(pre_score);
 BERTH_SCORE(score);

@@ -1,6 +1,7 @@
 // Steps: what annotations say, and how it is carried out.
 
 #include "../../../../abi/sdk/c/berth.h"
+#include "sight.h"
 
 // What a point is about.
 struct call {
@@ -10,6 +11,7 @@ struct call {
 };
 
 static BerthPublished published;
+static double number;
 
 static BerthText slice(BerthText s, uint32_t from, uint32_t to) { return (BerthText){s.at + from, to - from}; }
 
@@ -121,6 +123,12 @@ static bool value(const struct call *c, BerthText name, BerthText *text) {
     if (berth_pod_object(c->pod, &bytes)) *text = metadata_name(bytes);
   } else if (berth_text_equals(name, "node-object")) {
     if (c->node != NULL && berth_node_object(*c->node, &bytes)) *text = metadata_name(bytes);
+  } else if (berth_text_equals(name, "number")) {
+    int64_t bits;
+    __builtin_memcpy(&bits, &number, sizeof bits);
+    *text = berth_decimal(bits);
+  } else if (berth_text_equals(name, "sight")) {
+    *text = sight(c->pod, c->node);
   } else if (berth_text_equals(name, "verdicts")) {
     if (c->judged != NULL) *text = verdicts(*c->judged);
   } else if (begins(name, BERTH_TEXT("state:"))) {
@@ -169,6 +177,7 @@ static bool step(const struct call *c, BerthText verb, BerthText rest, BerthStat
   } else if (berth_text_equals(verb, "log")) {
     berth_log(BERTH_INFO, expand(c, rest));
   } else if (berth_text_equals(verb, "trap")) {
+    berth_log(BERTH_FAILURE, BERTH_TEXT("everypoint: trap"));
     __builtin_trap();
   } else if (berth_text_equals(verb, "annotate")) {
     ok = berth_annotate(key, expand(c, text));

@@ -4,6 +4,7 @@ package main
 import (
 	"github.com/berth-scheduler/berth/abi/sdk/go/export/addpod"
 	"github.com/berth-scheduler/berth/abi/sdk/go/export/bind"
+	"github.com/berth-scheduler/berth/abi/sdk/go/export/configure"
 	"github.com/berth-scheduler/berth/abi/sdk/go/export/filter"
 	"github.com/berth-scheduler/berth/abi/sdk/go/export/hint"
 	"github.com/berth-scheduler/berth/abi/sdk/go/export/normalize"
@@ -21,10 +22,10 @@ import (
 	"github.com/berth-scheduler/berth/wasm-examples/internal/everypoint"
 )
 
-var _ = preenqueue.Export(queuekey.Export(hint.Export(
+var _ = configure.Export(preenqueue.Export(queuekey.Export(hint.Export(
 	prefilter.Export(addpod.Export(filter.Export(postfilter.Export(
 		prescore.Export(score.Export(normalize.Export(
 			reserve.Export(unreserve.Export(permit.Export(
-				prebind.Export(bind.Export(postbind.Export(everypoint.New()))))))))))))))))
+				prebind.Export(bind.Export(postbind.Export(everypoint.New())))))))))))))))))
 
 func main() {}

@@ -15,6 +15,14 @@ class EveryPoint {
   private tooMany: berth.Reason = berth.reason(["too many peers"]);
   private steps: Steps = new Steps();
 
+  configure(config: berth.Json): void {
+    config.only(["numbers", "flags", "number"]);
+    this.steps.number = config.get("number").f64(0);
+    const numbers = config.get("numbers").elements(), flags = config.get("flags").fields();
+    for (let i = 0; i < numbers.length; i++) numbers[i].i64(0);
+    for (let i = 0; i < flags.length; i++) flags[i].bool(false);
+  }
+
   preEnqueue(pod: berth.Pod): berth.Status {
     return this.steps.run(new Call(pod), pod.annotation(key("pre-enqueue")));
   }
@@ -84,6 +92,13 @@ class EveryPoint {
     return this.change(removed, -1);
   }
 
+  prepare(pod: berth.Pod): berth.Status {
+    const all = stepsOf(berth.text(pod.annotation(key("filter"))));
+    if (all.length == 0 || all[0].verb != "all") return berth.SUCCESS;
+    const step = new Step(all[0].rest);
+    return this.steps.status(step.verb, step.rest);
+  }
+
   filter(pod: berth.Pod, node: berth.Node): berth.Status {
     if (natural(berth.text(pod.annotation(this.maxPeers)), u32.MAX_VALUE) && <i64>this.peers() >= berth.parsed.number) {
       return berth.unschedulable(this.tooMany);
@@ -91,7 +106,7 @@ class EveryPoint {
     const rest = firstFor(pod.annotation(key("filter")), node);
     if (rest === null) return berth.SUCCESS;
     const step = new Step(rest);
-    return this.steps.status(step.verb, step.rest);
+    return this.steps.status(step.verb, this.steps.expand(new Call(pod, node), step.rest));
   }
 
   postFilter(pod: berth.Pod, judged: berth.Judged): berth.Status {
@@ -138,8 +153,13 @@ class EveryPoint {
   }
 
   bind(pod: berth.Pod, node: berth.Node): berth.Status {
-    const annotation = pod.annotation(key("bind"));
-    return annotation == berth.ABSENT ? berth.SKIP : this.steps.run(new Call(pod, node), annotation);
+    const all = stepsOf(berth.text(pod.annotation(key("bind"))));
+    let answer: berth.Status = berth.SKIP;
+    for (let i = 0; i < all.length; i++) {
+      if (this.steps.step(new Call(pod, node), all[i])) return this.steps.answer;
+      if (all[i].verb == "bind") answer = berth.SUCCESS;
+    }
+    return answer;
   }
 
   postBind(pod: berth.Pod, node: berth.Node): berth.Status {

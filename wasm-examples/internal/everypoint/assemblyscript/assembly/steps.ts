@@ -1,6 +1,7 @@
 // Steps: what annotations say, and how it is carried out.
 
 import * as berth from "@berth-scheduler/sdk";
+import { sight } from "./sight";
 
 /** What a point is about. */
 export class Call {
@@ -112,6 +113,7 @@ function verdicts(judged: berth.Judged): string {
 
 /** Carries out steps. */
 export class Steps {
+  number: f64 = 0;
   published: berth.Published = berth.published("publisher/plan");
 
   /** What a name between braces stands for; null for another name. */
@@ -122,6 +124,10 @@ export class Steps {
       return node !== null ? node.name() : "none";
     } else if (name == "uid") {
       return call.pod.uid();
+    } else if (name == "number") {
+      return reinterpret<i64>(this.number).toString();
+    } else if (name == "sight") {
+      return sight(call.pod, node);
     } else if (name == "verdicts") {
       return judged !== null ? verdicts(judged) : "none";
     } else if (name == "published") {
@@ -141,7 +147,7 @@ export class Steps {
   }
 
   /** Replaces what stands between braces. */
-  private expand(call: Call, text: string): string {
+  expand(call: Call, text: string): string {
     let out = "";
     while (true) {
       const open = text.indexOf("{"), close = open < 0 ? -1 : text.indexOf("}", open + 1);
@@ -175,7 +181,7 @@ export class Steps {
     if (verb == "set") ok = set(key, this.expand(call, text));
     else if (verb == "publish") ok = set("plan", this.expand(call, rest));
     else if (verb == "log") berth.log(berth.Level.Info, this.expand(call, rest));
-    else if (verb == "trap") unreachable();
+    else if (verb == "trap") throw new Error("everypoint: trap");
     else if (verb == "annotate") ok = berth.annotate(key, this.expand(call, text));
     else if (verb == "label") ok = berth.label(key, this.expand(call, text));
     else if (verb == "nominate") ok = berth.nominate(key);

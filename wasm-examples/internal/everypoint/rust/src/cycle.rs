@@ -98,7 +98,7 @@ impl Filter for EveryPoint {
             None => Status::SUCCESS,
             Some(rest) => {
                 let (verb, reason) = word(rest);
-                status(base, verb, reason)
+                status(base, verb, &self.expand(Call::on(base, pod, node), reason))
             }
         }
     }

@@ -5,18 +5,30 @@ mod cycle;
 mod object;
 mod place;
 mod queue;
+mod sight;
 mod steps;
 
-use berth::{Base, Const, Id, Plugin, Pod, PodAnnotation, Published, Reason};
+use berth::json::Value;
+use berth::{
+    Base, Configure, Const, Error, Id, NamespaceLabel, NodeAnnotation, NodeCondition, NodeLabel,
+    Plugin, Pod, PodAnnotation, PodLabel, Published, Reason, Resource, Status,
+};
 
 /// The plugin.
 pub struct EveryPoint {
     published: Published,
+    note: NodeAnnotation,
+    disk: NodeLabel,
+    ready: NodeCondition,
+    app: PodLabel,
+    team: NamespaceLabel,
+    cpu: Resource,
     peer: PodAnnotation,
     max_peers: PodAnnotation,
     yes: Const,
     too_many: Reason,
     at: At,
+    number: f64,
 }
 
 /// The annotation of each point.
@@ -46,6 +58,12 @@ impl Plugin for EveryPoint {
         let key = |name: &str| base.pod_annotation(&format!("everypoint.berth.dev/{}", name));
         EveryPoint {
             published: base.published("publisher/plan"),
+            note: base.node_annotation("everypoint.berth.dev/note"),
+            disk: base.node_label("disk"),
+            ready: base.node_condition("Ready"),
+            app: base.pod_label("app"),
+            team: base.namespace_label("team"),
+            cpu: base.resource("cpu"),
             peer: key("peer"),
             max_peers: key("max-peers"),
             yes,
@@ -67,7 +85,37 @@ impl Plugin for EveryPoint {
                 bind: key("bind"),
                 post_bind: key("post-bind"),
             },
+            number: 0.0,
         }
+    }
+
+    /// Judges all nodes at once if the first step of filter says so.
+    fn prepare(&mut self, base: &Base, pod: Pod<'_>) -> Status {
+        match steps::steps(text(base, pod, self.at.filter)).next() {
+            Some(("all", rest)) => {
+                let (verb, reason) = steps::word(rest);
+                steps::status(base, verb, reason)
+            }
+            _ => Status::SUCCESS,
+        }
+    }
+}
+
+impl Configure for EveryPoint {
+    /// Refuses what the configuration must not be.
+    fn configure(&mut self, _: &mut Base, config: &[u8]) -> Result<(), Error> {
+        let config = Value::parse(config)?;
+        config.only(&["numbers", "flags", "number"])?;
+        self.number = config.get("number")?.map_or(Ok(0.0), Value::f64)?;
+        for n in config.list("numbers")? {
+            n.i64()?;
+        }
+        if let Some(flags) = config.get("flags")? {
+            for (_, flag) in flags.fields()? {
+                flag.bool()?;
+            }
+        }
+        Ok(())
     }
 }
 
@@ -90,7 +138,8 @@ fn unsigned(text: &str) -> Option<u32> {
 }
 
 berth::export!(
-    EveryPoint: pre_enqueue,
+    EveryPoint: configure,
+    pre_enqueue,
     queue_key,
     hint,
     pre_filter,

@@ -5,7 +5,7 @@ use std::time::Duration;
 use berth::{Base, Bind, Node, Permit, Pod, PostBind, PreBind, Reserve, Status, Unreserve};
 
 use crate::steps::{steps, Call};
-use crate::{has, text, unsigned, EveryPoint};
+use crate::{text, unsigned, EveryPoint};
 
 impl Reserve for EveryPoint {
     /// Carries out steps, as do the following.
@@ -57,12 +57,18 @@ impl PreBind for EveryPoint {
 }
 
 impl Bind for EveryPoint {
-    /// Carries out steps; without an annotation it leaves the pod to the next plugin.
+    /// Carries out steps; unless one of them is bind, it leaves the pod to the next plugin.
     fn bind(&mut self, base: &Base, pod: Pod<'_>, node: Node<'_>) -> Status {
-        if !has(pod, self.at.bind) {
-            return Status::SKIP;
+        let mut answer = Status::SKIP;
+        for (verb, rest) in steps(text(base, pod, self.at.bind)) {
+            if let Some(status) = self.step(Call::on(base, pod, node), verb, rest) {
+                return status;
+            }
+            if verb == "bind" {
+                answer = Status::SUCCESS;
+            }
         }
-        self.carry_out(Call::on(base, pod, node), self.at.bind)
+        answer
     }
 }
 

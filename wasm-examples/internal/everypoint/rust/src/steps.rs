@@ -3,6 +3,7 @@
 use berth::{Base, Judged, Level, Node, Pod, PodAnnotation, Reason, Status};
 
 use crate::object::metadata_name;
+use crate::sight::sight;
 use crate::{text, EveryPoint};
 
 /// The reason where a limit forbids what a step asks for.
@@ -104,7 +105,7 @@ impl EveryPoint {
     }
 
     /// Replaces what stands between braces.
-    fn expand(&self, call: Call<'_>, text: &str) -> String {
+    pub fn expand(&self, call: Call<'_>, text: &str) -> String {
         let (mut out, mut left) = (String::new(), text);
         while let Some((before, after)) = left.split_once('{') {
             let (name, rest) = match after.split_once('}') {
@@ -132,6 +133,8 @@ impl EveryPoint {
                 let object = call.node.and_then(|node| base.node_object(node));
                 object.map(metadata_name)
             }
+            "number" => return Some((self.number.to_bits() as i64).to_string()),
+            "sight" => return Some(sight(self, call)),
             "verdicts" => return Some(call.judged.map_or("none".into(), verdicts)),
             name => base.state_get(name.strip_prefix("state:")?),
         };
