@@ -57,3 +57,23 @@ func TestTooLarge(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// TestReadsPlaced: the node with its pods is looked up for a plugin that reads one thing of it after the choice.
+func TestReadsPlaced(t *testing.T) {
+	for _, c := range []struct {
+		points, reads string
+		want          bool
+	}{
+		{`{"reserve": {}}`, `{"node": ["requested"], "resources": ["cpu"]}`, true},
+		{`{"reserve": {}}`, `{"nodeLabels": ["a"]}`, false},
+		{`{"filter": {}}`, `{"node": ["requested"], "resources": ["cpu"]}`, false},
+	} {
+		man, err := wire.DecodeManifest([]byte(`{"name": "x", "version": "1.0.0", "abi": "1.0", "points": ` + c.points + `, "reads": ` + c.reads + `}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := readsPlaced(man); got != c.want {
+			t.Errorf("%s with %s: %t, want %t", c.points, c.reads, got, c.want)
+		}
+	}
+}

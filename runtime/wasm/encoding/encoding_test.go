@@ -3,12 +3,15 @@ package encoding
 import (
 	"bytes"
 	"fmt"
+	"reflect"
 	"runtime"
 	"strings"
 	"sync"
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 func podOf(name string, size int) *v1.Pod {
@@ -100,4 +103,20 @@ func TestEncodingsTogether(t *testing.T) {
 		})
 	}
 	wg.Wait()
+}
+
+// TestEffort: each part of an object has its price: those of a list, of a map, and behind a pointer.
+func TestEffort(t *testing.T) {
+	plain := effort(reflect.ValueOf(v1.Pod{}))
+	for name, pod := range map[string]v1.Pod{
+		"a container":  {Spec: v1.PodSpec{Containers: []v1.Container{{}}}},
+		"a label":      {ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"a": ""}}},
+		"a quantity":   {Spec: v1.PodSpec{Overhead: v1.ResourceList{"cpu": resource.Quantity{}}}},
+		"an affinity":  {Spec: v1.PodSpec{Affinity: &v1.Affinity{}}},
+		"two commands": {Spec: v1.PodSpec{Containers: []v1.Container{{Command: []string{"a", "b"}}}}},
+	} {
+		if more := effort(reflect.ValueOf(pod)); more <= plain {
+			t.Errorf("a pod with %s has the price %d, and one without %d", name, more, plain)
+		}
+	}
 }

@@ -37,7 +37,6 @@ func (b *RawInstance) Memory() []byte { return b.guest.Memory() }
 // Alloc is berth_alloc.
 func (b *RawInstance) Alloc(ctx context.Context, size, align uint32) (uint32, error) {
 	g := b.guest
-	g.env.Begin(0)
 	g.stack[0], g.stack[1] = uint64(size), uint64(align)
 	if err := g.run(ctx, g.alloc, g.env.limits.FuelStart); err != nil {
 		return 0, trapped(err, g.env)
