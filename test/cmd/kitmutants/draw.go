@@ -28,7 +28,7 @@ func sources(subject string) (patterns, without []string) {
 	case golang:
 		return []string{"abi/sdk/go/*.go", "abi/sdk/go/config/*.go", "abi/sdk/go/internal/guest/*.go"}, []string{"_test.go", "native"}
 	case rust:
-		return []string{"abi/sdk/rust/src/*.rs"}, []string{"fixtures.rs"}
+		return []string{"abi/sdk/rust/src/*.rs"}, []string{"fixtures.rs", "scan.rs"}
 	case inC:
 		return []string{"abi/sdk/c/berth.h"}, nil
 	case assemblyscript:

@@ -39,7 +39,10 @@ type guest struct {
 	manifest string
 	// config is the text of its configuration, or the name of a file of configs.
 	config string
-	hints  []string
+	// hints are given to the kit one list after the other.
+	hints [][]string
+	// traps is a hint that makes it trap, says what is shown of it then.
+	traps, says string
 	// scenarios is a pattern of files, or empty.
 	scenarios string
 	// only is the one duty that it fulfils: the vectors' guest does all in berth_configure.
@@ -48,7 +51,7 @@ type guest struct {
 
 // guests returns the plugins of a language, those first that have the most of an SDK.
 func guests(language string) []guest {
-	example := func(name, folder, config string, hints ...string) guest {
+	example := func(name, folder, config string, hints ...[]string) guest {
 		in := folder + "/" + language
 		if language == golang {
 			in = folder
@@ -60,8 +63,8 @@ func guests(language string) []guest {
 		reference = language + "/csr"
 	}
 	out := []guest{
-		example("everypoint", "wasm-examples/internal/everypoint", "", "* unschedulable no", "* 7", "reverse", "set k {uid}", "log {state:k}", "error e", "only node-0 node-1", "-5", "true", "1"),
-		example("noisy-neighbour", "wasm-examples/noisyneighbour", `{"podsPerTenant": 3, "noisyPods": 2, "noisyMilliCPU": 2500, "exempt": ["ns-4"]}`, "true"),
+		everypoint(example),
+		example("noisy-neighbour", "wasm-examples/noisyneighbour", `{"podsPerTenant": 3, "noisyPods": 2, "noisyMilliCPU": 2500, "exempt": ["ns-4"]}`, []string{"true"}),
 		example("tenant-pool", "wasm-examples/tenantpool",
 			`{"tenants": {"team-a": {"pools": ["p-0", "p-1"], "fallback": true}, "ns-1": {"pools": ["p-2"]}}, "shared": ["p-3", "p-4"], "others": "shared"}`),
 		{
@@ -77,6 +80,25 @@ func guests(language string) []guest {
 		out = append(out, example("best-fit", "wasm-examples/fgd/bestfit", ""))
 	}
 	return out
+}
+
+// everypoint returns the plugin that has every point. Its second list of hints has more reasons than a call may have, and
+// more bytes of them; with the third one most pods come as far as post_bind.
+func everypoint(example func(name, folder, config string, hints ...[]string) guest) guest {
+	const at = "everypoint.berth.dev/"
+	g := example("everypoint", "wasm-examples/internal/everypoint", "",
+		[]string{"* unschedulable no", "* 7", "* -5", "reverse", "set k {uid}", "log {state:k}", "error e", "only node-0 node-1", "-5", "true", "1", "long", "wait 5s", "wait 70ms", "on node-0"},
+		[]string{
+			at + "filter=* unschedulable {node}", at + "filter=all unschedulable full", at + "filter=* unschedulable {node} is not for the pod with the UID {uid}, " +
+				"whose annotation has this text, which is longer than any that people would like to read",
+		},
+		[]string{
+			at + "pre-enqueue=unschedulable {uid}", at + "hint=on node-0", at + "pre-filter=set k {uid}", at + "filter=* success", at + "pre-score=log {state:k}",
+			at + "score=* 7", at + "score=node-0 90", at + "normalize=reverse", at + "reserve=annotate " + at + "seen {node}", at + "permit=wait 5s", at + "permit=wait 70ms",
+			at + "pre-bind=label " + at + "seen yes", at + "bind=bind", at + "post-bind=activate {uid}",
+		})
+	g.traps, g.says = "everypoint.berth.dev/reserve=trap", "everypoint: trap"
+	return g
 }
 
 // configs writes the configurations of plugins.
@@ -148,27 +170,46 @@ func (w *work) check(ctx context.Context, g *guest, module string) (by, says str
 		named += "?config=" + w.configOf(g)
 	}
 	cache := "--module-cache=" + filepath.Join(w.folder, "modules")
-	args := []string{"plugin", "conformance", named, cache}
-	for _, hint := range g.hints {
-		args = append(args, "--hint="+hint)
+	conform := func(args ...string) (out string, failed bool, err error) {
+		return w.run(ctx, w.top, nil, w.berth, append([]string{"plugin", "conformance", named, cache}, args...)...)
 	}
 	if g.only != "" {
-		args = append(args, "--cycles=1")
+		out, _, err := conform("--cycles=1")
+		if err != nil || !strings.Contains(out, "FAIL  "+g.only) {
+			return "", ""
+		}
+		return "plugin conformance", g.name + ": " + g.only
 	}
-	out, failed, err := w.run(ctx, w.top, nil, w.berth, args...)
-	if err != nil {
+	hints := g.hints
+	if len(hints) == 0 {
+		hints = [][]string{nil}
+	}
+	for _, list := range hints {
+		var args []string
+		for _, hint := range list {
+			args = append(args, "--hint="+hint)
+		}
+		out, failed, err := conform(args...)
+		if err != nil {
+			return "", ""
+		}
+		if failed {
+			says = lastLine(out)
+			if duty := failedDuty.FindStringSubmatch(out); duty != nil {
+				says = duty[1]
+			}
+			return "plugin conformance", g.name + ": " + says
+		}
+	}
+	if g.traps != "" {
+		if out, failed, err := conform("--hint="+g.traps, "--cycles=8"); err != nil || !failed || !strings.Contains(out, g.says) {
+			return "plugin conformance", g.name + ": what it says before it traps"
+		}
+	}
+	if g.scenarios == "" {
 		return "", ""
 	}
-	duty := failedDuty.FindStringSubmatch(out)
-	switch {
-	case g.only != "" && strings.Contains(out, "FAIL  "+g.only), g.only == "" && failed && duty != nil:
-		return "plugin conformance", g.name + ": " + duty[1]
-	case g.only == "" && failed:
-		return "plugin conformance", g.name + ": " + lastLine(out)
-	case g.scenarios == "":
-		return "", ""
-	}
-	out, failed, err = w.run(ctx, w.top, nil, w.berth, "plugin", "test", module, cache, "--wasm-only", "--scenarios="+filepath.Join(w.top, filepath.FromSlash(g.scenarios)))
+	out, failed, err := w.run(ctx, w.top, nil, w.berth, "plugin", "test", module, cache, "--wasm-only", "--scenarios="+filepath.Join(w.top, filepath.FromSlash(g.scenarios)))
 	if err != nil || !failed {
 		return "", ""
 	}

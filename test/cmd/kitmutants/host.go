@@ -21,7 +21,7 @@ func all() []cases {
 	return []cases{
 		{"host case", []string{"-run", "^TestHost$", "./runtime/wasm/tck"}},
 		{"host case", []string{"./abi/conformance/internal/hosttest"}},
-		{"test of runtime/wasm", []string{"-short", "./runtime/wasm", "./runtime/wasm/mirror"}},
+		{"test of runtime/wasm", []string{"-short", "./runtime/wasm", "./runtime/wasm/mirror", "./runtime/wasm/encoding"}},
 	}
 }
 

@@ -34,6 +34,7 @@ type options struct {
 	only       string
 	match      string
 	draw       int
+	count      bool
 }
 
 func main() {
@@ -56,8 +57,12 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	flags.StringVar(&o.only, "only", "", "subjects, separated by commas; all if empty")
 	flags.StringVar(&o.match, "match", "", "only mistakes whose text this regular expression matches")
 	flags.IntVar(&o.draw, "draw", 0, "print a list of so many new mistakes of each of the subjects, made by operators, instead")
+	flags.BoolVar(&o.count, "count", false, "print how many mistakes there are, instead of making them")
 	if err := flags.Parse(args); err != nil {
 		return err
+	}
+	if o.count {
+		return count(stdout)
 	}
 	var err error
 	if o.top, err = filepath.Abs(o.top); err == nil {
@@ -95,23 +100,15 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 // read reads all lists.
 func read() ([]mutate.Change, error) {
 	var out []mutate.Change
-	for _, list := range []string{"written.yaml", "drawn.yaml", "equivalent.yaml", missedList} {
+	for _, list := range []string{"written.yaml", "drawn.yaml", "equivalent.yaml"} {
 		all, err := readList(list)
 		if err != nil {
 			return nil, err
-		}
-		for i := range all {
-			if list == missedList {
-				all[i].Why = missedYet + all[i].Why
-			}
 		}
 		out = append(out, all...)
 	}
 	return out, nil
 }
-
-// missedList has the mistakes that nothing finds yet.
-const missedList, missedYet = "missed.yaml", "not yet: "
 
 func readList(name string) ([]mutate.Change, error) {
 	text, err := lists.ReadFile(name)
@@ -141,11 +138,7 @@ func (w *work) table(ctx context.Context, changes []mutate.Change, stdout io.Wri
 			break
 		}
 		if c.Why != "" {
-			kind := "equivalent"
-			if strings.HasPrefix(c.Why, missedYet) {
-				kind = "missed"
-			}
-			sums[kind]++
+			sums["equivalent"]++
 			row(stdout, &c, "nothing: "+c.Why)
 			continue
 		}

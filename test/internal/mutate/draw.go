@@ -61,11 +61,11 @@ var (
 func exempt() []*regexp.Regexp {
 	return []*regexp.Regexp{
 		// What neither a right plugin nor a right host ever sees: checks of each other, and what they say.
-		regexp.MustCompile(`BERTH__RARE\(|\b(?:berth__)?(?:outside|stop|fail|panic|unreachable)!?\(`),
+		regexp.MustCompile(`BERTH__RARE\(|\b(?:berth__)?(?:outside|stop|fail|panic|unreachable|undeclared)!?\(|^\s+[\w.]*\bneed\(\w+\)$`),
 		// A refused configuration: the schema refuses it first, and the texts are the schema's (ABI-9.8).
 		regexp.MustCompile(`json_error\(|json_only\(|json_known\(|\.only\(|\.Only\(|\.error\(|\.fail\(|\bErr\(|Error::from\(|fmt\.Errorf\(|errors\.New\(`),
 		// Room for more than is needed: sizes of arrays, capacities, and growth ahead of need.
-		regexp.MustCompile(`\w\[\d+\](?: =|;)|\bmake\(|with_capacity\(|slices\.Grow\(|\.grow\(|\.reserve\(`),
+		regexp.MustCompile(`\w\[\d+\](?: =|;)|\bmake\(|with_capacity\(|slices\.Grow\(|\.grow\(|\.reserve\(|\? \d+ : 2 \* `),
 		// Logs, which decide nothing, and hints to the compiler.
 		regexp.MustCompile(`\b(?:berth_)?(?:log|Log|debug|Debug|Warn|Info)\(|@inline|__attribute__|go:|KeepAlive\(`),
 	}
@@ -124,6 +124,9 @@ func (o *operator) sites(subject, file string, lines []string, i int) []site {
 	}
 	var out []site
 	for _, m := range o.at.FindAllStringIndex(code, -1) {
+		if o.name == "comparison" && extremum(code, m) {
+			continue
+		}
 		was := code[m[0]:m[1]]
 		changed := line[:m[0]] + o.change(was) + line[m[1]:]
 		if changed == line {
@@ -142,6 +145,18 @@ func (o *operator) sites(subject, file string, lines []string, i int) []site {
 		}
 	}
 	return out
+}
+
+var (
+	lastOperand = regexp.MustCompile(`[\w.\[\]]+$`)
+	choice      = regexp.MustCompile(`^([\w.\[\]]+) \? ([\w.\[\]]+) : `)
+)
+
+// extremum reports whether a comparison chooses the larger or the smaller of what it compares: with
+// equal ones the choice does not matter.
+func extremum(code string, m []int) bool {
+	of := choice.FindStringSubmatch(code[m[1]:])
+	return of != nil && (of[2] == of[1] || of[2] == lastOperand.FindString(code[:m[0]]))
 }
 
 // unique returns as few lines around a line as make it occur once in the file.

@@ -21,6 +21,7 @@ func f(list []int) int {
 		}
 	}
 	g(n)
+	/* C: */ n = n < most ? most : n
 	if n > 7 { panic("more than 7") }
 	return make([]int, 0, 9)
 }
