@@ -154,12 +154,16 @@ type Decision struct {
 // errNoNodes is the rejection of a pod while the cluster has no node.
 var errNoNodes = errors.New("no nodes available to schedule pods")
 
-// Forget drops what is kept for a pipeline that is not used any more.
-func (c *Cycle) Forget(p *pipeline.Pipeline) {
-	if run, ok := c.runs[p]; ok {
-		run.Drop()
-		delete(c.runs, p)
+// Replace drops what is kept for a pipeline that another one replaces, but for the answers of
+// plugins that stay.
+func (c *Cycle) Replace(old, now *pipeline.Pipeline) {
+	run, ok := c.runs[old]
+	if !ok {
+		return
 	}
+	delete(c.runs, old)
+	c.runs[now] = now.NewRun(c.store)
+	c.runs[now].Inherit(run)
 }
 
 // Start is where the next search for enough feasible nodes begins.

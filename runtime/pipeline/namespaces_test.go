@@ -63,3 +63,60 @@ func TestOtherNamespaces(t *testing.T) {
 		}
 	}
 }
+
+// TestInherit: when another plugin changes, a plugin that stays is not asked again what it has
+// answered.
+func TestInherit(t *testing.T) {
+	const nodes = 4
+	var infos []*state.NodeInfo
+	for i := range nodes {
+		n := state.NewNode(&v1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("n", i)}})
+		infos = append(infos, &state.NodeInfo{Name: n.Name, Node: n, ObjectGeneration: uint64(i + 1), PodsGeneration: uint64(i + 1)})
+	}
+	snapshot := state.NewSnapshot()
+	snapshot.Rebuild(infos)
+	scoped := []abi.Point{abi.Filter, abi.Score}
+	moodies := map[string]*moody{}
+	for _, name := range []string{"Stays", "Old", "New"} {
+		moodies[name] = &moody{score: 3, info: plugin.Info{Name: name, Reads: plugin.Whole(abi.NodeLabels, abi.IncomingLabels), NodeScoped: scoped}}
+	}
+	workers, err := pipeline.NewWorkers(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer workers.Close()
+	store := reuse.New(reuse.Default())
+	newRun := func(other string) *pipeline.Run {
+		stays := pipeline.Entry{Plugin: moodies["Stays"]}
+		points := map[abi.Point][]pipeline.Entry{abi.QueueSort: {stays}, abi.Bind: {stays}}
+		for _, point := range scoped {
+			points[point] = []pipeline.Entry{{Plugin: moodies[other]}, stays}
+		}
+		p, err := pipeline.New(pipeline.Config{Points: points}, pipeline.Deps{Workers: workers})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p.NewRun(store)
+	}
+	attempt := func(run *pipeline.Run) {
+		cycle := plugin.Cycle{Context: t.Context(), Snapshot: snapshot, State: &state.CycleState{}, Pod: state.NewPod(&v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "p"}})}
+		run.Begin(cycle)
+		moodies["Stays"].answers(t, run, cycle)
+	}
+	run := newRun("Old")
+	for range 3 {
+		attempt(run)
+	}
+	asked := moodies["Stays"].asked
+	next := newRun("New")
+	next.Inherit(run)
+	for range 3 {
+		attempt(next)
+	}
+	if now := moodies["Stays"].asked; asked == 0 || now != asked || moodies["New"].asked == 0 {
+		t.Errorf("the plugin that stays was asked about %d rows, and %d more after the change; the new one about %d", asked, now-asked, moodies["New"].asked)
+	}
+	if keys := store.Stats().Keys; keys == 0 {
+		t.Error("nothing is kept")
+	}
+}

@@ -70,6 +70,31 @@ func (r *Run) Drop() {
 	}
 }
 
+// Inherit drops another run, which is not used any more, but for the answers of plugins that this
+// one has too.
+func (r *Run) Inherit(from *Run) {
+	from.settle()
+	for i, info := range r.p.infos {
+		at := slices.Index(from.p.infos, info)
+		if at < 0 || r.store == nil || from.store != r.store || r.keeping[i].keeper == nil || from.keeping[at].keeper == nil {
+			continue
+		}
+		r.keeping[i].keeper.Drop()
+		r.keeping[i].keeper, from.keeping[at].keeper = from.keeping[at].keeper, nil
+	}
+	from.Drop()
+}
+
+// settle ends the use of the answers of a cycle.
+func (r *Run) settle() {
+	for i := range r.keeping {
+		if k := &r.keeping[i]; k.answers != nil {
+			k.answers.Settle()
+			k.answers = nil
+		}
+	}
+}
+
 // forgetAnswers ends the use of the last cycle's answers.
 func (r *Run) forgetAnswers(s *state.Snapshot) {
 	if r.store == nil {

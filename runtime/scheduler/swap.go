@@ -76,7 +76,7 @@ func (s *Scheduler) swap() {
 	for i, p := range s.deps.Pipelines {
 		if p != pipelines[i] {
 			old.pipelines = append(old.pipelines, p)
-			s.cycle.Forget(p)
+			s.cycle.Replace(p, pipelines[i])
 		}
 		s.pipelines[p.Profile()] = pipelines[i]
 	}
