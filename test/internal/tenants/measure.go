@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -31,8 +33,10 @@ type Result struct {
 	// Before is the resident memory without plugins, and Active that with pods of some tenants;
 	// Idle is what a plugin without pods adds. In bytes.
 	Before, Idle, Active int64
-	// Judged is how long it takes from a new object until a pod is judged by its plugin.
-	Judged time.Duration
+	// Judged is how long it takes from a new object until a pod is judged by its plugin. Pause and
+	// Try are the longest time that pods of others waited for an attempt meanwhile, and their longest
+	// attempt; CalmPause and CalmTry are the same without a new object.
+	Judged, Pause, Try, CalmPause, CalmTry time.Duration
 	// Own and All are the CPU time for a pod, with the plugins of its namespace only, and with
 	// those of all.
 	Own, All time.Duration
@@ -106,8 +110,28 @@ func Measure(ctx context.Context, c Config) (r Result, err error) {
 	if r.Own, r.All, err = perPod(ctx, c, own, all); err != nil {
 		return r, err
 	}
-	r.Judged, err = all.judge(ctx, image, c.Tenants)
+	err = all.measurePause(ctx, image, c, &r)
 	return r, err
+}
+
+// measurePause measures judge while pods of the first tenant arrive at an even pace.
+func (w *world) measurePause(ctx context.Context, image string, c Config, r *Result) error {
+	calm, err := w.steady(ctx, namespace(0), "calm-", c.Pods, never, nil)
+	if err != nil {
+		return err
+	}
+	r.CalmPause, r.CalmTry = calm.Pause, calm.LongestTry
+	var judged atomic.Bool
+	var failed error
+	var judging sync.WaitGroup
+	judging.Go(func() {
+		defer judged.Store(true)
+		r.Judged, failed = w.judge(ctx, image, c.Tenants)
+	})
+	meanwhile, err := w.steady(ctx, namespace(0), "meanwhile-", c.Pods, func() bool { return !judged.Load() }, nil)
+	judging.Wait()
+	r.Pause, r.Try = meanwhile.Pause, meanwhile.LongestTry
+	return errors.Join(err, failed)
 }
 
 // perPod measures the CPU time for a pod of the first tenant in two schedulers, in turn.

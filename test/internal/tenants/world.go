@@ -41,6 +41,8 @@ type world struct {
 	objects tenancy.Objects
 	judged  map[types.UID]string // why a pod was not placed, or its node
 	news    chan struct{}        // has an element when judged has changed
+	// arrivals are the pods of steady.
+	arrivals map[types.UID]*arrival
 }
 
 // publish stores the module in a registry and returns its image.
@@ -77,7 +79,7 @@ func namespace(i int) string { return fmt.Sprintf("team-%02d", i) }
 
 // newWorld starts a scheduler without plugins.
 func newWorld(ctx context.Context, modules *assembly.Modules, nodes int) (*world, error) {
-	w := &world{changed: make(chan struct{}, 1), news: make(chan struct{}, 1), judged: make(map[types.UID]string)}
+	w := &world{changed: make(chan struct{}, 1), news: make(chan struct{}, 1), judged: make(map[types.UID]string), arrivals: make(map[types.UID]*arrival)}
 	var err error
 	if w.assembly, err = assembly.New(assembly.Config{Modules: modules, Seed: 1, Reuse: reuse.Default()}, assembly.Deps{Binder: w, Outlet: w, Observer: w}); err != nil {
 		return nil, err
@@ -109,8 +111,8 @@ func (w *world) attach(ctx context.Context, image string, tenants, plugins int) 
 	w.objects.PluginGrants = []*v1alpha1.PluginGrant{{
 		ObjectMeta: metav1.ObjectMeta{Name: "all", UID: "all", Generation: 1},
 		Spec: v1alpha1.PluginGrantSpec{
-			NamespaceSelector: &metav1.LabelSelector{}, MaxPlugins: int32(plugins) + 1, MemoryPerPlugin: resource.NewQuantity(memoryPerPlugin, resource.BinarySI),
-			Modules: []v1alpha1.GrantedModules{{Repositories: []v1alpha1.Repository{v1alpha1.Repository(strings.TrimSuffix(image, ":1"))}}},
+			NamespaceSelector: &metav1.LabelSelector{}, Reads: []v1alpha1.Read{v1alpha1.ReadGenerations}, MaxPlugins: int32(plugins) + 1, MemoryPerPlugin: resource.NewQuantity(memoryPerPlugin, resource.BinarySI),
+			Modules: granted(image),
 		},
 	}}
 	for i := range tenants {
@@ -134,6 +136,11 @@ func (w *world) attach(ctx context.Context, image string, tenants, plugins int) 
 		case <-time.After(10 * time.Millisecond):
 		}
 	}
+}
+
+// granted allows the repository of an image.
+func granted(image string) []v1alpha1.GrantedModules {
+	return []v1alpha1.GrantedModules{{Repositories: []v1alpha1.Repository{v1alpha1.Repository(strings.TrimSuffix(image, ":1"))}}}
 }
 
 func tenantPlugin(image, namespace, name string) *v1alpha1.TenantPlugin {
@@ -216,6 +223,7 @@ func (w *world) Bind(_ context.Context, b objects.Binding) error {
 func (w *world) Attempted(a *report.Attempt, _ func(uint32) string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.attempted(a.UID, a.Duration)
 	if w.judged[a.UID] = a.Node; a.Node == "" {
 		w.judged[a.UID] = a.Message
 	}
