@@ -251,7 +251,6 @@ export function readPod(pod: Pod, address: usize, size: u32, index: i32): void {
   }
   const requests = load<usize>(view, REQUESTS), annotations = load<usize>(view, ANNOTATIONS);
   memory.fill(view, 0, REQUESTS);
-  memory.fill(requests, 0, (resources + 1) << 3);
   memory.fill(annotations, 0, (keys + 1) << 2);
   pod._index = index;
   if (size >= 8) {
