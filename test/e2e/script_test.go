@@ -68,7 +68,7 @@ func berthScripts(t *testing.T) { scripts(t, "berth", golden.Rewriting()) }
 //	ready KIND NAME REASON [RE]  wait until the condition Ready of an object has a reason, and print the status
 //	indented VARIABLE FILE       set a variable to a file's text, indented by ten spaces
 //	placed NAMESPACE POD         wait until a pod of another namespace is bound
-//	unseen TEXT                  require that nothing in the namespace has a text
+//	unseen TEXT POD SOCKET       require that nothing about the namespace has a text of another one's pod
 //	metrics SOCKET               print the metrics that Berth serves at its debug socket
 func scripts(t *testing.T, dir string, update bool) {
 	c := start(t)

@@ -3,15 +3,20 @@ package e2e
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"regexp"
 	"strings"
 	"time"
 
-	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/berth-scheduler/berth/runtime/debughttp"
+	"github.com/berth-scheduler/berth/test/internal/cluster"
 )
 
 // kinds installs those of berth.dev until the script ends.
@@ -111,22 +116,71 @@ func (s *script) placed(args []string) error {
 	return view{client: s.view.client, namespace: args[0]}.await(s.ctx, args[1], bound, "", patience)
 }
 
-// unseen requires a text to be in nothing of the namespace that its users can read.
+// unseen requires a text that a pod of another tenant has to be in nothing that is about the
+// namespace: its objects, events, metrics and log lines, and what the scheduler says of its pods
+// and plugins.
 func (s *script) unseen(args []string) error {
-	if len(args) != 1 {
-		return fmt.Errorf("want TEXT")
+	if len(args) != 3 {
+		return fmt.Errorf("want TEXT NAMESPACE/POD SOCKET")
+	}
+	marker, pod, socket := args[0], args[1], cluster.SocketClient(args[2])
+	pods, err := s.view.client.CoreV1().Pods(s.namespace).List(s.ctx, metav1.ListOptions{})
+	if err != nil || len(pods.Items) == 0 {
+		return fmt.Errorf("%d pods: %w", len(pods.Items), err)
+	}
+	texts := map[string]string{"log": ofLines(s.process.Log(), s.namespace+"/")}
+	if !strings.Contains(s.process.Log(), marker) {
+		return fmt.Errorf("nothing logs %q", marker)
+	}
+	for _, path := range []string{debughttp.PluginsPath, "/metrics"} {
+		text, err := get(socket, path)
+		if err != nil || !strings.Contains(text, marker) {
+			return fmt.Errorf("%s has no %q: %w", path, marker, err)
+		}
+		texts[path] = ofLines(text, s.namespace+"/")
+	}
+	if text, err := get(socket, debughttp.ExplainPath+pod); err != nil || !strings.Contains(text, marker) {
+		return fmt.Errorf("%s is explained without %q: %w", pod, marker, err)
+	}
+	for i := range pods.Items {
+		path := debughttp.ExplainPath + s.namespace + "/" + pods.Items[i].Name
+		if texts[path], err = get(socket, path); err != nil {
+			return err
+		}
 	}
 	for _, path := range []string{"/api/v1/namespaces/%s/pods", "/api/v1/namespaces/%s/events", "/apis/events.k8s.io/v1/namespaces/%s/events", "/apis/berth.dev/v1alpha1/namespaces/%s/tenantplugins"} {
-		text, err := s.view.client.CoreV1().RESTClient().Get().AbsPath(fmt.Sprintf(path, s.namespace)).DoRaw(s.ctx)
+		path = fmt.Sprintf(path, s.namespace)
+		text, err := s.view.client.CoreV1().RESTClient().Get().AbsPath(path).DoRaw(s.ctx)
 		if err != nil {
 			return err
 		}
-		if strings.Contains(string(text), args[0]) {
-			return fmt.Errorf("%s has %q:\n%s", path, args[0], text)
+		texts[path] = string(text)
+	}
+	for from, text := range texts {
+		if text == "" || strings.Contains(text, marker) {
+			return fmt.Errorf("%s says of the namespace:\n%s", from, text)
 		}
 	}
-	if pods, err := s.view.client.CoreV1().Pods(v1.NamespaceAll).List(s.ctx, metav1.ListOptions{}); err != nil || !strings.Contains(pods.String(), args[0]) {
-		return fmt.Errorf("no pod has %q: %w", args[0], err)
-	}
 	return nil
+}
+
+// get reads a page of the scheduler.
+func get(client *http.Client, path string) (string, error) {
+	response, err := client.Get("http://berth" + path)
+	if err != nil {
+		return "", err
+	}
+	text, err := io.ReadAll(response.Body)
+	return string(text), errors.Join(err, response.Body.Close())
+}
+
+// ofLines returns the lines that have a text. A page of JSON has one object a line here.
+func ofLines(page, text string) string {
+	var out []string
+	for line := range strings.Lines(strings.ReplaceAll(page, "},{", "},\n{")) {
+		if strings.Contains(line, text) {
+			out = append(out, line)
+		}
+	}
+	return strings.Join(out, "")
 }
