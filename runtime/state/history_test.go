@@ -64,7 +64,7 @@ func TestChangesSince(t *testing.T) {
 			}
 		}
 	})
-	if forgotten == 0 {
+	if forgotten == 0 && !testing.Short() { // which draws a fifth of the cases
 		t.Error("nothing was ever forgotten")
 	}
 }
