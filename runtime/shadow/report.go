@@ -64,6 +64,32 @@ func (r *Report) count(k Kind) {
 	}
 }
 
+// Add adds the counts of another report.
+func (r *Report) Add(o *Report) {
+	r.Attempts += o.Attempts
+	r.Missed += o.Missed
+	r.Same += o.Same
+	r.Elsewhere += o.Elsewhere
+	r.Placed += o.Placed
+	r.Pending += o.Pending
+	r.Preemption += o.Preemption
+	r.Failed += o.Failed
+}
+
+// String says the counts in a line.
+func (r *Report) String() string {
+	out := fmt.Sprintf("%d decisions made again, %d the same", r.Attempts, r.Same)
+	for _, x := range []struct {
+		n    int64
+		what string
+	}{{r.Elsewhere, "elsewhere"}, {r.Placed, "placed"}, {r.Pending, "pending"}, {r.Preemption, "another preemption"}, {r.Failed, "failed"}, {r.Missed, "missed"}} {
+		if x.n > 0 {
+			out += fmt.Sprintf(", %d %s", x.n, x.what)
+		}
+	}
+	return out
+}
+
 // Difference is a decision that would have been another one.
 type Difference struct {
 	// Sequence is that of the attempt.

@@ -42,8 +42,8 @@ func TestUpstream(t *testing.T) {
 func berthScripts(t *testing.T) { scripts(t, "berth", golden.Rewriting()) }
 
 // scripts runs the scripts of a folder, one after the other: they share the
-// cluster. Each has a namespace of its own, named as the script, and $BERTH is
-// the program to run others of its commands. Commands besides testscript's own, where FILE is one of the script and KIND is as in "pod":
+// cluster. Each has a namespace of its own, named as the script, $BERTH is
+// the program to run others of its commands, and $ADMIN a kubeconfig that may do everything. Commands besides testscript's own, where FILE is one of the script and KIND is as in "pod":
 //
 //	scheduler [FILE [FLAG …]]    start the scheduler, with the default profile or a configuration; $VARIABLES are replaced;
 //	                             it has the rights of $SCHEDULER_USER, kube-scheduler's if empty
@@ -67,6 +67,7 @@ func berthScripts(t *testing.T) { scripts(t, "berth", golden.Rewriting()) }
 //	kinds                        install the kinds of berth.dev, until the script ends
 //	ready KIND NAME REASON [RE]  wait until the condition Ready of an object has a reason, and print the status
 //	indented VARIABLE FILE       set a variable to a file's text, indented by ten spaces
+//	load RATE                    create so many pods in a second, until the script ends
 //	placed NAMESPACE POD         wait until a pod of another namespace is bound
 //	unseen TEXT POD SOCKET       require that nothing about the namespace has a text of another one's pod
 //	metrics SOCKET               print the metrics that Berth serves at its debug socket
@@ -84,6 +85,7 @@ func scripts(t *testing.T, dir string, update bool) {
 			"files": command((*script).files), "registry": command((*script).registry), "metrics": command((*script).metrics),
 			"serve": command((*script).serve), "publish": command((*script).publish), "kinds": command((*script).kinds), "ready": command((*script).ready),
 			"indented": command((*script).indented), "placed": command((*script).placed), "unseen": command((*script).unseen),
+			"load": command((*script).load),
 		},
 	})
 }
@@ -126,6 +128,11 @@ func setup(env *testscript.Env, c *cluster.Cluster) error {
 		return err
 	}
 	s.view = view{client: client, namespace: s.namespace}
+	kubeconfig, err := c.Kubeconfig(cluster.Admin, "")
+	if err != nil {
+		return err
+	}
+	env.Setenv("ADMIN", kubeconfig)
 	if s.objects, err = c.Objects(s.namespace); err != nil {
 		return err
 	}

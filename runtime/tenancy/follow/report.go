@@ -46,7 +46,7 @@ type status struct {
 	Plugins int32 `json:"plugins,omitempty"`
 }
 
-// text is the whole status; timeless leaves out its times and the rollout.
+// text is the whole status; timeless leaves out its times, the rollout and what was observed.
 func (s *status) text() string {
 	out, _ := json.Marshal(s) // strings, numbers and times always have JSON
 	return string(out)
@@ -54,7 +54,7 @@ func (s *status) text() string {
 
 func (s *status) timeless() string {
 	c := *s
-	c.Since, c.Rollout, c.Conditions = nil, nil, slices.Clone(s.Conditions)
+	c.Since, c.Rollout, c.Observed, c.Conditions = nil, nil, "", slices.Clone(s.Conditions)
 	for i := range c.Conditions {
 		c.Conditions[i].LastTransitionTime = metav1.Time{}
 	}
@@ -150,9 +150,9 @@ func (f *Follower) report(ctx context.Context, known map[types.UID]*reported) (m
 // due completes the status that an object should have, and reports whether it is to be written.
 func (t *reported) due(o *object, now time.Time) bool {
 	if t.last != nil && t.last.timeless() == o.want.timeless() {
-		rollout := o.want.Rollout
+		rollout, observed := o.want.Rollout, o.want.Observed
 		o.want = *t.last
-		o.want.Rollout = rollout
+		o.want.Rollout, o.want.Observed = rollout, observed
 	}
 	if o.happened != nil { // it takes effect by that
 		return true
@@ -241,8 +241,12 @@ func (f *Follower) objects() (out []object) {
 		}
 		x.have, x.version = of.status, of.version
 		if x.want.Rollout = of.status.Rollout; of.plan != nil && of.plan.Generation == generation {
-			if next, happened := rollout.Next(of.status.Rollout, of.plan, f.seen(r, x.uid, of.plan, &of.status, faults, now)); next != nil {
+			seen := f.seen(r, x.uid, of.plan, &of.status, faults, now)
+			if next, happened := rollout.Next(of.status.Rollout, of.plan, seen); next != nil {
 				x.want.Rollout, x.happened = next, happened
+			}
+			if c := x.want.Rollout; c != nil && c.Canary != nil && x.happened == nil {
+				x.want.Observed = seen.Counts.String()
 			}
 		}
 		c := metav1.Condition{Type: v1alpha1.Ready, Status: metav1.ConditionTrue, Reason: reason, Message: message, ObservedGeneration: generation}
@@ -273,6 +277,7 @@ func (f *Follower) objects() (out []object) {
 			since := metav1.NewTime(r.Since[p.Name]).Rfc3339Copy()
 			x.want.PluginStatus = v1alpha1.PluginStatus{
 				Digest: p.Module.Digest, Version: p.Module.Manifest.Version, Signers: p.Signers, Grant: p.Grant, Since: &since,
+				Observed: f.tried(p.Name),
 			}
 			refusal = faults[p.Name]
 		}

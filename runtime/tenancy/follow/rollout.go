@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berth-scheduler/berth/internal/plain"
+	"github.com/berth-scheduler/berth/runtime/shadow"
 	"github.com/berth-scheduler/berth/runtime/tenancy"
 	"github.com/berth-scheduler/berth/runtime/tenancy/rollout"
 	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
@@ -70,6 +71,22 @@ func (f *Follower) totals(canary string) (out Totals) {
 		}
 	}
 	return out
+}
+
+// tried is what came of a plugin in shadow, in all profiles; empty for others.
+func (f *Follower) tried(name string) string {
+	var r shadow.Report
+	any := false
+	for _, t := range f.deps.Scheduler.Trials() {
+		if t.Plugin == name {
+			any = true
+			r.Add(&t)
+		}
+	}
+	if !any {
+		return ""
+	}
+	return r.String()
 }
 
 // told is what an event says of a change.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/runtime/report"
+	"github.com/berth-scheduler/berth/runtime/shadow"
 	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
 )
 
@@ -158,4 +159,41 @@ func TestRolloutHolds(t *testing.T) {
 	if len(last) != 2 || last[1].Name != "a/p@canary" || last[1].Module != nil || !last[1].Holds || last[1].Share.To != 100 || last[0].Share.From != 100 {
 		t.Errorf("%+v", last)
 	}
+}
+
+// TestObserved: the counts of a plugin in shadow and of a canary are in status, and are written again at
+// most every 30 seconds.
+func TestObserved(t *testing.T) {
+	w := newWorld(t)
+	w.grant(1)
+	w.apply("a", "p", "1")
+	w.change(func(s *v1alpha1.TenantPluginSpec) { s.Mode = v1alpha1.ModeShadow })
+	observed := func(want string) {
+		t.Helper()
+		w.sync()
+		w.report()
+		if got := w.mu.objects.TenantPlugins[0].Status.Observed; got != want {
+			t.Errorf("observed %q, want %q", got, want)
+		}
+	}
+	w.mu.trials = []shadow.Report{{Plugin: "a/p", Attempts: 7, Same: 5, Elsewhere: 1, Pending: 1}, {Plugin: "a/p", Attempts: 3, Same: 3, Missed: 2}, {Plugin: "other", Attempts: 100}}
+	observed("10 decisions made again, 8 the same, 1 elsewhere, 1 pending, 2 missed")
+	w.mu.trials[0].Attempts++
+	w.clock.Advance(writeEvery - time.Second)
+	observed("10 decisions made again, 8 the same, 1 elsewhere, 1 pending, 2 missed")
+	w.clock.Advance(time.Second)
+	observed("11 decisions made again, 8 the same, 1 elsewhere, 1 pending, 2 missed")
+	w.mu.trials = nil
+	w.change(func(s *v1alpha1.TenantPluginSpec) { s.Mode = v1alpha1.ModeEnforce })
+	w.clock.Advance(writeEvery)
+	observed("")
+	w.change(func(s *v1alpha1.TenantPluginSpec) {
+		s.Mode, s.Module.Image = v1alpha1.ModeCanary, "registry.test/guest:2"
+	})
+	observed("")
+	w.report()
+	w.attempts(3, "a/p@canary", 0)
+	w.attempts(9, "a/p", 0)
+	w.clock.Advance(writeEvery)
+	observed("3 attempts, 25.0% of all; 0 with faults, 0 left pending")
 }

@@ -40,8 +40,9 @@ type world struct {
 		attached [][]assembly.Attached
 		refuse   map[string]error // by plugin, what Attach says
 		open     map[string]bool  // breakers
-		fetched  []string         // plugins, in order
-		running  map[string]int   // fetches and compiles by namespace
+		trials   []shadow.Report
+		fetched  []string       // plugins, in order
+		running  map[string]int // fetches and compiles by namespace
 		most     int
 		written  []string
 		events   []string
@@ -94,7 +95,11 @@ func (w *world) Status() (s assembly.Status) {
 }
 
 // Trials implements Scheduler.
-func (w *world) Trials() []shadow.Report { return nil }
+func (w *world) Trials() []shadow.Report {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.mu.trials
+}
 
 // begin counts what is done for a namespace at once.
 func (w *world) begin(namespace string) (end func()) {

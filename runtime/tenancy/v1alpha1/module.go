@@ -102,6 +102,12 @@ type PluginStatus struct {
 	//
 	// +optional
 	Since *metav1.Time `json:"since,omitempty"`
+	// What came of a plugin in Shadow, or of a canary at its step, some time ago: it is written at
+	// most every 30 seconds.
+	//
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	Observed string `json:"observed,omitempty"`
 	// Which version decides for which part of the pods.
 	//
 	// +optional
