@@ -48,7 +48,8 @@ func berthScripts(t *testing.T) { scripts(t, "berth", golden.Rewriting()) }
 //	scheduler [FILE [FLAG …]]    start the scheduler, with the default profile or a configuration; $VARIABLES are replaced;
 //	                             it has the rights of $SCHEDULER_USER, kube-scheduler's if empty
 //	program FOLDER               run the program of a folder of this repository, a module that embeds Berth, in place of Berth
-//	stop                         stop the scheduler
+//	sigterm                      end the scheduler with SIGTERM
+//	sigkill                      end the scheduler with SIGKILL
 //	apply FILE …                 create or change objects; $VARIABLES are replaced
 //	patch KIND NAME JSON [SUB]   change an object, or a subresource of it
 //	delete KIND NAME             delete an object at once
@@ -77,7 +78,7 @@ func scripts(t *testing.T, dir string, update bool) {
 		Dir: filepath.Join("testdata", dir), UpdateScripts: update, RequireUniqueNames: true,
 		Setup: func(env *testscript.Env) error { return setup(env, c) },
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"program": command((*script).program), "scheduler": command((*script).scheduler), "stop": command((*script).stop),
+			"program": command((*script).program), "scheduler": command((*script).scheduler), "sigkill": command((*script).sigkill), "sigterm": command((*script).sigterm),
 			"apply": command((*script).apply), "patch": command((*script).patch), "delete": command((*script).delete),
 			"await": command((*script).await), "rejected": command((*script).rejected), "reserved": command((*script).reserved),
 			"nothing": command((*script).nothing), "report": command((*script).report), "extender": command((*script).extender),
@@ -192,7 +193,9 @@ func (s *script) scheduler(args []string) error {
 	return nil
 }
 
-func (s *script) stop([]string) error { return s.process.Kill() }
+func (s *script) sigterm([]string) error { return s.process.Stop(patience) }
+
+func (s *script) sigkill([]string) error { return s.process.Kill() }
 
 func (s *script) apply(files []string) error {
 	for _, file := range files {
