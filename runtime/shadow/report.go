@@ -1,6 +1,7 @@
 package shadow
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/berth-scheduler/berth/abi"
