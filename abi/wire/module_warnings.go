@@ -77,7 +77,8 @@ func warnReads(man *Manifest, warn func(bool, string)) {
 	cycle := slices.ContainsFunc(man.Declared(), func(p abi.Point) bool { return !p.Aux() })
 	warn(len(r.Namespaces)+len(r.NamespaceLabels) > 0 && !cycle, "namespaces are read, but no declared point sees them: only those from preFilter to normalize, and postFilter, do")
 	stateful := slices.ContainsFunc(man.Declared(), func(p abi.Point) bool { return p > abi.Hint && man.Scope(p) == abi.ScopeCluster })
-	warn(len(r.Published) > 0 && !(stateful && slices.Contains(man.Host, abi.HostPublishedGet)),
+	asks := stateful && slices.Contains(man.Host, abi.HostPublishedGet)
+	warn(len(r.Published) > 0 && !asks,
 		"published keys are listed, but host does not list published_get, or no declared point may call it (ABI-7.9)")
 	warn(len(r.Resources) > 0 && needsResources(r) == "", "resources are listed, but neither allocatable, requested nor requests is read")
 	pods := slices.Contains(r.Node, "pods")

@@ -240,9 +240,9 @@ func (f *Follower) objects() (out []object) {
 			return // it is gone
 		}
 		x.have, x.version = of.status, of.version
-		if x.want.Rollout = of.status.Rollout; of.plan != nil && of.plan.Generation == generation {
+		if x.want.Rollout = of.Rollout; of.plan != nil && of.plan.Generation == generation {
 			seen := f.seen(r, x.uid, of.plan, &of.status, faults, now)
-			if next, happened := rollout.Next(of.status.Rollout, of.plan, seen); next != nil {
+			if next, happened := rollout.Next(of.Rollout, of.plan, seen); next != nil {
 				x.want.Rollout, x.happened = next, happened
 			}
 			if c := x.want.Rollout; c != nil && c.Canary != nil && x.happened == nil {

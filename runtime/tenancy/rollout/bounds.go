@@ -53,7 +53,7 @@ const enough = 30
 
 // broken returns the bound that the version has gone beyond, with what was expected and observed. A
 // bound of a part of the attempts is broken as soon as it must be at the end of the step.
-func (n *next) broken(c *v1alpha1.CanaryStatus, least int64) (reason, message string) {
+func (n *next) broken(least int64) (reason, message string) {
 	b, x := &v1alpha1.RolloutBounds{}, &n.seen.Counts
 	if n.plan.Rollout.Bounds != nil {
 		b = n.plan.Rollout.Bounds

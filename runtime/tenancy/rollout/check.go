@@ -54,11 +54,12 @@ func Check(r *v1alpha1.Rollout) error {
 	if err := duration(b.P99); err != nil {
 		return fmt.Errorf("bounds.p99: %w", err)
 	}
+	format := regexp.MustCompile(percentFormat)
 	for _, x := range []struct {
 		field string
 		value v1alpha1.Percent
 	}{{"faults", b.Faults}, {"pending", b.Pending}, {"changed", b.Changed}} {
-		if ok, err := regexp.MatchString(percentFormat, string(x.value)); x.value != "" && (!ok || err != nil) {
+		if x.value != "" && !format.MatchString(string(x.value)) {
 			return fmt.Errorf("bounds.%s: %q is not a part of something; write a number with %%, such as 0.5%%", x.field, x.value)
 		}
 	}

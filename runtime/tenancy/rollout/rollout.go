@@ -264,7 +264,7 @@ func (n *next) step(c *v1alpha1.CanaryStatus) bool {
 	steps := Steps(r)
 	at := steps[min(max(int(c.Step), 1), len(steps))-1]
 	least := cmp.Or(at.MinAttempts, defaultLeast)
-	if reason, message := n.broken(c, int64(least)); reason != "" {
+	if reason, message := n.broken(int64(least)); reason != "" {
 		n.status.Failed = &v1alpha1.FailedVersion{PluginVersion: c.PluginVersion, Generation: n.plan.Generation, Reason: reason, Message: message, At: n.at}
 		n.happen(SteppedBack, c.Digest, 0, fmt.Sprintf("at %d%%: %s", c.Percent, message))
 		n.status.Canary = nil
