@@ -66,7 +66,7 @@ func TestPluginTestLanguages(t *testing.T) {
 			dir := filepath.Join("..", "..", "wasm-examples", "internal", "everypoint", l.name)
 			l.require(t, dir)
 			stdout, _, err := pluginCommand(t, "test", dir, "--wasm-only")
-			if err != nil || strings.Count(stdout, "ok    as WebAssembly: ") != 3 || !strings.Contains(stdout, "ok    300 regions") || strings.Contains(stdout, "invalid configuration") {
+			if err != nil || strings.Count(stdout, "ok    as WebAssembly: ") != 4 || !strings.Contains(stdout, "ok    300 regions") || !strings.Contains(stdout, "invalid configurations: ") {
 				t.Errorf("%v\n%s", err, stdout)
 			}
 		})

@@ -31,10 +31,13 @@ import (
 
 // notHere are metrics that nothing in TestEveryMetricMoves moves, with the reason.
 var notHere = map[string]string{
-	"scheduler_pod_scheduled_after_flush_total": "pods are looked at every 30 s for that; TestMachine of runtime/queue and TestMetrics of runtime/telemetry have it",
-	"berth_pods_unenforced_total":               "the profile leaves nothing to others; TestMetrics of runtime/telemetry has it, and the scenarios of runtime/scheduler the pods",
-	"berth_reuse_evictions_total":               "it takes more kinds of pods than memory has room for; TestMetrics of runtime/telemetry has it",
-	"berth_plugin_reuse_demoted_total":          "it takes a guest that breaks its promise, and a sample that finds it; TestReuse of runtime/pipeline has it",
+	"scheduler_pod_scheduled_after_flush_total":             "pods are looked at every 30 s for that; TestMachine of runtime/queue and TestMetrics of runtime/telemetry have it",
+	"berth_pods_unenforced_total":                           "the profile leaves nothing to others; TestMetrics of runtime/telemetry has it, and the scenarios of runtime/scheduler the pods",
+	"berth_reuse_evictions_total":                           "it takes more kinds of pods than memory has room for; TestMetrics of runtime/telemetry has it",
+	"scheduler_resourceclaim_creates_total":                 "it takes a device class for an extended resource; TestMetrics of runtime/telemetry has it",
+	"scheduler_dra_bindingconditions_allocations_total":     "it takes a driver that prepares devices; TestMetrics of runtime/telemetry has it",
+	"scheduler_dra_bindingconditions_wait_duration_seconds": "it takes a driver that prepares devices; TestMetrics of runtime/telemetry has it",
+	"berth_plugin_reuse_demoted_total":                      "it takes a guest that breaks its promise, and a sample that finds it; TestReuse of runtime/pipeline has it",
 }
 
 // TestEveryMetricMoves runs the scheduler as berth run does, with an API in memory, brings
