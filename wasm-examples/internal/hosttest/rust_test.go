@@ -26,7 +26,7 @@ func inRust() *language {
 			}
 			return data
 		},
-		most: 128 << 10,
+		most: 144 << 10,
 	}
 }
 
