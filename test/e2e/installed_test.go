@@ -192,9 +192,8 @@ profiles: [{schedulerName: default-scheduler}]
 	if _, err := b.client.RbacV1().ClusterRoleBindings().Create(t.Context(), binding, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if !b.mayPatchPods(cluster.KubeScheduler) {
-		t.Error("kube-scheduler's user may not patch pods")
-	}
+	// The authorizer learns of rights by a watch.
+	awaitThat(t, "kube-scheduler's user may patch pods", func() bool { return b.mayPatchPods(cluster.KubeScheduler) })
 	if err := p.Stop(stopped); err != nil {
 		t.Error(err)
 	}
