@@ -113,7 +113,7 @@ func printsColumns(t *testing.T, c *cluster.Cluster) {
 	}
 	for plural, want := range map[string][]string{
 		"schedulerplugins": {"Name", "Ready", "Reason", "Version", "Order", "Age", "Image", "Digest", "Message"},
-		"plugingrants":     {"Name", "Ready", "Plugins", "Namespaces", "Age"},
+		"plugingrants":     {"Name", "Ready", "Reason", "Plugins", "Namespaces", "Age", "Message"},
 		"tenantplugins":    {"Name", "Ready", "Reason", "Version", "Grant", "Age", "Image", "Digest", "Message"},
 	} {
 		body, err := client.RESTClient().Get().AbsPath("/apis/berth.dev/v1alpha1/"+plural).

@@ -26,7 +26,7 @@ type Duration string
 // growing part of the pods. All pods of a Deployment or another controller are in the same part,
 // and a pod that the new version decides for stays with it in later steps.
 //
-// +kubebuilder:validation:XValidation:rule="!has(self.steps) || self.steps.all(i, self.steps.all(j, i == j || i.percent != j.percent))",message="each step has a percent of its own"
+// +kubebuilder:validation:XValidation:rule="!has(self.steps) || self.steps.map(s, s.percent).isSorted() && self.steps.all(i, self.steps.exists_one(j, j.percent == i.percent))",message="each step needs a higher percent than the one before"
 type Rollout struct {
 	// The steps, each with a higher percentage than the one before. After the last one the new
 	// version decides for all pods. Without the field these are 1, 10 and 50 percent.
