@@ -10,12 +10,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/berth-scheduler/berth/runtime/kube"
+	"github.com/berth-scheduler/berth/runtime/tenancy/rollout"
 	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
 )
 
 // verb is a command that patches objects of the API.
 type verb struct {
 	use, short, long, example string
+	// check (optional) refuses flags that contradict each other.
+	check func() error
 	// change returns the patch, and what it does.
 	change func(o *kube.PluginObject) ([]kube.Change, string, error)
 }
@@ -24,7 +27,10 @@ type verb struct {
 func newVerb(v *verb, all bool) *cobra.Command {
 	var user kube.User
 	var every, print bool
-	argument := "PLUGIN"
+	wanted := "name one PLUGIN: a SchedulerPlugin, or NAMESPACE/NAME of a TenantPlugin"
+	if all {
+		wanted += "; or --all"
+	}
 	cmd := &cobra.Command{
 		Use: v.use + " PLUGIN", Short: v.short, Long: v.long + `
 
@@ -32,10 +38,18 @@ PLUGIN is the name of a SchedulerPlugin, or NAMESPACE/NAME of a TenantPlugin. Th
 one patch of the object, with your rights; --print shows it for kubectl.`, Example: v.example,
 		Args: cobra.MaximumNArgs(1), PreRunE: applySettings,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if (len(args) == 1) == every {
-				return fmt.Errorf("name one %s: a SchedulerPlugin, or NAMESPACE/NAME of a TenantPlugin", argument)
+			if (len(args) == 1) == every || len(args) == 1 && strings.Count(args[0], "/") > 1 {
+				return errors.New(wanted)
+			}
+			if v.check != nil {
+				if err := v.check(); err != nil {
+					return err
+				}
 			}
 			visitor, err := user.Connect()
+			if errors.Is(err, kube.ErrNoCluster) {
+				return fmt.Errorf("%w: name a file with --kubeconfig or $KUBECONFIG", err)
+			}
 			if err != nil {
 				return err
 			}
@@ -199,12 +213,19 @@ spec.mode and, with --hold or --release, spec.whenDisabled.`,
 		example: `  berth plugin disable zone-cost
   berth plugin disable --all --release
   berth plugin disable zone-cost --undo`,
+		check: func() error {
+			if hold && release || enable && (hold || release) {
+				return errors.New("name at most one of --hold, --release and --undo")
+			}
+			return nil
+		},
 		change: func(o *kube.PluginObject) ([]kube.Change, string, error) {
 			switch {
-			case hold && release, enable && (hold || release):
-				return nil, "", errors.New("name one of --hold, --release and --undo")
 			case enable && o.Mode != v1alpha1.ModeDisabled:
 				return nil, "", errors.New("the plugin is not disabled")
+			case enable && o.Status != nil && o.Status.Stable != nil && !rollout.Same(o.Status.Stable, &o.Version):
+				// It was stopped before its rollout had ended: it must not decide for all pods at once.
+				return []kube.Change{set("/spec/mode", v1alpha1.ModeCanary)}, fmt.Sprintf("%s decides again, and the rollout begins anew", o.Status.Stable.Digest), nil
 			case enable:
 				return []kube.Change{set("/spec/mode", v1alpha1.ModeEnforce)}, "the plugin decides again", nil
 			}
@@ -221,6 +242,6 @@ spec.mode and, with --hold or --release, spec.whenDisabled.`,
 	f := cmd.Flags()
 	f.BoolVar(&hold, "hold", false, "its pods wait")
 	f.BoolVar(&release, "release", false, "its pods go on without it")
-	f.BoolVar(&enable, "undo", false, "let it decide again: sets spec.mode to Enforce")
+	f.BoolVar(&enable, "undo", false, "let it decide again: sets spec.mode to Enforce, or to Canary if its rollout had not ended")
 	return cmd
 }

@@ -85,13 +85,24 @@ func TestRolloutVerbs(t *testing.T) {
 			},
 			"zones: the plugin is stopped, and its pods go on without it\nteam-a/pool: the plugin is stopped, and its pods go on without it\n",
 		},
-		"enable":      {`{"mode":"Disabled"}`, `{}`, "disable zones --undo", []string{zones + `disable: ` + test + `{"op":"add","path":"/spec/mode","value":"Enforce"}]`}, "zones: the plugin decides again\n"},
-		"not stopped": {`{}`, `{}`, "disable zones --undo", nil, "error: zones: the plugin is not disabled"},
+		"enable": {`{"mode":"Disabled"}`, `{}`, "disable zones --undo", []string{zones + `disable: ` + test + `{"op":"add","path":"/spec/mode","value":"Enforce"}]`}, "zones: the plugin decides again\n"},
+		"enable in a rollout": {
+			`{"mode":"Disabled","module":{"image":"r.test/p:2"}}`, canary, "disable zones --undo",
+			[]string{zones + `disable: ` + test + `{"op":"add","path":"/spec/mode","value":"Canary"}]`}, "zones: sha256:1 decides again, and the rollout begins anew\n",
+		},
+		"enable after one": {
+			`{"mode":"Disabled","module":{"image":"r.test/p:2"}}`, done, "disable zones --undo",
+			[]string{zones + `disable: ` + test + `{"op":"add","path":"/spec/mode","value":"Enforce"}]`}, "zones: the plugin decides again\n",
+		},
+		"contradiction": {`{}`, `{}`, "disable zones --hold --release", nil, "error: name at most one of --hold, --release and --undo"},
+		"not stopped":   {`{}`, `{}`, "disable zones --undo", nil, "error: zones: the plugin is not disabled"},
 		"print": {
 			`{}`, `{}`, "disable team-a/pool --hold --print", nil,
 			`kubectl patch tenantplugin -n team-a pool --type json -p '[{"op":"add","path":"/spec/mode","value":"Disabled"},{"op":"add","path":"/spec/whenDisabled","value":"Hold"}]'` + "\n",
 		},
-		"which":  {`{}`, `{}`, "disable", nil, "error: name one PLUGIN: a SchedulerPlugin, or NAMESPACE/NAME of a TenantPlugin"},
+		"which":  {`{}`, `{}`, "disable", nil, "error: name one PLUGIN: a SchedulerPlugin, or NAMESPACE/NAME of a TenantPlugin; or --all"},
+		"both":   {`{}`, `{}`, "disable zones --all", nil, "error: name one PLUGIN: a SchedulerPlugin, or NAMESPACE/NAME of a TenantPlugin; or --all"},
+		"odd":    {`{}`, `{}`, "pause a/b/c", nil, "error: name one PLUGIN: a SchedulerPlugin, or NAMESPACE/NAME of a TenantPlugin"},
 		"absent": {`{}`, `{}`, "promote other", nil, "error: the server could not find the requested resource"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -16,10 +16,13 @@ import (
 // PluginObject is a SchedulerPlugin, or a TenantPlugin if it has a namespace, without what only one of
 // the two has.
 type PluginObject struct {
-	Namespace, Name, Version string // of the object
-	Mode                     v1alpha1.Mode
-	Rollout                  *v1alpha1.Rollout
-	Status                   *v1alpha1.RolloutStatus
+	Namespace, Name string
+	ResourceVersion string
+	// Version is the one that the object names, without a digest unless the object pins one.
+	Version v1alpha1.PluginVersion
+	Mode    v1alpha1.Mode
+	Rollout *v1alpha1.Rollout
+	Status  *v1alpha1.RolloutStatus
 }
 
 // String is the plugin's name in profiles.
@@ -115,7 +118,7 @@ func (v *Visitor) ChangePlugin(ctx context.Context, o *PluginObject, manager str
 	if err != nil {
 		return err
 	}
-	patch, err := json.Marshal(append([]Change{{Op: "test", Path: "/metadata/resourceVersion", Value: o.Version}}, changes...))
+	patch, err := json.Marshal(append([]Change{{Op: "test", Path: "/metadata/resourceVersion", Value: o.ResourceVersion}}, changes...))
 	if err != nil {
 		return err
 	}
@@ -136,9 +139,11 @@ func notServed(err error) error {
 }
 
 func platformObject(p *v1alpha1.SchedulerPlugin) *PluginObject {
-	return &PluginObject{Name: p.Name, Version: p.ResourceVersion, Mode: p.Spec.Mode, Rollout: p.Spec.Rollout, Status: p.Status.Rollout}
+	v := v1alpha1.PluginVersion{Module: p.Spec.Module, Config: p.Spec.Config}
+	return &PluginObject{Name: p.Name, ResourceVersion: p.ResourceVersion, Version: v, Mode: p.Spec.Mode, Rollout: p.Spec.Rollout, Status: p.Status.Rollout}
 }
 
 func tenantObject(p *v1alpha1.TenantPlugin) *PluginObject {
-	return &PluginObject{Namespace: p.Namespace, Name: p.Name, Version: p.ResourceVersion, Mode: p.Spec.Mode, Rollout: p.Spec.Rollout, Status: p.Status.Rollout}
+	v := v1alpha1.PluginVersion{Module: v1alpha1.ModuleSource{Image: p.Spec.Module.Image, Digest: p.Spec.Module.Digest}, Config: p.Spec.Config}
+	return &PluginObject{Namespace: p.Namespace, Name: p.Name, ResourceVersion: p.ResourceVersion, Version: v, Mode: p.Spec.Mode, Rollout: p.Spec.Rollout, Status: p.Status.Rollout}
 }
