@@ -26,8 +26,8 @@ type attempt struct {
 	special *special
 	// allocator is nil if all claims are allocated.
 	allocator structured.Allocator
-	// found is what Filter found, by node; kept is true if it took some answers from those for other pods.
-	// Such nodes are not in found, unless claims have alternatives.
+	// found has the results of Filter by node. kept is true if it took some answers from earlier pods. Such
+	// nodes are not in found, unless claims have alternatives.
 	found map[string]found
 	kept  bool
 }
@@ -55,7 +55,7 @@ type podClaim struct {
 	// allocation is what Reserve allocated; nil if the claim was allocated before.
 	allocation *resourcev1.AllocationResult
 	flight     types.UID // of the allocation
-	// special is what the claim is for, if PreBind is to create it; nil for other claims.
+	// special has the extended resources of a claim that PreBind creates; nil for other claims.
 	special *variant
 }
 

@@ -110,8 +110,9 @@ type Plugin struct {
 	Holds bool
 	// Refusal is nil if the plugin may be loaded.
 	Refusal *Refusal
-	// Role is that of the version; there may be several of an object, of which one has none. Share is
-	// the part of the pods that it decides for. One that is Ready decides nothing, and is compiled.
+	// Role tells the versions of one object apart; it is empty for the stable or only one. Share is
+	// the part of the pods that the version decides for. One that is Ready is compiled, and decides
+	// nothing.
 	Role  rollout.Role
 	Share state.Share
 	Ready bool

@@ -17,7 +17,7 @@ type Overrun struct {
 	Row uint32
 	// Pod is the pod of the call, or the first one.
 	Pod types.UID
-	// Fuel is what the call had used. The rest is as in a fault.
+	// Fuel is the fuel that the call used until then. Detail, Output and Trace are those of the fault.
 	Fuel                  int64
 	Detail, Output, Trace string
 }

@@ -98,10 +98,10 @@ func Blocked(s *v1alpha1.RolloutStatus, p *Plan) bool {
 	return s != nil && s.Failed != nil && s.Failed.Generation == p.Generation && Same(&s.Failed.PluginVersion, &p.Version)
 }
 
-// Role is what a version is for.
+// Role tells the versions of a plugin apart. It is empty for the stable version, and for the only one.
 type Role string
 
-// The roles. The empty one is that of the version that decides if there is no other.
+// The other roles.
 const (
 	// Canary decides for a part of the pods, or is made ready for that.
 	Canary Role = "canary"

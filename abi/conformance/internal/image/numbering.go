@@ -55,8 +55,8 @@ func Shifted(c *cluster.Cluster, n int) *Numbering {
 	return out
 }
 
-// Wide returns a dictionary of the same strings with ids of which two at a time differ by 65,536: whoever keeps 16 bits
-// of an id takes one string for another.
+// Wide returns a dictionary of the same strings with ids that come in pairs 65,536 apart. A guest that keeps only 16
+// bits of an id takes one string for the other.
 func Wide(d *wire.Dict, random *rand.Rand) *wire.Dict {
 	out, order := wire.NewDict(), random.Perm(d.Len()-1)
 	for at, i := range order {
