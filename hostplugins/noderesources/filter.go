@@ -77,7 +77,7 @@ func (f *Fit) Filter(c *plugin.Cycle, rows []uint32, out *plugin.Verdicts) {
 	if len(c.Pod.Requests.Scalars) > 0 {
 		names, ok := c.State.Read(FitName, preFilterKey).(checked)
 		if !ok {
-			names = f.checked(c.Pod)
+			names = f.checked(c)
 		}
 		call.names = names
 	}
@@ -174,7 +174,7 @@ func (f *fitCall) reason(lacks uint64, out *plugin.Verdicts) uint16 {
 	}
 	for i := range f.scalars {
 		if lacks&(1<<(numFixed+i)) != 0 {
-			texts = append(texts, ReasonInsufficient+string(f.names[i].Name))
+			texts = append(texts, f.names[i].reason())
 		}
 	}
 	at := f.next % len(f.masks)
@@ -211,7 +211,7 @@ func (f *fitCall) each(c *plugin.Cycle, rows []uint32, out *plugin.Verdicts) {
 			lacks(&f.fixed[i], text, i == tooManyPods)
 		}
 		for i := range f.scalars {
-			lacks(&f.scalars[i], ReasonInsufficient+string(f.names[i].Name), false)
+			lacks(&f.scalars[i], f.names[i].reason(), false)
 		}
 		if len(status.Reasons) == 0 {
 			return nil

@@ -112,6 +112,8 @@ type scalar struct {
 	// devices is true if a node that has none of the resource may have it as devices, which
 	// DynamicResources sees to.
 	devices bool
+	// unenforced is true if it may, but no plugin of the profile sees to that.
+	unenforced bool
 }
 
 // Clone returns the value itself: it does not change after PreFilter.
@@ -120,20 +122,31 @@ func (s checked) Clone() state.Value { return s }
 // PreFilter leaves out scalar requests that need no check.
 func (f *Fit) PreFilter(c *plugin.Cycle) ([]uint32, *plugin.Status) {
 	if len(c.Pod.Requests.Scalars) > 0 {
-		c.State.Write(FitName, preFilterKey, f.checked(c.Pod))
+		c.State.Write(FitName, preFilterKey, f.checked(c))
 	}
 	return nil, nil
 }
 
 // checked returns the scalar requests above zero that the args do not ignore.
-func (f *Fit) checked(pod *state.Pod) checked {
+func (f *Fit) checked(c *plugin.Cycle) checked {
 	var out checked
-	for _, s := range pod.Requests.Scalars {
+	for _, s := range c.Pod.Requests.Scalars {
 		if s.Value != 0 && !f.ignores(s.Name) {
-			out = append(out, scalar{s, f.devices.Provides(s.Name)})
+			provided := f.devices.Provides(s.Name)
+			enforced := c.Unenforced&state.FeatureResourceClaims == 0
+			out = append(out, scalar{Scalar: s, devices: provided && enforced, unenforced: provided && !enforced})
 		}
 	}
 	return out
+}
+
+// reason returns what is said of a node that lacks the resource.
+func (s *scalar) reason() string {
+	text := ReasonInsufficient + string(s.Name)
+	if s.unenforced {
+		text += fmt.Sprintf(" (device classes provide it by %s, which no enabled plugin enforces)", state.FeatureResourceClaims)
+	}
+	return text
 }
 
 func (f *Fit) ignores(name v1.ResourceName) bool {
@@ -144,8 +157,11 @@ func (f *Fit) ignores(name v1.ResourceName) bool {
 	return slices.Contains(f.ignored, string(name)) || slices.Contains(f.ignoredGroups, group)
 }
 
-// AppendAggregates appends which of the pod's resources device classes provide.
+// AppendAggregates appends which of the pod's resources device classes provide, and whether a plugin sees to that.
 func (f *Fit) AppendAggregates(b []byte, c *plugin.Cycle) []byte {
+	if c.Unenforced&state.FeatureResourceClaims != 0 {
+		b = append(b, 1)
+	}
 	for _, s := range c.Pod.Requests.Scalars {
 		if f.devices.Provides(s.Name) {
 			b = append(append(b, s.Name...), 0)

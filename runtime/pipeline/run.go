@@ -93,6 +93,7 @@ func (p *Pipeline) NewRun(store *reuse.Store) *Run {
 func (r *Run) Begin(c plugin.Cycle) {
 	r.forgetAnswers(c.Snapshot)
 	r.Cycle, r.judged = c, false
+	r.Cycle.Unenforced = ^(r.p.enforced | r.p.config.AllowUnenforced)
 	c.Snapshot.DropOverlays()
 	r.own = r.p.viewOf(c.Pod)
 	for _, i := range r.own.plugins {

@@ -103,6 +103,8 @@ type Cycle struct {
 	Seed uint64
 	// Nominations are the pods with nominated nodes.
 	Nominations state.Nominations
+	// Unenforced are the features that no plugin of the profile enforces, and that it does not leave to others.
+	Unenforced state.Feature
 }
 
 // PreEnqueue decides whether pods may enter the queue. A pod that is not admitted is gated
