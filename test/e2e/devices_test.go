@@ -2,9 +2,7 @@ package e2e
 
 import (
 	"bytes"
-	"context"
 	"errors"
-	"fmt"
 	"io"
 	"maps"
 	"net/http"
@@ -15,24 +13,17 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-logr/logr"
 	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/informers"
-	"k8s.io/klog/v2"
-	"k8s.io/kubernetes/pkg/controller/resourceclaim"
 
 	"github.com/berth-scheduler/berth/test/internal/cluster"
+	"github.com/berth-scheduler/berth/test/internal/load"
 	"github.com/berth-scheduler/berth/test/internal/workload"
 )
 
-const (
-	devicesEach    = 8
-	deviceResource = "example.com/device"
-	testDriver     = "devices.example.com"
-)
+const deviceResource = "example.com/device"
 
 // newDevicesBench returns a cluster of nodes with devices, each of which a pod will have in the end, with
 // kube-controller-manager's controller of resource claims. Every other pod has a claim from a template,
@@ -41,36 +32,19 @@ func newDevicesBench(t *testing.T, name string, nodes int) (b *bench, pods int, 
 	t.Helper()
 	b = newBench(t, name, nodes, workload.Large())
 	ctx := t.Context()
-	class := &resourcev1.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: resourcev1.DeviceClassSpec{
-		Selectors: []resourcev1.DeviceSelector{{CEL: &resourcev1.CELDeviceSelector{Expression: `device.driver == "` + testDriver + `"`}}},
-	}}
 	extended := deviceResource
-	class.Spec.ExtendedResourceName = &extended
-	if _, err := b.client.ResourceV1().DeviceClasses().Create(ctx, class, metav1.CreateOptions{}); err != nil {
+	if err := load.Devices(ctx, b.client, name, &extended, nodes); err != nil {
 		t.Fatal(err)
 	}
-	for i := range nodes {
-		node := workload.NodeName(i)
-		slice := &resourcev1.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: node + "-devices"}, Spec: resourcev1.ResourceSliceSpec{
-			Driver: testDriver, NodeName: &node, Pool: resourcev1.ResourcePool{Name: node, Generation: 1, ResourceSliceCount: 1},
-		}}
-		for j := range devicesEach {
-			slice.Spec.Devices = append(slice.Spec.Devices, resourcev1.Device{Name: fmt.Sprintf("d%d", j)})
-		}
-		if _, err := b.client.ResourceV1().ResourceSlices().Create(ctx, slice, metav1.CreateOptions{}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	template := &resourcev1.ResourceClaimTemplate{ObjectMeta: metav1.ObjectMeta{Name: "one"}, Spec: resourcev1.ResourceClaimTemplateSpec{
-		Spec: resourcev1.ResourceClaimSpec{Devices: resourcev1.DeviceClaim{Requests: []resourcev1.DeviceRequest{
-			{Name: "device", Exactly: &resourcev1.ExactDeviceRequest{DeviceClassName: name}},
-		}}},
-	}}
-	if _, err := b.client.ResourceV1().ResourceClaimTemplates(b.namespace).Create(ctx, template, metav1.CreateOptions{}); err != nil {
+	if err := load.Template(ctx, b.client, b.namespace, "one", name); err != nil {
 		t.Fatal(err)
 	}
-	b.controlClaims()
-	return b, nodes * devicesEach, func(i int) *v1.Pod {
+	end, err := load.ControlClaims(b.client)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(end)
+	return b, nodes * load.DevicesEach, func(i int) *v1.Pod {
 		pod := b.pod(i)
 		if i%2 == 0 {
 			name := "one"
@@ -83,27 +57,6 @@ func newDevicesBench(t *testing.T, name string, nodes int) (b *bench, pods int, 
 		container.Resources.Limits = one
 		return pod
 	}
-}
-
-// controlClaims runs the controller of resource claims until the test ends.
-func (b *bench) controlClaims() {
-	b.Helper()
-	ctx, cancel := context.WithCancel(klog.NewContext(context.Background(), logr.Discard()))
-	factory := informers.NewSharedInformerFactory(b.client, 0)
-	controller, err := resourceclaim.NewController(logr.Discard(), resourceclaim.Features{AdminAccess: true, PrioritizedList: true}, b.client,
-		factory.Core().V1().Pods(), nil, factory.Resource().V1().ResourceClaims(), factory.Resource().V1().ResourceClaimTemplates())
-	if err != nil {
-		cancel()
-		b.Fatal(err)
-	}
-	factory.Start(ctx.Done())
-	var running sync.WaitGroup
-	running.Go(func() { controller.Run(ctx, 4) })
-	b.Cleanup(func() {
-		cancel()
-		running.Wait()
-		factory.Shutdown()
-	})
 }
 
 // The writes of a pod with devices. All but the first and the fourth are of pods that name claims, too.

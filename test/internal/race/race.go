@@ -134,6 +134,7 @@ type race struct {
 	config  Config
 	nodes   int // that there are
 	tainted bool
+	devices bool
 }
 
 func (r *race) prepare(ctx context.Context) error {
@@ -152,17 +153,32 @@ func (r *race) prepare(ctx context.Context) error {
 
 // arrange creates the nodes of a leg.
 func (r *race) arrange(ctx context.Context, leg Leg) error {
-	if r.nodes == leg.Nodes && r.tainted == leg.Workload.Tainted {
+	claims := leg.Workload.Claims != ""
+	if r.nodes == leg.Nodes && r.tainted == leg.Workload.Tainted && r.devices == claims {
 		return nil
+	}
+	if r.devices {
+		if err := load.NoDevices(ctx, r.client, r.nodes); err != nil {
+			return err
+		}
 	}
 	if err := load.Each(ctx, r.nodes, func(ctx context.Context, i int) error {
 		return r.client.CoreV1().Nodes().Delete(ctx, workload.NodeName(i), metav1.DeleteOptions{})
 	}); err != nil {
 		return err
 	}
-	r.nodes, r.tainted = leg.Nodes, leg.Workload.Tainted
-	return load.Nodes(ctx, r.client, 0, leg.Nodes, workload.Large(), leg.Workload.Tainted)
+	r.nodes, r.tainted, r.devices = leg.Nodes, leg.Workload.Tainted, claims
+	if err := load.Nodes(ctx, r.client, 0, leg.Nodes, workload.Large(), leg.Workload.Tainted); err != nil || !claims {
+		return err
+	}
+	if err := load.Template(ctx, r.client, namespace, leg.Workload.Claims, deviceClass); err != nil {
+		return err
+	}
+	return load.Devices(ctx, r.client, deviceClass, nil, leg.Nodes)
 }
+
+// deviceClass is the class of the devices of claims.
+const deviceClass = "race"
 
 // fill fills the nodes of a leg that requires full nodes.
 func (t *repetition) fill(ctx context.Context) error {
@@ -201,8 +217,15 @@ func (r *race) run(ctx context.Context, leg Leg, scheduler cluster.Program) (Res
 
 func (t *repetition) measure(ctx context.Context) (result Result, err error) {
 	defer func() {
-		err = errors.Join(err, load.Clear(context.WithoutCancel(ctx), t.client, namespace))
+		err = errors.Join(err, load.Clear(context.WithoutCancel(ctx), t.client, namespace), load.ClearClaims(context.WithoutCancel(ctx), t.client, namespace))
 	}()
+	if t.leg.Workload.Claims != "" {
+		end, err := load.ControlClaims(t.client)
+		if err != nil {
+			return Result{}, err
+		}
+		defer end()
+	}
 	if err := t.fill(ctx); err != nil {
 		return Result{}, err
 	}

@@ -71,6 +71,8 @@ type Workload struct {
 	Tainted bool
 	// Full requires nodes that are filled by pods of Filler.
 	Full bool
+	// Claims requires nodes with devices, a template of claims for one, of this name, and a controller that makes them.
+	Claims string
 	// change turns the i-th basic pod into one of the workload.
 	change func(pod *v1.Pod, i int)
 }
@@ -86,6 +88,7 @@ func All() []Workload {
 		{Name: "taints", Tainted: true, change: tolerate},
 		{Name: "mixed", Tainted: true, change: mixed},
 		{Name: "preemption", Full: true, change: important},
+		{Name: "claims", Claims: template, change: claiming},
 	}
 }
 
@@ -167,6 +170,15 @@ func tolerate(pod *v1.Pod, i int) {
 func mixed(pod *v1.Pod, i int) {
 	kinds := []func(*v1.Pod, int){func(*v1.Pod, int) {}, func(pod *v1.Pod, _ int) { tolerate(pod, i/5) }, nodeAffinity, spread, affinity}
 	kinds[i%len(kinds)](pod, i)
+}
+
+// template is that of the claims of pods.
+const template = "one-device"
+
+// claiming pods get a device each.
+func claiming(pod *v1.Pod, _ int) {
+	name := template
+	pod.Spec.ResourceClaims = []v1.PodResourceClaim{{Name: "device", ResourceClaimTemplateName: &name}}
 }
 
 // Priority is that of preempting pods.
