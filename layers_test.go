@@ -209,6 +209,8 @@ func design() rules {
 				why: "one plugin asks the library which devices a claim gets"},
 			{path: "k8s.io/dynamic-resource-allocation/cel", by: "hostplugins/dynamicresources",
 				why: "selectors of devices are compiled in one place"},
+			{path: "github.com/google/cel-go", by: "hostplugins/dynamicresources",
+				why: "what selectors of devices read is known in one place"},
 			{path: module + "/runtime/config", by: "runtime/assembly cmd/app",
 				why: "parts get their own Config values, so that the simulator needs no files"},
 			{path: module + "/runtime/telemetry", by: "cmd/app",

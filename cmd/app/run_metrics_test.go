@@ -37,6 +37,7 @@ var notHere = map[string]string{
 	"scheduler_resourceclaim_creates_total":                 "it takes a device class for an extended resource; TestMetrics of runtime/telemetry has it",
 	"scheduler_dra_bindingconditions_allocations_total":     "it takes a driver that prepares devices; TestMetrics of runtime/telemetry has it",
 	"scheduler_dra_bindingconditions_wait_duration_seconds": "it takes a driver that prepares devices; TestMetrics of runtime/telemetry has it",
+	"berth_bugs_total":                                      "there are none that are known; TestMetrics of runtime/telemetry has it",
 	"berth_plugin_reuse_demoted_total":                      "it takes a guest that breaks its promise, and a sample that finds it; TestReuse of runtime/pipeline has it",
 }
 

@@ -1,10 +1,8 @@
 package dynamicresources
 
 import (
-	"cmp"
 	"encoding/binary"
 	"slices"
-	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
@@ -12,29 +10,23 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// contents numbers what nodes have for claims: their devices and which of them are allocated. Nodes with
-// the same number are alike for all searches, so that one search answers for all of them. A node that
-// changes gets another number.
-//
-// Devices are compared without the names of their pools and slices, of which no claim can know, but in their
-// order, in which the library searches. Pools that several nodes can use, or that have counters,
-// make each node one of its own: it has another number whenever such a pool changes.
+// contents is what nodes have for claims: their devices and which of them are allocated.
 type contents struct {
 	pools map[poolID]*pool
 	nodes map[string]*devicesOf
 	// static has the number of what each slice says, and said the numbers of that.
-	static map[*resourcev1.ResourceSlice]uint32
-	said   map[string]uint32
-	// numbers are those of nodes by what they have; next is the next one. 0 is none.
-	numbers map[string]uint32
-	next    uint32
+	static  map[*resourcev1.ResourceSlice]uint32
+	said    map[string]uint32
 	wide    []*resourcev1.ResourceSlice // of wide pools
+	plain   []*resourcev1.ResourceSlice // all but those of nodes that have pools with counters
 	changes uint64                      // of wide pools
+	order   []poolID                    // wide pools as they are searched
+	reaches []reaches                   // of wide pools
+	blurred bool                        // how nodes see wide pools is not known
 	at      []place
-	key     []byte
 }
 
-// mostContents is how many numbers there are before all are given anew.
+// mostContents is how many numbers there are, besides those in use, before all are given anew.
 const mostContents = 1 << 16
 
 // poolID identifies a pool.
@@ -44,16 +36,24 @@ type poolID struct{ driver, name string }
 type pool struct {
 	node string
 	wide bool // not one node's
+	// names are those of its devices, while slices are taken in; twice is true if one occurs twice.
+	names map[string]bool
+	twice bool
 }
 
-// devicesOf is the slices of a node, in the order in which they are searched, and the number of what they and
-// their allocations are now.
+// devicesOf is the slices of a node, in the order in which they are searched.
 type devicesOf struct {
 	slices []*resourcev1.ResourceSlice
-	number uint32
-	// With wide pools, the number is for this version of the node, after so many changes.
-	node    *v1.Node
-	changes uint64
+	// version is that of what is allocated. taken says which devices are, as of version at.
+	version, at uint64
+	taken       []byte
+	counters    bool // a pool has counters
+	// unlike is true if the node is like no other, because names that are not unique matter; shared is true as long
+	// as a device allows several allocations.
+	unlike, shared bool
+	// sees is what a version of the node sees of wide pools.
+	sees []byte
+	node *v1.Node
 }
 
 // place is the devices of a row.
@@ -62,11 +62,13 @@ type place struct {
 	devices *devicesOf
 }
 
+func newContents() *contents { return &contents{said: make(map[string]uint32)} }
+
 // rebuild takes in all slices, sorted by name.
 func (c *contents) rebuild(all []*resourcev1.ResourceSlice) {
 	static := c.static
 	c.pools, c.nodes = make(map[poolID]*pool), make(map[string]*devicesOf)
-	c.static, c.wide, c.at = make(map[*resourcev1.ResourceSlice]uint32, len(all)), nil, nil
+	c.static, c.wide, c.plain, c.at = make(map[*resourcev1.ResourceSlice]uint32, len(all)), nil, nil, nil
 	c.changes++
 	for _, s := range all {
 		number, ok := static[s]
@@ -74,38 +76,47 @@ func (c *contents) rebuild(all []*resourcev1.ResourceSlice) {
 			number = c.numberOf(s)
 		}
 		c.static[s] = number
-		id := poolID{s.Spec.Driver, s.Spec.Pool.Name}
+		id := idOf(s)
 		p := c.pools[id]
 		if p == nil {
-			p = &pool{}
-			if s.Spec.NodeName != nil {
-				p.node = *s.Spec.NodeName
-			}
+			p = &pool{node: ptr.Deref(s.Spec.NodeName, ""), names: make(map[string]bool)}
+			p.wide = p.node == ""
 			c.pools[id] = p
 		}
-		if s.Spec.NodeName == nil || *s.Spec.NodeName != p.node || len(s.Spec.SharedCounters) > 0 {
-			p.wide = true
+		p.wide = p.wide || ptr.Deref(s.Spec.NodeName, "") != p.node
+		for i := range s.Spec.Devices {
+			name := s.Spec.Devices[i].Name
+			p.twice = p.twice || p.names[name]
+			p.names[name] = true
 		}
 	}
 	for _, s := range all {
-		if p := c.pools[poolID{s.Spec.Driver, s.Spec.Pool.Name}]; p.wide {
+		p := c.pools[idOf(s)]
+		p.names = nil
+		if p.wide {
 			c.wide = append(c.wide, s)
 		} else {
 			n := c.of(p.node)
 			n.slices = append(n.slices, s)
+			n.counters = n.counters || hasCounters(s)
+			n.unlike = n.unlike || p.twice
+		}
+	}
+	for _, s := range all {
+		if p := c.pools[idOf(s)]; p.wide || !c.of(p.node).counters {
+			c.plain = append(c.plain, s)
 		}
 	}
 	for _, n := range c.nodes {
-		slices.SortStableFunc(n.slices, func(a, b *resourcev1.ResourceSlice) int {
-			return cmp.Or(strings.Compare(a.Spec.Driver, b.Spec.Driver), strings.Compare(a.Spec.Pool.Name, b.Spec.Pool.Name))
-		})
+		slices.SortStableFunc(n.slices, func(a, b *resourcev1.ResourceSlice) int { return idOf(a).compare(idOf(b)) })
 	}
+	c.widen()
 }
 
 func (c *contents) of(node string) *devicesOf {
 	n := c.nodes[node]
 	if n == nil {
-		n = &devicesOf{}
+		n = &devicesOf{version: 1}
 		c.nodes[node] = n
 	}
 	return n
@@ -113,20 +124,32 @@ func (c *contents) of(node string) *devicesOf {
 
 // numberOf returns the number of what a slice says, but for names that do not matter.
 func (c *contents) numberOf(s *resourcev1.ResourceSlice) uint32 {
-	b := append([]byte(s.Spec.Driver), 0)
+	b := appendPool(nil, s)
+	for i := range s.Spec.Devices {
+		device := s.Spec.Devices[i]
+		device.Name = ""
+		b = appendMessage(b, &device)
+	}
+	return numberIn(c.said, b)
+}
+
+// appendPool appends what a slice says besides its devices.
+func appendPool(b []byte, s *resourcev1.ResourceSlice) []byte {
+	b = appendString(b, s.Spec.Driver)
 	b = binary.AppendVarint(b, s.Spec.Pool.Generation)
 	b = binary.AppendVarint(b, s.Spec.Pool.ResourceSliceCount)
-	for i := range s.Spec.Devices {
-		data, err := s.Spec.Devices[i].Marshal()
-		if err != nil {
-			panic("BUG: a device cannot be encoded: " + err.Error())
-		}
-		b = append(binary.AppendUvarint(b, uint64(len(data))), data...)
+	for i := range s.Spec.SharedCounters {
+		b = appendMessage(b, &s.Spec.SharedCounters[i])
 	}
-	number, ok := c.said[string(b)]
+	return append(b, 0)
+}
+
+// numberIn returns the number of a key, from 1.
+func numberIn(numbers map[string]uint32, key []byte) uint32 {
+	number, ok := numbers[string(key)]
 	if !ok {
-		number = uint32(len(c.said)) + 1
-		c.said[string(b)] = number
+		number = uint32(len(numbers)) + 1
+		numbers[string(key)] = number
 	}
 	return number
 }
@@ -138,7 +161,7 @@ func (c *contents) changed(id poolID) {
 	case p.wide:
 		c.changes++
 	default:
-		c.of(p.node).number = 0
+		c.of(p.node).version++
 	}
 }
 
@@ -154,33 +177,20 @@ func (c *contents) row(row uint32, node *v1.Node) *devicesOf {
 	return p.devices
 }
 
-// number returns the number of what a node has.
-func (c *contents) number(n *devicesOf, node *v1.Node, now *structured.AllocatedState) uint32 {
-	if n.number != 0 && (len(c.wide) == 0 || n.changes == c.changes && n.node == node) {
-		return n.number
+// allocated returns a byte for each device, which says whether it is allocated.
+func (n *devicesOf) allocated(now *structured.AllocatedState) []byte {
+	if n.at == n.version {
+		return n.taken
 	}
-	n.node, n.changes = node, c.changes
-	key, alike := c.key[:0], len(c.wide) == 0
-	for i, s := range n.slices {
-		begins := i == 0 || s.Spec.Driver != n.slices[i-1].Spec.Driver || s.Spec.Pool.Name != n.slices[i-1].Spec.Pool.Name
-		key = append(binary.LittleEndian.AppendUint32(key, c.static[s]), bit(begins))
-		for j := range s.Spec.Devices {
-			id := structured.MakeDeviceID(s.Spec.Driver, s.Spec.Pool.Name, s.Spec.Devices[j].Name)
-			key = append(key, bit(now.AllocatedDevices.Has(id)))
-			// How much of a shared device is left is not in the key.
-			alike = alike && !ptr.Deref(s.Spec.Devices[j].AllowMultipleAllocations, false)
+	n.at, n.taken, n.shared = n.version, n.taken[:0], false
+	for _, s := range n.slices {
+		for i := range s.Spec.Devices {
+			d := &s.Spec.Devices[i]
+			n.taken = append(n.taken, bit(now.AllocatedDevices.Has(structured.MakeDeviceID(s.Spec.Driver, s.Spec.Pool.Name, d.Name))))
+			n.shared = n.shared || ptr.Deref(d.AllowMultipleAllocations, false)
 		}
 	}
-	c.key = key
-	if alike {
-		if n.number = c.numbers[string(key)]; n.number != 0 {
-			return n.number
-		}
-		c.numbers[string(key)] = c.next
-	}
-	n.number = c.next
-	c.next++
-	return n.number
+	return n.taken
 }
 
 func bit(b bool) byte {
@@ -190,96 +200,5 @@ func bit(b bool) byte {
 	return 0
 }
 
-// full reports whether the numbers are used up.
-func (c *contents) full() bool { return c.next >= mostContents || len(c.said) >= mostContents }
-
-func newContents() *contents {
-	return &contents{said: make(map[string]uint32), numbers: make(map[string]uint32), next: 1}
-}
-
-// verdicts are which contents have devices for some claims, and how these score.
-type verdicts struct {
-	of     []verdict // by number
-	scores []int64   // only if claims have alternatives
-	// details are what is said of nodes that lack devices, by number.
-	details map[uint32][]string
-}
-
-// verdict is whether there are devices.
-type verdict uint8
-
-const (
-	unknown verdict = iota
-	fits
-	lacks
-)
-
-func (v *verdicts) verdict(number uint32) verdict {
-	if int(number) >= len(v.of) {
-		return unknown
-	}
-	return v.of[number]
-}
-
-func (v *verdicts) score(number uint32) int64 {
-	if int(number) >= len(v.scores) {
-		return 0
-	}
-	return v.scores[number]
-}
-
-func (v *verdicts) learn(number uint32, found verdict, score int64) {
-	v.of = grown(v.of, number)
-	if v.of[number] = found; score != 0 {
-		v.scores = grown(v.scores, number)
-		v.scores[number] = score
-	}
-}
-
-// grown returns an array that has an element for a number.
-func grown[T any](s []T, number uint32) []T {
-	if n := int(number) + 1 - len(s); n > 0 {
-		s = slices.Grow(s, n)[:int(number)+1]
-	}
-	return s
-}
-
-// mostSpecs is for how many lists of claims verdicts are kept, before all are forgotten.
-const mostSpecs = 256
-
-// kept returns what is known about some claims. Claims of the same specs are alike.
-func (l *Ledger) kept(claims []*resourcev1.ResourceClaim) *verdicts {
-	key := l.specs[:0]
-	for _, claim := range claims {
-		data, err := claim.Spec.Marshal()
-		if err != nil {
-			panic("BUG: the spec of a claim cannot be encoded: " + err.Error())
-		}
-		key = append(binary.AppendUvarint(key, uint64(len(data))), data...)
-	}
-	l.specs = key
-	v := l.verdicts[string(key)]
-	if v == nil {
-		if len(l.verdicts) >= mostSpecs {
-			clear(l.verdicts)
-		}
-		v = &verdicts{}
-		l.verdicts[string(key)] = v
-	}
-	return v
-}
-
-// follow takes in what changed before a search. It forgets all verdicts when numbers are used up.
-func (l *Ledger) follow() {
-	if l.contents != nil && l.contents.full() {
-		l.contents = nil
-	}
-	if l.contents == nil {
-		l.contents, l.sliced = newContents(), true
-		clear(l.verdicts)
-	}
-	if l.sliced {
-		l.contents.rebuild(l.devices.Slices.ResourceSlices())
-		l.sliced = false
-	}
-}
+// full reports whether there are too many numbers.
+func (c *contents) full() bool { return len(c.said) >= mostContents+2*len(c.static) }

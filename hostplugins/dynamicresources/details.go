@@ -7,7 +7,6 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
-	"k8s.io/dynamic-resource-allocation/cel"
 	"k8s.io/dynamic-resource-allocation/resourceclaim"
 	"k8s.io/dynamic-resource-allocation/structured"
 	"k8s.io/utils/ptr"
@@ -24,7 +23,7 @@ const (
 // Details says how many devices of the nodes match each request, are free, and are tainted.
 func (d *DynamicResources) Details(c *plugin.Cycle, rows []uint32) []plugin.Detail {
 	a := attemptOf(c.State)
-	if a == nil || a.allocator == nil {
+	if a == nil || !a.search {
 		return nil
 	}
 	f := &filtering{DynamicResources: d, c: c, a: a, wanted: a.wanted()}
@@ -45,13 +44,13 @@ func (d *DynamicResources) Details(c *plugin.Cycle, rows []uint32) []plugin.Deta
 		if len(wanted) == 0 {
 			continue
 		}
-		number := ledger.contents.number(ledger.contents.row(row, node), node, &ledger.state)
+		number := ledger.number(kept.view, row, node)
 		lines, ok := kept.details[number]
 		if !ok {
 			if looked++; looked > mostDetailed {
 				break
 			}
-			lines = ledger.describe(c, node, wanted)
+			lines = ledger.describe(node, wanted)
 			if kept.details == nil {
 				kept.details = make(map[uint32][]string)
 			}
@@ -72,16 +71,16 @@ func (d *DynamicResources) Details(c *plugin.Cycle, rows []uint32) []plugin.Deta
 }
 
 // describe returns a line for each request of claims about the devices that a node can use.
-func (l *Ledger) describe(c *plugin.Cycle, node *v1.Node, claims []*resourcev1.ResourceClaim) (out []string) {
+func (l *Ledger) describe(node *v1.Node, claims []*resourcev1.ResourceClaim) (out []string) {
 	for _, claim := range claims {
 		for i := range claim.Spec.Devices.Requests {
 			r := &claim.Spec.Devices.Requests[i]
 			if e := r.Exactly; e != nil {
-				out = append(out, l.describeRequest(c, node, r.Name, e.DeviceClassName, e.Selectors, e.Tolerations))
+				out = append(out, l.describeRequest(node, r.Name, e.DeviceClassName, e.Selectors, e.Tolerations))
 			}
 			for j := range r.FirstAvailable {
 				s := &r.FirstAvailable[j]
-				out = append(out, l.describeRequest(c, node, resourceclaim.CreateSubRequestRef(r.Name, s.Name), s.DeviceClassName, s.Selectors, s.Tolerations))
+				out = append(out, l.describeRequest(node, resourceclaim.CreateSubRequestRef(r.Name, s.Name), s.DeviceClassName, s.Selectors, s.Tolerations))
 			}
 		}
 	}
@@ -89,7 +88,7 @@ func (l *Ledger) describe(c *plugin.Cycle, node *v1.Node, claims []*resourcev1.R
 }
 
 func (l *Ledger) describeRequest(
-	c *plugin.Cycle, node *v1.Node, name, class string, selectors []resourcev1.DeviceSelector, tolerations []resourcev1.DeviceToleration,
+	node *v1.Node, name, class string, selectors []resourcev1.DeviceSelector, tolerations []resourcev1.DeviceToleration,
 ) string {
 	var all, match, free, tainted, failed int
 	with := slices.Clone(selectors)
@@ -103,12 +102,11 @@ func (l *Ledger) describeRequest(
 				continue
 			}
 			all++
-			switch ok, err := l.selects(c.Context, cel.Device{
-				Driver: slice.Spec.Driver, AllowMultipleAllocations: device.AllowMultipleAllocations, Attributes: device.Attributes, Capacity: device.Capacity,
-			}, with); {
-			case err != nil:
+			about := aboutDevice(slice, device)
+			switch l.compiled().all(with, &about) {
+			case fails:
 				failed++
-			case ok:
+			case yes:
 				match++
 				id := structured.MakeDeviceID(slice.Spec.Driver, slice.Spec.Pool.Name, device.Name)
 				if !l.state.AllocatedDevices.Has(id) {

@@ -29,7 +29,7 @@ func (d *DynamicResources) Filter(c *plugin.Cycle, rows []uint32, out *plugin.Ve
 		return
 	}
 	f := &filtering{DynamicResources: d, c: c, a: a, wanted: a.wanted(), lacks: unresolvable("cannot allocate all claims")}
-	if a.allocator != nil {
+	if a.search {
 		d.deps.Ledger.follow()
 	}
 	numbers := make(map[string]uint16)
@@ -109,7 +109,7 @@ func (f *filtering) search(row uint32, node *v1.Node, special *variant) *plugin.
 		return nil
 	}
 	ledger := f.deps.Ledger
-	number := ledger.contents.number(ledger.contents.row(row, node), node, &ledger.state)
+	number := ledger.number(kept.view, row, node)
 	verdict := kept.verdict(number)
 	if verdict != unknown {
 		ledger.work.Kept++
@@ -125,7 +125,7 @@ func (f *filtering) search(row uint32, node *v1.Node, special *variant) *plugin.
 		}
 		return nil
 	}
-	results, status := f.allocate(f.c.Context, f.a.allocator, node, wanted)
+	results, status := f.allocate(f.c.Context, node, wanted)
 	switch {
 	case status != nil:
 		return status
@@ -165,10 +165,14 @@ func (f *filtering) want(special *variant) ([]*resourcev1.ResourceClaim, *verdic
 
 // allocate searches devices for claims on a node. It returns nothing if the node lacks some.
 func (d *DynamicResources) allocate(
-	ctx context.Context, allocator structured.Allocator, node *v1.Node, claims []*resourcev1.ResourceClaim,
+	ctx context.Context, node *v1.Node, claims []*resourcev1.ResourceClaim,
 ) (results []resourcev1.AllocationResult, _ *plugin.Status) {
 	d.deps.Ledger.work.Searched++
-	err := d.deps.Search.Within(ctx, node.Name, d.filterTimeout, func(ctx context.Context) (err error) {
+	allocator, err := d.deps.Ledger.allocatorFor(ctx, node)
+	if err != nil {
+		return nil, plugin.Fail(err)
+	}
+	err = d.deps.Search.Within(ctx, node.Name, d.filterTimeout, func(ctx context.Context) (err error) {
 		results, err = allocator.Allocate(ctx, node, claims)
 		return err
 	})

@@ -53,29 +53,40 @@ type Ledger struct {
 	special map[types.UID][]key
 	pods    map[key]types.UID
 
-	// verdicts are kept by the specs of claims; contents numbers what nodes have, and sliced is true
-	// if slices changed since.
+	// verdicts are kept by the specs of claims, and views by what these see; contents is what nodes have, and
+	// sliced is true if slices changed since.
 	verdicts map[string]*verdicts
+	views    map[string]*view
 	contents *contents
 	sliced   bool
 	specs    []byte // of a search
 	work     Work
 
-	cel       *cel.Cache           // made for the first use, because its compiler is expensive
-	allocator structured.Allocator // nil after a change that it does not see
-	shared    bool                 // a slice has shared counters
+	answers *answers // made for the first use, because the compiler is expensive
+	// allocator searches nodes whose own pools have no counters; nil after a change that it does not see. shared is true
+	// if it remembers which counters are left, of pools that several nodes share.
+	allocator structured.Allocator
+	shared    bool
 }
 
 // Work is what was done for pods.
 type Work struct {
 	// Searched are the nodes whose devices were searched, and Kept those for which the answer was known.
 	Searched, Kept int
+	// Programs are the CEL expressions that were run for devices, besides those that searches ran.
+	Programs int
 	// Wrong are the nodes that were chosen because of what was kept, and have no devices.
 	Wrong int
 }
 
 // Work returns what was done so far.
-func (l *Ledger) Work() Work { return l.work }
+func (l *Ledger) Work() Work {
+	w := l.work
+	if l.answers != nil {
+		w.Programs = l.answers.programs
+	}
+	return w
+}
 
 // key identifies a claim.
 type key struct{ namespace, name string }
@@ -84,7 +95,7 @@ type key struct{ namespace, name string }
 func NewLedger(devices objects.Devices) *Ledger {
 	l := &Ledger{
 		devices: devices,
-		flights: make(map[types.UID]*resourcev1.ResourceClaim), verdicts: make(map[string]*verdicts),
+		flights: make(map[types.UID]*resourcev1.ResourceClaim), verdicts: make(map[string]*verdicts), views: make(map[string]*view),
 	}
 	l.reset()
 	return l
@@ -175,7 +186,7 @@ func (l *Ledger) land(uid types.UID) {
 // the claim only administers stay free.
 func (l *Ledger) count(claim *resourcev1.ResourceClaim, n int) {
 	if l.shared {
-		l.allocator = nil // it remembers which counters are left
+		l.allocator = nil
 	}
 	for i := range claim.Status.Allocation.Devices.Results {
 		r := &claim.Status.Allocation.Devices.Results[i]
@@ -207,24 +218,36 @@ func (l *Ledger) count(claim *resourcev1.ResourceClaim, n int) {
 	}
 }
 
-// current returns an allocator for what is allocated now. It is valid until the next change.
-func (l *Ledger) current(ctx context.Context) (structured.Allocator, error) {
+// allocatorFor returns what searches the devices of a node, for what is allocated now. Pools with counters are shown
+// to the nodes only that can use their devices: the library would look at the counters of all pools for each node.
+func (l *Ledger) allocatorFor(ctx context.Context, node *v1.Node) (structured.Allocator, error) {
+	if n := l.contents.of(node.Name); n.counters {
+		return l.newAllocator(ctx, slices.Concat(n.slices, l.contents.wide))
+	}
 	if l.allocator != nil {
 		return l.allocator, nil
 	}
-	all := l.devices.Slices.ResourceSlices()
-	l.shared = slices.ContainsFunc(all, func(s *resourcev1.ResourceSlice) bool { return len(s.Spec.SharedCounters) > 0 })
 	var err error
-	l.allocator, err = structured.NewAllocator(ctx, features(), l.state, classes{l.devices.Classes}, all, l.compiled())
+	l.shared = slices.ContainsFunc(l.contents.wide, hasCounters)
+	l.allocator, err = l.newAllocator(ctx, l.contents.plain)
 	return l.allocator, err
 }
 
-// compiled returns the expressions that are compiled.
-func (l *Ledger) compiled() *cel.Cache {
-	if l.cel == nil {
-		l.cel = cel.NewCache(compiledExpressions, cel.Features{EnableConsumableCapacity: true})
+func (l *Ledger) newAllocator(ctx context.Context, of []*resourcev1.ResourceSlice) (structured.Allocator, error) {
+	return structured.NewAllocator(ctx, features(), l.state, classes{l.devices.Classes}, of, l.compiled().cache)
+}
+
+func hasCounters(s *resourcev1.ResourceSlice) bool { return len(s.Spec.SharedCounters) > 0 }
+
+// compiled returns what is kept about expressions.
+func (l *Ledger) compiled() *answers {
+	if l.answers == nil {
+		l.answers = &answers{
+			cache:       cel.NewCache(compiledExpressions, cel.Features{EnableConsumableCapacity: true}),
+			expressions: make(map[string]*expression),
+		}
 	}
-	return l.cel
+	return l.answers
 }
 
 // classes shows device classes to the library.

@@ -8,7 +8,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 	"k8s.io/dynamic-resource-allocation/resourceclaim"
-	"k8s.io/dynamic-resource-allocation/structured"
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/runtime/plugin"
@@ -24,8 +23,8 @@ type attempt struct {
 	claims []podClaim // empty if the pod names none, or PreFilter rejected it
 	// special is the claim for extended resources; nil if there is none. Reserve adds it to claims.
 	special *special
-	// allocator is nil if all claims are allocated.
-	allocator structured.Allocator
+	// search is false if all claims are allocated.
+	search bool
 	// found has the results of Filter by node. kept is true if it took some answers from earlier pods. Such
 	// nodes are not in found, unless claims have alternatives.
 	found map[string]found
@@ -116,10 +115,7 @@ func (d *DynamicResources) PreFilter(c *plugin.Cycle) ([]uint32, *plugin.Status)
 		}
 	}
 	if allocate {
-		if a.allocator, err = d.deps.Ledger.current(c.Context); err != nil {
-			return nil, plugin.Fail(err)
-		}
-		a.found = make(map[string]found)
+		a.search, a.found = true, make(map[string]found)
 	}
 	a.claims, a.special = list, special
 	return nil, nil

@@ -22,11 +22,11 @@ func (d *DynamicResources) Reserve(pl *plugin.Placement) (plugin.Directives, *pl
 	if a == nil {
 		return plugin.Directives{}, plugin.Fail(errNotSeen)
 	}
-	if a.allocator == nil {
+	if !a.search {
 		return plugin.Directives{}, nil
 	}
 	f, err := d.chosen(pl, a)
-	a.allocator, a.found = nil, nil // other nodes no longer matter
+	a.search, a.found = false, nil // other nodes no longer matter
 	if err != nil {
 		return plugin.Directives{}, plugin.Fail(err)
 	}
@@ -71,14 +71,17 @@ func (d *DynamicResources) chosen(pl *plugin.Placement, a *attempt) (found, erro
 	case !a.kept:
 		return f, errors.New("claim allocation not found for node")
 	}
-	var err error
 	d.deps.Ledger.work.Searched++
-	f.results, err = a.allocator.Allocate(pl.Context, pl.Node.Object, wanted)
+	allocator, err := d.deps.Ledger.allocatorFor(pl.Context, pl.Node.Object)
+	if err != nil {
+		return f, err
+	}
+	f.results, err = allocator.Allocate(pl.Context, pl.Node.Object, wanted)
 	if err == nil && len(f.results) == len(wanted) {
 		return f, nil
 	}
 	d.deps.Ledger.work.Wrong++
-	clear(d.deps.Ledger.verdicts)
+	d.deps.Ledger.forget()
 	return f, errors.Join(fmt.Errorf("BUG: node %s does not have the devices that were kept for its claims", pl.Node.Name), err)
 }
 

@@ -1,7 +1,6 @@
 package dynamicresources
 
 import (
-	"context"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
@@ -116,14 +115,14 @@ func (l *Ledger) newCounter(class *resourcev1.DeviceClass) *counter {
 	c := &counter{of: make(map[string][]structured.DeviceID), failed: make(map[string]bool)}
 	for _, slice := range l.devices.Slices.ResourceSlices() {
 		if !ptr.Deref(slice.Spec.PerDeviceNodeSelection, false) {
-			ids, err := l.matching(slice, slice.Spec.Devices, class)
-			c.add(slice.Spec.NodeName, slice.Spec.AllNodes, slice.Spec.NodeSelector, ids, err != nil)
+			ids, ok := l.matching(slice, slice.Spec.Devices, class)
+			c.add(slice.Spec.NodeName, slice.Spec.AllNodes, slice.Spec.NodeSelector, ids, !ok)
 			continue
 		}
 		for i := range slice.Spec.Devices {
 			d := &slice.Spec.Devices[i]
-			ids, err := l.matching(slice, slice.Spec.Devices[i:i+1], class)
-			c.add(d.NodeName, d.AllNodes, d.NodeSelector, ids, err != nil)
+			ids, ok := l.matching(slice, slice.Spec.Devices[i:i+1], class)
+			c.add(d.NodeName, d.AllNodes, d.NodeSelector, ids, !ok)
 		}
 	}
 	return c
@@ -140,36 +139,19 @@ func (c *counter) add(node *string, all *bool, selector *v1.NodeSelector, ids []
 	}
 }
 
-// matching returns the devices of a slice that match a class. As in kube-scheduler, selectors do not see here that a
+// matching returns the devices of a slice that match a class, unless that is unknown for one. As in kube-scheduler, selectors do not see here that a
 // device allows several allocations.
-func (l *Ledger) matching(slice *resourcev1.ResourceSlice, devices []resourcev1.Device, class *resourcev1.DeviceClass) (out []structured.DeviceID, _ error) {
+func (l *Ledger) matching(slice *resourcev1.ResourceSlice, devices []resourcev1.Device, class *resourcev1.DeviceClass) (out []structured.DeviceID, ok bool) {
 	for i := range devices {
-		device := cel.Device{Driver: slice.Spec.Driver, Attributes: devices[i].Attributes, Capacity: devices[i].Capacity}
-		switch ok, err := l.selects(context.Background(), device, class.Spec.Selectors); {
-		case err != nil:
-			return nil, err
-		case ok:
+		device := subjectOf(cel.Device{Driver: slice.Spec.Driver, Attributes: devices[i].Attributes, Capacity: devices[i].Capacity})
+		switch l.compiled().all(class.Spec.Selectors, &device) {
+		case fails:
+			return nil, false
+		case yes:
 			out = append(out, structured.MakeDeviceID(slice.Spec.Driver, slice.Spec.Pool.Name, devices[i].Name))
 		}
 	}
-	return out, nil
-}
-
-// selects reports whether all selectors match a device.
-func (l *Ledger) selects(ctx context.Context, device cel.Device, selectors []resourcev1.DeviceSelector) (bool, error) {
-	for i := range selectors {
-		if selectors[i].CEL == nil {
-			continue
-		}
-		compiled := l.compiled().GetOrCompile(selectors[i].CEL.Expression)
-		if compiled.Error != nil {
-			return false, compiled.Error
-		}
-		if ok, _, err := compiled.DeviceMatches(ctx, device); err != nil || !ok {
-			return false, err
-		}
-	}
-	return true, nil
+	return out, true
 }
 
 func (c *counter) count(node *v1.Node, now *structured.AllocatedState) (all, allocated int64) {

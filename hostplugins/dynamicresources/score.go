@@ -34,7 +34,7 @@ func (d *DynamicResources) Score(c *plugin.Cycle, rows []uint32, out []int64) *p
 		}
 	}
 	for i, row := range rows {
-		if a.allocator != nil {
+		if a.search {
 			out[i] = allocated + a.found[c.Snapshot.Name(row)].score
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
@@ -142,7 +143,9 @@ func specs() map[string]*resourcev1.ResourceClaimSpec {
 	constrained := &resourcev1.ResourceClaimSpec{}
 	constrained.Devices.Requests = []resourcev1.DeviceRequest{request(2, `device.attributes["gpu.example.com"].model == "x"`)}
 	constrained.Devices.Constraints = []resourcev1.DeviceConstraint{{MatchAttribute: ptr.To(resourcev1.FullyQualifiedName("gpu.example.com/numa"))}}
-	return map[string]*resourcev1.ResourceClaimSpec{"simple": simple, "constrained": constrained}
+	choosy := constrained.DeepCopy()
+	choosy.Devices.Requests[0].Exactly.Selectors[0].CEL.Expression = `device.attributes["gpu.example.com"].?uuid.orValue("") != "GPU-3-3"`
+	return map[string]*resourcev1.ResourceClaimSpec{"simple": simple, "constrained": constrained, "choosy": choosy}
 }
 
 func at(run func()) { run() }
@@ -158,11 +161,15 @@ func TestWork(t *testing.T) {
 				first := f.place(t, spec, at)
 				work := f.ledger.Work()
 				most := 256 // as many ways of being in use as there are
-				if named {
-					most = nodes
+				programs := 2
+				if named && name == "choosy" {
+					most, programs = most+1, nodes*devicesOfNode+1
 				}
-				if work.Searched > most || work.Searched+work.Kept < nodes || first == 0 || first == nodes && name == "constrained" {
+				if work.Searched > most || work.Searched+work.Kept < nodes || first == 0 || first == nodes && name != "simple" {
 					t.Errorf("the first pod: %d nodes fit, %+v, want at most %d searches", first, work, most)
+				}
+				if work.Programs > programs {
+					t.Errorf("the first pod: %d CEL programs were run, want at most %d", work.Programs, programs)
 				}
 				for range 50 {
 					before := f.ledger.Work()
@@ -171,12 +178,62 @@ func TestWork(t *testing.T) {
 					if searched := f.ledger.Work().Searched - before.Searched; searched > 2 {
 						t.Fatalf("a later pod: %d nodes were searched", searched)
 					}
+					if programs := f.ledger.Work().Programs; programs != work.Programs {
+						t.Fatalf("a later pod: %d CEL programs were run", programs-work.Programs)
+					}
 				}
 				if wrong := f.ledger.Work().Wrong; wrong != 0 {
 					t.Errorf("%d nodes were chosen in vain", wrong)
 				}
 			})
 		}
+	}
+}
+
+// TestWide: a pool of all nodes, and pools with counters, leave nodes alike.
+func TestWide(t *testing.T) {
+	const nodes = 600
+	f := newFleet(t, nodes, true)
+	f.store.Set(&resourcev1.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: "wide"}, Spec: resourcev1.ResourceSliceSpec{
+		Driver: "net.example.com", AllNodes: ptr.To(true), Pool: resourcev1.ResourcePool{Name: "n3", Generation: 1, ResourceSliceCount: 1},
+		Devices: []resourcev1.Device{{Name: "a"}, {Name: "b"}},
+	}})
+	for i := range nodes / 2 {
+		name := fmt.Sprintf("n%d", i)
+		pool := resourcev1.ResourcePool{Name: name, Generation: 1, ResourceSliceCount: 2}
+		counters := map[string]resourcev1.Counter{"memory": {Value: resource.MustParse("80Gi")}}
+		f.store.Set(&resourcev1.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: name + "-parts"}, Spec: resourcev1.ResourceSliceSpec{
+			Driver: "parts.example.com", NodeName: &name, Pool: pool,
+			Devices: []resourcev1.Device{{Name: "p", ConsumesCounters: []resourcev1.DeviceCounterConsumption{{CounterSet: "gpu", Counters: counters}}}},
+		}})
+		f.store.Set(&resourcev1.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: name + "-counters"}, Spec: resourcev1.ResourceSliceSpec{
+			Driver: "parts.example.com", NodeName: &name, Pool: pool, SharedCounters: []resourcev1.CounterSet{{Name: "gpu", Counters: counters}},
+		}})
+	}
+	spec := specs()["constrained"]
+	const most = nodes * 3 / 4
+	before := f.ledger.Work()
+	f.place(t, spec, at)
+	if first := f.ledger.Work().Searched - before.Searched; first > most {
+		t.Errorf("the first pod: %d nodes were searched, want at most %d", first, most)
+	}
+	for i, name := range []string{"a", "b"} {
+		claim := used("wide-"+name, "n3", name)
+		claim.Status.Allocation.Devices.Results[0].Driver = "net.example.com"
+		f.store.Set(claim)
+		before = f.ledger.Work()
+		f.place(t, spec, at)
+		if searched := f.ledger.Work().Searched - before.Searched; searched == 0 || searched > most {
+			t.Errorf("after device %d of the wide pool was taken, %d nodes were searched, want at most %d", i, searched, most)
+		}
+	}
+	before = f.ledger.Work()
+	f.place(t, spec, at)
+	if searched := f.ledger.Work().Searched - before.Searched; searched > 2 {
+		t.Errorf("a later pod: %d nodes were searched", searched)
+	}
+	if wrong := f.ledger.Work().Wrong; wrong != 0 {
+		t.Errorf("%d nodes were chosen in vain", wrong)
 	}
 }
 
@@ -243,7 +300,7 @@ func TestKept(t *testing.T) {
 }
 
 // BenchmarkClaims: 5,000 nodes with eight devices each, 60 % of them in use. A pod's PreFilter, Filter of all nodes
-// and Reserve; first is the first pod of a spec, and later are the following ones.
+// and Reserve; first is the first pod of a spec whose selectors are new, and later are the following ones.
 func BenchmarkClaims(b *testing.B) {
 	for _, named := range []bool{false, true} {
 		for name, spec := range specs() {
@@ -253,7 +310,8 @@ func BenchmarkClaims(b *testing.B) {
 			b.Run(kind+"/"+name+"/first", func(b *testing.B) {
 				b.StopTimer()
 				for range b.N {
-					clear(f.ledger.verdicts)
+					f.ledger.forget()
+					f.ledger.compiled().forget()
 					f.place(b, spec, func(run func()) { b.StartTimer(); run(); b.StopTimer() })
 				}
 			})

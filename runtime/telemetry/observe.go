@@ -2,6 +2,7 @@ package telemetry
 
 import (
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -27,7 +28,7 @@ func (m *Metrics) Attempted(a *report.Attempt, _ func(row uint32) string) {
 		m.preemptions.Inc()
 	}
 	if a.Code != abi.Success {
-		m.attempt(a.Profile, a.Code, a.Duration)
+		m.attempt(a.Profile, a.Code, a.Message, a.Duration)
 	}
 	m.timings(a.Profile, a.Timings, sampled(a.Sequence))
 	m.ran(a.Profile, a.Points)
@@ -35,7 +36,7 @@ func (m *Metrics) Attempted(a *report.Attempt, _ func(row uint32) string) {
 
 // Ended counts the end of a binding.
 func (m *Metrics) Ended(e *report.Ending) {
-	m.attempt(e.Profile, e.Code, e.Duration)
+	m.attempt(e.Profile, e.Code, e.Message, e.Duration)
 	if e.Wait != nil {
 		m.permitWait.WithLabelValues(e.Wait.Code.String()).Observe(e.Wait.Duration.Seconds())
 	}
@@ -117,13 +118,16 @@ func triesLabel(n int) string {
 	return strconv.Itoa(n)
 }
 
-func (m *Metrics) attempt(profile string, code abi.Code, took time.Duration) {
+func (m *Metrics) attempt(profile string, code abi.Code, message string, took time.Duration) {
 	result := "unschedulable"
 	switch code {
 	case abi.Success:
 		result = "scheduled"
 	case abi.Error:
 		result = "error"
+		if strings.Contains(message, "BUG: ") {
+			m.bugs.WithLabelValues(profile).Inc()
+		}
 	}
 	m.attempts.WithLabelValues(result, profile).Inc()
 	m.attemptTime.WithLabelValues(result, profile).Observe(took.Seconds())

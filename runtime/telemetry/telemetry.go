@@ -43,6 +43,7 @@ type Metrics struct {
 	prepareTime *prometheus.HistogramVec // profile, driver, status
 
 	unenforced                                                         *prometheus.CounterVec // feature, profile
+	bugs                                                               *prometheus.CounterVec // profile
 	pluginBroken                                                       *prometheus.CounterVec // plugin, digest
 	pluginCalls, pluginRows, pluginReused, pluginFaults, pluginSeconds *prometheus.CounterVec // plugin, digest, extension_point, profile
 
@@ -107,6 +108,11 @@ func New(version string, now func() *State) *Metrics {
 		Namespace: "berth", Name: "pods_unenforced_total",
 		Help: "Pods bound that use a feature that no plugin enforces and that their profile leaves to others (allowUnenforced).",
 	}, "feature", "profile")
+
+	m.bugs = counter(prometheus.Opts{
+		Namespace: "berth", Name: "bugs_total",
+		Help: "Attempts that ended because Berth or a plugin contradicted itself; their messages contain BUG. Please report them.",
+	}, "profile")
 
 	plugin := func(n, help string) *prometheus.CounterVec {
 		return counter(prometheus.Opts{Namespace: "berth", Subsystem: "plugin", Name: n, Help: help}, "plugin", "digest", "extension_point", "profile")

@@ -3,6 +3,7 @@ package devices
 import (
 	"fmt"
 	"math/rand/v2"
+	"strconv"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -47,6 +48,7 @@ type cluster struct {
 	category Category
 	nodes    []*v1.Node
 	uid      int
+	serials  int64
 }
 
 func (c *cluster) chance(percent int) bool { return c.IntN(100) < percent }
@@ -130,9 +132,11 @@ func (c *cluster) device(i int) resourcev1.Device {
 		Name: fmt.Sprintf("d%d", i),
 		Attributes: map[resourcev1.QualifiedName]resourcev1.DeviceAttribute{
 			"size": {IntValue: ptr.To(int64(1 + c.IntN(3)))}, "model": {StringValue: ptr.To(pick(c, "x", "y"))},
-			"numa": {IntValue: ptr.To(int64(c.IntN(2)))},
+			"numa":   {IntValue: ptr.To(int64(c.IntN(2)))},
+			"serial": {IntValue: ptr.To(c.serials)}, // of which few claims ask
 		},
 	}
+	c.serials++
 	switch c.category {
 	case Counters:
 		if c.chance(80) {
@@ -292,6 +296,9 @@ func (c *cluster) request() *resourcev1.ExactDeviceRequest {
 	}
 	if c.chance(30) {
 		e.Selectors = append(e.Selectors, selector(`device.attributes["`+driver+`"].model == "`+pick(c, "x", "y")+`"`))
+	}
+	if c.chance(10) {
+		e.Selectors = append(e.Selectors, selector(`device.attributes["`+driver+`"].serial > `+strconv.Itoa(c.IntN(10))))
 	}
 	switch c.category {
 	case Constraints:

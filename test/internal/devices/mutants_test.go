@@ -133,6 +133,7 @@ func TestMutants(t *testing.T) {
 			e.AllocationMode, e.Count = resourcev1.DeviceAllocationModeExactCount, max(1, e.Count)
 		})},
 		"selectors are forgotten":            {Plain, requests(func(e *resourcev1.ExactDeviceRequest) { e.Selectors = nil })},
+		"serial numbers are equal":           {Plain, devices(func(d *resourcev1.Device) { d.Attributes["serial"] = resourcev1.DeviceAttribute{IntValue: new(int64)} })},
 		"tolerations are forgotten":          {Taints, requests(func(e *resourcev1.ExactDeviceRequest) { e.Tolerations = nil })},
 		"administrators own devices":         {Admin, requests(func(e *resourcev1.ExactDeviceRequest) { e.AdminAccess = nil })},
 		"requests of capacity count nothing": {Capacity, requests(func(e *resourcev1.ExactDeviceRequest) { e.Capacity = nil })},

@@ -1,0 +1,159 @@
+package dynamicresources
+
+import (
+	"encoding/binary"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+)
+
+// view numbers what nodes have, as claims with some selectors and constraints see it. Nodes with the same number
+// are alike for all searches for such claims, so that one search answers for all of them. A node that changes
+// gets another number.
+//
+// Of a device, claims see what their selectors say of it, the attributes that their constraints compare, and all
+// that is no attribute. Names of devices, pools and slices do not matter, but their order does, in which the library
+// searches.
+type view struct {
+	expressions []string
+	attributes  []attribute
+	// sliced has the number of what a slice says to the claims, by the number of what it says; says has the numbers of that.
+	sliced []uint32
+	says   map[string]uint32
+	// numbers are those of nodes by what they have; next is the next one. 0 is none.
+	numbers map[string]uint32
+	next    uint32
+	rows    []numbered
+	key     []byte // of a node
+	slice   []byte // what it says
+}
+
+// numbered is the number of a row, for a version of what the node has.
+type numbered struct {
+	devices *devicesOf
+	version uint64
+	number  uint32
+	// With wide pools, the number is for this version of the node, after so many changes of theirs.
+	node    *v1.Node
+	changes uint64
+}
+
+// mostViews is how many views there are before all are forgotten.
+const mostViews = 64
+
+// full reports whether there are too many numbers.
+func (v *view) full() bool { return int(v.next) >= mostContents+2*len(v.rows) }
+
+// number returns the number of what a node has.
+func (l *Ledger) number(v *view, row uint32, node *v1.Node) uint32 {
+	c := l.contents
+	n := c.row(row, node)
+	for len(v.rows) <= int(row) {
+		v.rows = append(v.rows, numbered{})
+	}
+	r := &v.rows[row]
+	if r.devices == n && r.version == n.version && (len(c.wide) == 0 || r.changes == c.changes && r.node == node) {
+		return r.number
+	}
+	*r = numbered{devices: n, version: n.version, node: node, changes: c.changes}
+	taken := n.allocated(&l.state)
+	key, alike := c.seen(binary.AppendUvarint(v.key[:0], uint64(len(n.slices))), n, node)
+	if !alike || n.unlike || n.shared { // how much of a shared device is left is not in the key
+		r.number = v.next
+		v.next++
+		return r.number
+	}
+	for i, s := range n.slices {
+		begins := i == 0 || idOf(s) != idOf(n.slices[i-1])
+		key = append(binary.LittleEndian.AppendUint32(key, l.says(v, s)), bit(begins))
+	}
+	v.key = append(key, taken...)
+	if r.number = v.numbers[string(v.key)]; r.number == 0 {
+		r.number = v.next
+		v.numbers[string(v.key)] = r.number
+		v.next++
+	}
+	return r.number
+}
+
+// says returns the number of what a slice says to the claims of a view.
+func (l *Ledger) says(v *view, s *resourcev1.ResourceSlice) uint32 {
+	at := l.contents.static[s]
+	v.sliced = grown(v.sliced, at)
+	if v.sliced[at] != 0 {
+		return v.sliced[at]
+	}
+	b := appendPool(v.slice[:0], s)
+	for i := range s.Spec.Devices {
+		device := s.Spec.Devices[i]
+		for j := range v.attributes {
+			b = appendAttribute(b, s.Spec.Driver, device.Attributes, &v.attributes[j])
+		}
+		about := aboutDevice(s, &device)
+		for _, e := range v.expressions {
+			b = append(b, byte(l.compiled().of(e, &about)))
+		}
+		device.Name, device.Attributes = "", nil
+		b = appendMessage(b, &device)
+	}
+	v.slice = b
+	v.sliced[at] = numberIn(v.says, b)
+	return v.sliced[at]
+}
+
+// viewOf returns the view of claims.
+func (l *Ledger) viewOf(claims []*resourcev1.ResourceClaim) *view {
+	v := &view{says: make(map[string]uint32), numbers: make(map[string]uint32), next: 1}
+	for _, claim := range claims {
+		for i := range claim.Spec.Devices.Requests {
+			r := &claim.Spec.Devices.Requests[i]
+			if e := r.Exactly; e != nil {
+				v.sees(l, e.DeviceClassName, e.Selectors)
+			}
+			for j := range r.FirstAvailable {
+				v.sees(l, r.FirstAvailable[j].DeviceClassName, r.FirstAvailable[j].Selectors)
+			}
+		}
+		for i := range claim.Spec.Devices.Constraints {
+			c := &claim.Spec.Devices.Constraints[i]
+			for _, name := range []*resourcev1.FullyQualifiedName{c.MatchAttribute, c.DistinctAttribute} {
+				if name != nil {
+					v.attributes = append(v.attributes, attributeOf(string(*name)))
+				}
+			}
+		}
+	}
+	slices.Sort(v.expressions)
+	v.expressions = slices.Compact(v.expressions)
+	slices.SortFunc(v.attributes, attribute.compare)
+	v.attributes = slices.Compact(v.attributes)
+	var key []byte
+	for _, e := range v.expressions {
+		key = appendString(key, e)
+	}
+	key = append(key, 0)
+	for i := range v.attributes {
+		key = appendString(key, v.attributes[i].full)
+	}
+	if same := l.views[string(key)]; same != nil {
+		return same
+	}
+	if len(l.views) >= mostViews {
+		l.forget()
+	}
+	l.views[string(key)] = v
+	return v
+}
+
+// sees adds the selectors of a request and of its class.
+func (v *view) sees(l *Ledger, class string, selectors []resourcev1.DeviceSelector) {
+	if class := l.devices.Classes.DeviceClass(class); class != nil {
+		selectors = slices.Concat(class.Spec.Selectors, selectors)
+	}
+	for i := range selectors {
+		if selectors[i].CEL != nil {
+			v.expressions = append(v.expressions, selectors[i].CEL.Expression)
+		}
+	}
+}

@@ -1,0 +1,96 @@
+package devices
+
+import (
+	"fmt"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/berth-scheduler/berth/runtime/plugin"
+	"github.com/berth-scheduler/berth/runtime/state"
+)
+
+// TestCountersOfOtherNodes: kube-scheduler looks at the counters of all pools for each node, and so what is wrong with
+// those of another node changes what it says of this one. Berth looks at the pools whose devices the node can use.
+func TestCountersOfOtherNodes(t *testing.T) {
+	counters := func(name string) *resourcev1.ResourceSlice {
+		return &resourcev1.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: resourcev1.ResourceSliceSpec{
+			Driver: driver, NodeName: ptr.To("b"), Pool: resourcev1.ResourcePool{Name: "b", Generation: 1, ResourceSliceCount: 2},
+			SharedCounters: []resourcev1.CounterSet{{Name: "set", Counters: map[string]resourcev1.Counter{"memory": {Value: resource.MustParse("1")}}}},
+		}}
+	}
+	for name, c := range map[string]struct {
+		slices       []*resourcev1.ResourceSlice // of node b
+		request      resourcev1.ExactDeviceRequest
+		ours, theirs string // of node a, which has a device without counters
+	}{
+		"complete": {
+			slices: []*resourcev1.ResourceSlice{counters("b-0"), {
+				ObjectMeta: metav1.ObjectMeta{Name: "b-1"}, Spec: resourcev1.ResourceSliceSpec{
+					Driver: driver, NodeName: ptr.To("b"), Pool: counters("").Spec.Pool, Devices: []resourcev1.Device{{Name: "d"}},
+				},
+			}},
+			request: resourcev1.ExactDeviceRequest{AllocationMode: resourcev1.DeviceAllocationModeExactCount, Count: 2},
+			ours:    `UnschedulableAndUnresolvable: ["cannot allocate all claims"]`,
+			theirs:  `UnschedulableAndUnresolvable: ["cannot allocate all claims"]`,
+		},
+		"incomplete": {
+			slices:  []*resourcev1.ResourceSlice{counters("b-0")},
+			request: resourcev1.ExactDeviceRequest{AllocationMode: resourcev1.DeviceAllocationModeAll},
+			ours:    `Success: []`,
+			theirs:  `Error: ["claim default/c, request r: asks for all devices, but resource pool ` + driver + `/b is currently being updated"]`,
+		},
+		"invalid": {
+			slices:  []*resourcev1.ResourceSlice{counters("b-0"), counters("b-1")},
+			request: resourcev1.ExactDeviceRequest{AllocationMode: resourcev1.DeviceAllocationModeExactCount, Count: 2},
+			ours:    `UnschedulableAndUnresolvable: ["cannot allocate all claims"]`,
+			theirs:  `UnschedulableAndUnresolvable: ["invalid resource pools were encountered"]`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			node := func(name string) *v1.Node {
+				return &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{v1.LabelHostname: name}}}
+			}
+			a := node("a")
+			n := newNodes([]*v1.Node{a, node("b")})
+			mine := &resourcev1.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: "a-0"}, Spec: resourcev1.ResourceSliceSpec{
+				Driver: driver, NodeName: &a.Name, Pool: resourcev1.ResourcePool{Name: "a", Generation: 1, ResourceSliceCount: 1}, Devices: []resourcev1.Device{{Name: "d"}},
+			}}
+			c.request.DeviceClassName = "any"
+			claim := &resourcev1.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "c", UID: "c"}}
+			claim.Spec.Devices.Requests = []resourcev1.DeviceRequest{{Name: "r", Exactly: &c.request}}
+			pod := state.NewPod(&v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "p", UID: "p"}, Spec: v1.PodSpec{
+				ResourceClaims: []v1.PodResourceClaim{{Name: "c", ResourceClaimName: &claim.Name}},
+			}})
+			says := func(s *side, err error) string {
+				if err != nil {
+					t.Fatal(err)
+				}
+				s.class(&resourcev1.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: "any"}}, false)
+				for _, slice := range append([]*resourcev1.ResourceSlice{mine}, c.slices...) {
+					s.slice(slice, false)
+				}
+				s.api.set(claim)
+				cycle := &plugin.Cycle{Context: t.Context(), Snapshot: n.snapshot, Pod: pod, State: &state.CycleState{}}
+				if _, status := s.plugin.PreFilter(cycle); !status.Success() {
+					t.Fatal(status)
+				}
+				row, _ := n.snapshot.Row("a")
+				var verdicts plugin.Verdicts
+				verdicts.Reset(1)
+				s.plugin.Filter(cycle, []uint32{row}, &verdicts)
+				return fmt.Sprintf("%v: %q", verdicts.Codes[0], verdicts.Texts(0))
+			}
+			if got := says(ours()); got != c.ours {
+				t.Errorf("Berth says %s, want %s", got, c.ours)
+			}
+			if got := says(theirs(t.Context())); got != c.theirs {
+				t.Errorf("kube-scheduler says %s, want %s", got, c.theirs)
+			}
+		})
+	}
+}
