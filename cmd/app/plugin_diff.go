@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -14,6 +15,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/debughttp"
 	"github.com/berth-scheduler/berth/runtime/shadow"
 	"github.com/berth-scheduler/berth/runtime/telemetry"
+	"github.com/berth-scheduler/berth/runtime/whatif"
 )
 
 // trials is the JSON of the debug page, and of berth plugin diff.
@@ -21,18 +23,27 @@ type trials []shadow.Report
 
 func newPluginDiff() *cobra.Command {
 	var o serverOptions
+	var last int
 	cmd := &cobra.Command{
 		Use:   "diff [PLUGIN]",
-		Short: "Show what plugins in shadow would have decided differently",
+		Short: "Show what plugins would have decided differently",
 		Long: `Diff lists the plugins in shadow (mode: Shadow) of a running scheduler, or one of them: how
 many decisions were made again with the plugin, how they compare to those that were made,
 and the last differences with what they come from. Decisions are compared one by one, each
-in the cluster as it is: what would follow from another decision, only a replay shows.`,
+in the cluster as it is: what would follow from another decision, only a replay shows.
+
+With --last N, the pods of the last N attempts are decided about once more, each in the
+cluster as it is now, without the pod itself: with and without a plugin that decides, with
+the canary and the stable version of one that has both, or with a plugin in shadow.`,
 		Example: `  berth plugin diff
-  berth plugin diff zone-cost-next -o json`,
+  berth plugin diff zone-cost-next -o json
+  berth plugin diff zone-cost --last 100`,
 		Args:    optionalArgument("plugin"),
 		PreRunE: applySettings,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if cmd.Flags().Changed("last") {
+				return o.again(cmd, args, last)
+			}
 			body, err := o.get(cmd.Context(), debughttp.TrialsPath)
 			if err != nil {
 				return err
@@ -45,24 +56,50 @@ in the cluster as it is: what would follow from another decision, only a replay 
 				return &failure{err}
 			}
 			if o.output == "json" {
-				out, err := json.Marshal(all)
-				if err == nil {
-					_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s\n", plain.JSON(out))
-				}
-				return err
+				return printJSON(cmd, all)
 			}
 			p := &printer{w: cmd.OutOrStdout(), width: width(cmd.OutOrStdout())}
 			if len(all) == 0 {
 				p.text("No plugin is in shadow.")
 			}
-			p.trials(all, shadow.DefaultKeep)
+			p.trials("IN SHADOW", all, shadow.DefaultKeep)
 			return p.err
 		},
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
+	f.IntVar(&last, "last", 0, "decide again about the pods of the last `N` attempts, up to "+strconv.Itoa(whatif.MaxLast))
 	o.flags(f)
 	return cmd
+}
+
+// again asks a running scheduler to decide about pods once more.
+func (o *serverOptions) again(cmd *cobra.Command, args []string, last int) error {
+	if len(args) == 0 || last < 1 || last > whatif.MaxLast {
+		return fmt.Errorf("--last: name a PLUGIN, and a number from 1 to %d", whatif.MaxLast)
+	}
+	body, err := o.get(cmd.Context(), whatif.AgainPath(debughttp.AgainPath, args[0], last))
+	if err != nil {
+		return err
+	}
+	var all whatif.Again
+	if err := json.Unmarshal(body, &all); err != nil {
+		return &failure{fmt.Errorf("read the scheduler's answer: %w (does the scheduler have another version?)", err)}
+	}
+	if o.output == "json" {
+		return printJSON(cmd, &all)
+	}
+	p := &printer{w: cmd.OutOrStdout(), width: width(cmd.OutOrStdout())}
+	p.again(&all)
+	return p.err
+}
+
+func printJSON(cmd *cobra.Command, value any) error {
+	out, err := json.Marshal(value)
+	if err == nil {
+		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s\n", plain.JSON(out))
+	}
+	return err
 }
 
 // of returns the trials of the plugin that is named, if one is.
@@ -88,12 +125,28 @@ func (all trials) of(args []string) (trials, error) {
 	return nil, fmt.Errorf("no plugin %q is in shadow, only %s", args[0], strings.Join(slices.Compact(names), ", "))
 }
 
-// trials prints what came of plugins in shadow, with the last differences of each.
-func (p *printer) trials(all []shadow.Report, most int) {
+// again prints what a plugin would change for the pods of the last attempts.
+func (p *printer) again(a *whatif.Again) {
+	text := count(a.Pods, "pod") + " of the last attempts decided again"
+	for _, left := range []struct {
+		n    int
+		what string
+	}{{a.Gone, "no longer in the cluster"}, {a.Gated, "gated"}, {a.WithClaims, "with resource claims"}} {
+		if left.n > 0 {
+			text += fmt.Sprintf("; %d %s", left.n, left.what)
+		}
+	}
+	p.text("%s.", text)
+	p.printf("\n")
+	p.trials("TRIED", a.Trials, shadow.DefaultKeep)
+}
+
+// trials prints what came of plugins that were tried, with the last differences of each.
+func (p *printer) trials(head string, all []shadow.Report, most int) {
 	if len(all) == 0 {
 		return
 	}
-	columns := []column{{head: "IN SHADOW"}, {head: "PROFILE"}, {head: "DECISIONS", numbers: true}, {head: "SAME", numbers: true}, {head: "ELSEWHERE", numbers: true},
+	columns := []column{{head: head}, {head: "PROFILE"}, {head: "DECISIONS", numbers: true}, {head: "SAME", numbers: true}, {head: "ELSEWHERE", numbers: true},
 		{head: "PLACED", numbers: true}, {head: "PENDING", numbers: true}, {head: "PREEMPTION", numbers: true}, {head: "FAILED", numbers: true}, {head: "MISSED", numbers: true}}
 	var rows []table.Row
 	for i := range all {

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/berth-scheduler/berth/runtime/shadow"
+	"github.com/berth-scheduler/berth/runtime/whatif"
 )
 
 // TestPrintTrials prints differences of every kind, and finds the trials of a plugin.
@@ -21,7 +22,7 @@ func TestPrintTrials(t *testing.T) {
 	}
 	var out bytes.Buffer
 	p := &printer{w: &out, width: 150}
-	p.trials(all, 10)
+	p.trials("IN SHADOW", all, 10)
 	const want = `IN SHADOW      PROFILE  DECISIONS  SAME  ELSEWHERE  PLACED  PENDING  PREEMPTION  FAILED  MISSED
 next for pool  a                5     1          1       1        1           1       0       2
 other          b                1     0          0       0        0           0       1       0
@@ -50,5 +51,28 @@ ATTEMPT  POD    WAS      WOULD BE                           WHY
 		if len(got) != c.want || (err == nil) != (c.err == "") || err != nil && err.Error() != c.err {
 			t.Errorf("%q: %d trials, %v", c.args, len(got), err)
 		}
+	}
+}
+
+// TestPrintAgain: what is printed says how many pods were left out, and what was tried.
+func TestPrintAgain(t *testing.T) {
+	var out bytes.Buffer
+	p := &printer{w: &out, width: 150}
+	p.again(&whatif.Again{Plugin: "pool@canary", Pods: 2, Gone: 3, Gated: 1, Trials: []shadow.Report{{
+		Profile: "a", Plugin: "pool@canary", Replaces: "pool", Attempts: 2, Same: 1, Elsewhere: 1,
+		Differences: []shadow.Difference{{Sequence: 9, Namespace: "x", Pod: "p", Was: shadow.Outcome{Node: "n-1"}, Would: shadow.Outcome{Node: "n-2"}, Why: "pool@canary rejects n-1: full"}},
+	}}})
+	const want = `2 pods of the last attempts decided again; 3 no longer in the cluster; 1 gated.
+
+TRIED                 PROFILE  DECISIONS  SAME  ELSEWHERE  PLACED  PENDING  PREEMPTION  FAILED  MISSED
+pool@canary for pool  a                2     1          1       0        0           0       0       0
+
+The last differences of pool@canary in a, the latest first:
+ATTEMPT  POD  WAS  WOULD BE  WHY
+      9  x/p  n-1  n-2       pool@canary rejects n-1: full
+
+`
+	if diff := cmp.Diff(want, out.String()); diff != "" || p.err != nil {
+		t.Errorf("%v (-want +got):\n%s", p.err, diff)
 	}
 }

@@ -70,7 +70,7 @@ func render(w io.Writer, width int, r *sim.Result, explain types.NamespacedName)
 	p.evicted(r.Evicted)
 	p.attached(r.Attached)
 	p.plugins(r.Plugins)
-	p.trials(r.Trials, 10)
+	p.trials("IN SHADOW", r.Trials, 10)
 	if r.Explanation != nil {
 		p.explain(explain, r.Explanation)
 	}

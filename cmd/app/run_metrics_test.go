@@ -27,6 +27,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/debughttp"
 	"github.com/berth-scheduler/berth/runtime/kube/kubefake"
 	"github.com/berth-scheduler/berth/runtime/telemetry"
+	"github.com/berth-scheduler/berth/runtime/whatif"
 )
 
 // notHere are metrics that nothing in TestEveryMetricMoves moves, with the reason.
@@ -114,6 +115,12 @@ func TestEveryMetricMoves(t *testing.T) {
 	l.get(debughttp.TrialsPath, &compared)
 	if len(compared) != 1 || compared[0].Plugin != "next" || compared[0].Attempts+compared[0].Missed == 0 {
 		t.Errorf("the trials are %+v", compared)
+	}
+
+	var again whatif.Again
+	l.get(whatif.AgainPath(debughttp.AgainPath, "next", 500), &again)
+	if again.Plugin != "next" || again.Pods == 0 || len(again.Trials) != 1 || again.Trials[0].Attempts != int64(again.Pods) {
+		t.Errorf("decided again: %+v", again)
 	}
 
 	const kinds = "berth_plugin_faults_by_kind_total"

@@ -252,7 +252,7 @@ func (o *serveOptions) serve(
 	handler := debughttp.NewHandler(debughttp.Config{
 		Live: live, Ready: ready,
 		Metrics: w.metrics.Handler(), Resources: telemetry.ResourcesHandler(w.pods(election)), Configuration: configuration,
-		Recorder: w.recorder, Where: w.where, Lookup: w.lookup(clients), Plugins: w.plugins, Trials: func() any { return trials(w.trials()) }, WhatIf: whatif.Handler(w.whatIf), Now: w.podNow, Source: w.source(), Leader: election.Leader,
+		Recorder: w.recorder, Where: w.where, Lookup: w.lookup(clients), Plugins: w.plugins, Trials: func() any { return trials(w.trials()) }, WhatIf: whatif.Handler(w.whatIf), Again: whatif.AgainHandler(w.again), Now: w.podNow, Source: w.source(), Leader: election.Leader,
 		Profiling: c.EnableProfiling,
 	})
 	var servers []*debughttp.Server

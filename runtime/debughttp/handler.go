@@ -25,6 +25,7 @@ const (
 	PluginsPath = "/debug/berth/plugins"
 	WhatIfPath  = "/debug/berth/whatif" // a question is posted there
 	TrialsPath  = "/debug/berth/trials"
+	AgainPath   = "/debug/berth/again" // with ?plugin=NAME&last=N
 )
 
 // OpenPaths returns the paths that need no authorization, as kube-scheduler has by default.
@@ -52,6 +53,8 @@ type Config struct {
 	Trials func() any
 	// WhatIf (optional) answers questions of berth whatif.
 	WhatIf http.Handler
+	// Again (optional) answers what a plugin would change for the pods of the last attempts.
+	Again http.Handler
 	// Now (optional) asks by a what-if whether a pending pod would fit by now, and for a change.
 	Now func(ctx context.Context, pod *v1.Pod) (*Now, error)
 	// Source is what the console shows besides.
@@ -118,6 +121,9 @@ func NewHandler(c Config) http.Handler {
 	c.console(mux)
 	if c.WhatIf != nil {
 		mux.HandleFunc("POST "+WhatIfPath, c.asLeader(unhurried(c.WhatIf.ServeHTTP)))
+	}
+	if c.Again != nil {
+		mux.HandleFunc("GET "+AgainPath, c.asLeader(unhurried(c.Again.ServeHTTP)))
 	}
 	if c.Profiling {
 		mux.HandleFunc("GET /debug/pprof/", pprof.Index)

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -15,6 +16,9 @@ import (
 // Evict implements objects.Evictor like an API server and a kubelet: the pod is terminating
 // from now on, and gone when its grace period is over.
 func (w *apiServer) Evict(_ context.Context, e objects.Eviction) error {
+	if w.config.NoEvictions {
+		return errors.New("no pod is evicted in this simulation")
+	}
 	p := w.byUID[e.Victim.UID]
 	if p == nil || p.gone() || p.evictedBy != nil {
 		return nil

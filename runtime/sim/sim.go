@@ -57,6 +57,8 @@ type Config struct {
 	// Attempts is how often each pod is tried before it is given up; 0 means as long as an
 	// attempt can succeed.
 	Attempts int
+	// NoEvictions lets preemptions be decided, and no pod be evicted.
+	NoEvictions bool
 	// Recorder (optional) receives all that enters the scheduler's loop.
 	Recorder inbox.Recorder
 	// Log (optional) receives messages of plugins and the scheduler.

@@ -72,6 +72,9 @@ func (c *Cluster) Ask(ctx context.Context, r *Request) (*Answer, error) {
 // Refused is a question that does not fit the cluster.
 type Refused struct{ err error }
 
+// Refuse returns a *Refused.
+func Refuse(err error) error { return &Refused{err} }
+
 func (r *Refused) Error() string { return r.err.Error() }
 
 // Unwrap returns the mistakes.

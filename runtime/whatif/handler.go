@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
+	"strconv"
 	"sync"
 
 	"github.com/berth-scheduler/berth/internal/plain"
@@ -41,18 +43,51 @@ func Handler(ask func(ctx context.Context, r *Request) (*Answer, error)) http.Ha
 			return
 		}
 		answer, err := ask(r.Context(), question)
-		switch refused := new(Refused); {
-		case errors.Is(err, ErrBusy):
-			w.Header().Set("Retry-After", "1")
-			refuse(w, http.StatusTooManyRequests, err)
-		case errors.As(err, &refused):
-			refuse(w, http.StatusBadRequest, err)
-		case err != nil:
-			refuse(w, http.StatusServiceUnavailable, err)
-		default:
-			reply(w, answer)
-		}
+		reply(w, answer, err)
 	})
+}
+
+// The query of a request for Again: a plugin, and how many attempts.
+const (
+	pluginQuery = "plugin"
+	lastQuery   = "last"
+)
+
+// MaxLast is the most attempts that are decided again at once.
+const MaxLast = 1000
+
+// AgainPath returns the path of a request that AgainHandler answers.
+func AgainPath(path, plugin string, last int) string {
+	return path + "?" + url.Values{pluginQuery: {plugin}, lastQuery: {strconv.Itoa(last)}}.Encode()
+}
+
+// AgainHandler answers what a plugin would change for the pods of the last attempts, with ask. Its codes are
+// those of Handler.
+func AgainHandler(ask func(ctx context.Context, plugin string, last int) (*Again, error)) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		q := r.URL.Query()
+		last, err := strconv.Atoi(q.Get(lastQuery))
+		if err != nil || last < 1 || last > MaxLast || q.Get(pluginQuery) == "" {
+			refuse(w, http.StatusBadRequest, fmt.Errorf("write ?plugin=NAME&last=N with N from 1 to %d", MaxLast))
+			return
+		}
+		answer, err := ask(r.Context(), q.Get(pluginQuery), last)
+		reply(w, answer, err)
+	})
+}
+
+func reply(w http.ResponseWriter, answer any, err error) {
+	switch refused := new(Refused); {
+	case errors.Is(err, ErrBusy):
+		w.Header().Set("Retry-After", "1")
+		refuse(w, http.StatusTooManyRequests, err)
+	case errors.As(err, &refused):
+		refuse(w, http.StatusBadRequest, err)
+	case err != nil:
+		refuse(w, http.StatusServiceUnavailable, err)
+	default:
+		write(w, answer)
+	}
 }
 
 // refuse writes an error, which may quote the question.
@@ -63,7 +98,7 @@ func refuse(w http.ResponseWriter, code int, err error) {
 // maxError is the most bytes of an error.
 const maxError = 16 << 10
 
-func reply(w http.ResponseWriter, answer *Answer) {
+func write(w http.ResponseWriter, answer any) {
 	data, err := json.Marshal(answer)
 	if err != nil {
 		http.Error(w, "BUG: "+err.Error(), http.StatusInternalServerError)

@@ -1,0 +1,90 @@
+package assembly
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/runtime/config"
+	"github.com/berth-scheduler/berth/runtime/module"
+	"github.com/berth-scheduler/berth/runtime/state"
+)
+
+// Trying returns Config with one plugin on trial. One in shadow is tried as it is. One that decides is tried
+// in the place of replaces or, if that is empty, beside the plugins that remain without it. Both are then for
+// all pods, and not for a share of them.
+//
+// # Errors
+//
+// No module of that name runs, or none of replaces.
+func (a *Assembly) Trying(name, replaces string) (Config, error) {
+	c := a.Config()
+	c.Scheduler = clone(c.Scheduler)
+	a.now.Lock()
+	defer a.now.Unlock()
+	found := false
+	for i := range c.Scheduler.Profiles {
+		p := &c.Scheduler.Profiles[i]
+		m := moduleOf(p, name)
+		if m == nil {
+			t := slices.IndexFunc(a.now.trials, func(t trial) bool { return t.name == name && t.profile.SchedulerName == p.SchedulerName })
+			if t >= 0 {
+				graft(p, &a.now.trials[t].built.profile, name)
+				found = true
+			}
+			continue
+		}
+		found = true
+		mode := module.Trial{Mode: module.Shadow, Replaces: replaces}
+		if replaces != "" {
+			stable := moduleOf(p, replaces)
+			if stable == nil {
+				return c, fmt.Errorf("no module %q runs in the profile %q", replaces, p.SchedulerName)
+			}
+			setModule(p, replaces, stable, stable.Reference.Trial)
+		}
+		setModule(p, name, m, mode)
+		sort := configName(abi.QueueSort)
+		if slices.ContainsFunc(p.Points[sort], func(ref config.PluginRef) bool { return ref.Name == name }) {
+			p.Points[sort] = Default().Profiles[0].Points[sort]
+		}
+	}
+	if !found {
+		return c, fmt.Errorf("no module %q runs or is in shadow", name)
+	}
+	return c, nil
+}
+
+// moduleOf returns a plugin of a profile if it is a module.
+func moduleOf(p *config.Profile, name string) *Module {
+	m, _ := p.Args[name].Typed.(*Module)
+	return m
+}
+
+// setModule puts a plugin that is for all pods in the place of the one of its name.
+func setModule(p *config.Profile, name string, m *Module, how module.Trial) {
+	own := *m
+	own.Share, own.trial, own.Reference.Trial = state.Share{}, "", how
+	args := p.Args[name]
+	args.Typed = &own
+	p.Args[name] = args
+}
+
+// graft takes a plugin in shadow over from the profile of its trial, where it has a place among those that
+// decide.
+func graft(p, from *config.Profile, name string) {
+	for point, refs := range from.Points {
+		at := slices.IndexFunc(refs, func(ref config.PluginRef) bool { return ref.Name == name })
+		if at < 0 {
+			continue
+		}
+		to := 0
+		if at > 0 {
+			to = 1 + slices.IndexFunc(p.Points[point], func(ref config.PluginRef) bool { return ref.Name == refs[at-1].Name })
+		}
+		p.Points[point] = slices.Insert(p.Points[point], to, refs[at])
+	}
+	p.Args[name] = from.Args[name]
+	m := moduleOf(from, name)
+	setModule(p, name, m, m.Reference.Trial)
+}

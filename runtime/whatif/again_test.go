@@ -1,0 +1,122 @@
+package whatif_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/berth-scheduler/berth/runtime/assembly"
+	"github.com/berth-scheduler/berth/runtime/internal/wat"
+	"github.com/berth-scheduler/berth/runtime/module"
+	"github.com/berth-scheduler/berth/runtime/whatif"
+)
+
+// refusing enables a module in shadow whose filter rejects all nodes.
+func refusing(t *testing.T, c *whatif.Cluster) {
+	t.Helper()
+	data := wat.Compile(t, `(module
+		(memory (export "memory") 40)
+		(func (export "berth_abi") (result i32) (i32.const 0x10000))
+		(func (export "berth_alloc") (param i32 i32) (result i32) (i32.const 65536))
+		(func (export "berth_filter") (param i32 i32 i32) (result i32)
+			(memory.fill (i32.load offset=24 (local.get 0)) (i32.const 2) (i32.load offset=20 (local.get 0))) (i32.const 0)))`,
+		`{"name": "refuse", "version": "1.0.0", "abi": "1.0", "points": {"filter": {"scope": "node"}}, "reads": {"node": ["labels"]}}`)
+	file := filepath.Join(t.TempDir(), "refuse.wasm")
+	if err := os.WriteFile(file, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	modules := assembly.NewModules(assembly.ModulesConfig{})
+	t.Cleanup(func() { _ = modules.Close(context.Background()) })
+	c.Scheduler.Modules = modules
+	m, err := modules.Load(module.Reference{Path: file, Trial: module.Trial{Mode: module.Shadow}})
+	if err == nil {
+		err = m.Enable(c.Scheduler.Scheduler)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestAgain: each pod is decided about twice in the same cluster, without itself: pods that were asked about
+// before are back on their nodes or gone, and nobody was preempted.
+func TestAgain(t *testing.T) {
+	c := full()
+	refusing(t, c)
+	onA := func(p *v1.Pod) { p.Spec.NodeSelector = map[string]string{v1.LabelHostname: "a"} }
+	c.Nominated = []*v1.Pod{
+		pod("nominated", "1", 0, func(p *v1.Pod) { p.Status.NominatedNodeName = "b" }),
+		pod("three", "3", 0, func(p *v1.Pod) { p.Status.NominatedNodeName = "b" }), // is asked about itself
+	}
+	pods := []*v1.Pod{
+		c.Bound[0].Object, // 2 of the 4 cores of a
+		pod("two", "2", 0, onA),
+		pod("vip", "4", 9, onA),
+		pod("two-more", "2", 0, onA),
+		c.Nominated[1],
+		pod("another-three", "3", 0),
+		pod("four", "4", 0),
+		pod("claims", "1", 0, func(p *v1.Pod) { p.Spec.ResourceClaims = []v1.PodResourceClaim{{Name: "gpu"}} }),
+		pod("gated", "1", 0, func(p *v1.Pod) { p.Spec.SchedulingGates = []v1.PodSchedulingGate{{Name: "wait"}} }),
+	}
+	got, err := c.Again(t.Context(), "refuse", pods)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Pods != 7 || got.Gated != 1 || got.WithClaims != 1 || len(got.Trials) != 1 {
+		t.Fatalf("%+v", got)
+	}
+	r := &got.Trials[0]
+	if counts := r.String(); counts != "7 decisions made again, 3 the same, 3 pending, 1 another preemption" {
+		t.Errorf("%s", counts)
+	}
+	var differ []string
+	for i := range r.Differences {
+		d := &r.Differences[i]
+		differ = append(differ, fmt.Sprintf("%s: %s, was %s%s, would be %s%s", d.Pod, d.Kind, d.Was.Node, d.Was.Nominated, d.Would.Node, d.Would.Nominated))
+	}
+	want := []string{
+		"another-three: pending, was b, would be ", "three: pending, was b, would be ",
+		"vip: preemption, was a, would be ", "set: pending, was b, would be ",
+	}
+	if diff := cmp.Diff(want, differ); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if c.Bound[0].UID != "set" || pods[0].Spec.NodeName != "a" {
+		t.Error("the cluster was changed")
+	}
+}
+
+// TestAgainHandler: the query is checked, and errors have their codes.
+func TestAgainHandler(t *testing.T) {
+	for path, c := range map[string]struct {
+		err  error
+		code int
+		says string
+	}{
+		whatif.AgainPath("/", "team-a/pool", 10):     {nil, http.StatusOK, `{"plugin":"team-a/pool","pods":10`},
+		whatif.AgainPath("/", "pool", 0):             {nil, http.StatusBadRequest, "write ?plugin=NAME&last=N with N from 1 to 1000"},
+		whatif.AgainPath("/", "pool", 1001):          {nil, http.StatusBadRequest, "write ?plugin=NAME"},
+		whatif.AgainPath("/", "", 10):                {nil, http.StatusBadRequest, "write ?plugin=NAME"},
+		"/?plugin=pool&last=many":                    {nil, http.StatusBadRequest, "write ?plugin=NAME"},
+		whatif.AgainPath("/", "busy", 10):            {whatif.ErrBusy, http.StatusTooManyRequests, "another question"},
+		whatif.AgainPath("/", "absent", 10):          {whatif.Refuse(errors.New("no module")), http.StatusBadRequest, "no module"},
+		whatif.AgainPath("/", "not yet started", 10): {errors.New("not started"), http.StatusServiceUnavailable, "not started"},
+	} {
+		w := httptest.NewRecorder()
+		whatif.AgainHandler(func(_ context.Context, plugin string, last int) (*whatif.Again, error) {
+			return &whatif.Again{Plugin: plugin, Pods: last}, c.err
+		}).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil))
+		if w.Code != c.code || !strings.HasPrefix(w.Body.String(), c.says) {
+			t.Errorf("%s: %d %s", path, w.Code, w.Body)
+		}
+	}
+}
