@@ -267,6 +267,16 @@ func (m *Module) Enable(s *config.Scheduler) error {
 	return nil
 }
 
+// publishes is the plugin under whose name others read what this one publishes: the one whose place it takes
+// in a trial, or that it is a version of.
+func (m *Module) publishes() string {
+	if m.Reference.Trial.Replaces != "" {
+		return m.Reference.Trial.Replaces
+	}
+	plugin, _, _ := strings.Cut(m.Loaded.Name, "@") // as package tenancy names versions; no other name has one
+	return plugin
+}
+
 // moduleDeps are the dependencies of module plugins.
 type moduleDeps struct {
 	binder    objects.Binder
@@ -300,7 +310,7 @@ func (m *Modules) plugin(ctx context.Context, named *Module, shards int, kept bo
 		}
 	}
 	p, err := wasm.New(ctx, wasm.Config{
-		Name: loaded.Name, Config: loaded.Config, Namespaces: named.Reference.Namespaces,
+		Name: loaded.Name, Publishes: named.publishes(), Config: loaded.Config, Namespaces: named.Reference.Namespaces,
 		Policies: policies, Shards: shards, Kept: kept, VerifyEvery: m.config.VerifyEvery, Grants: loaded.Grants,
 		Limits: limits, HideSeed: named.Reference.HideSeed, HideGeneration: named.Reference.HideGeneration,
 	}, wasm.Deps{Factory: code, Manifest: loaded.Manifest, Binder: d.binder, Namespace: d.namespace, Clock: d.clock, Bucket: d.bucket, Log: d.log,

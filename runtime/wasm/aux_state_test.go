@@ -20,12 +20,18 @@ import (
 // statePlugin makes a plugin with state.
 func statePlugin(t testing.TB, name string, m *wire.Manifest, point func(g *tiny, export string, call, lo, hi uint32) int32) *wasm.Plugin {
 	t.Helper()
+	return stateOf(t, wasm.Config{Name: name}, m, point)
+}
+
+func stateOf(t testing.TB, config wasm.Config, m *wire.Manifest, point func(g *tiny, export string, call, lo, hi uint32) int32) *wasm.Plugin {
+	t.Helper()
+	config.VerifyEvery = 1
 	var exports []string
 	for _, p := range m.Declared() {
 		export, _ := wire.ExportOf(p)
 		exports = append(exports, export)
 	}
-	p, err := wasm.New(t.Context(), wasm.Config{Name: name, VerifyEvery: 1}, wasm.Deps{Factory: native(point, exports...), Manifest: m})
+	p, err := wasm.New(t.Context(), config, wasm.Deps{Factory: native(point, exports...), Manifest: m})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,12 +40,19 @@ func statePlugin(t testing.TB, name string, m *wire.Manifest, point func(g *tiny
 }
 
 // TestStateOutlivesTheCycle: reserve reads what pre_filter wrote, in another instance, except
-// for keys that hold ids. Other plugins read what is published, and nothing else.
+// for keys that hold ids. Other plugins read what is published, and nothing else, also from a version of a
+// plugin, by the plugin's name.
 func TestStateOutlivesTheCycle(t *testing.T) {
+	for _, config := range []wasm.Config{{Name: "publisher"}, {Name: "publisher@canary", Publishes: "publisher"}} {
+		t.Run(config.Name, func(t *testing.T) { stateOutlives(t, config) })
+	}
+}
+
+func stateOutlives(t *testing.T, config wasm.Config) {
 	w := newWorld(3)
 	point := &wire.ManifestPoint{}
 	var log []string
-	publisher := statePlugin(t, "publisher", &wire.Manifest{
+	publisher := stateOf(t, config, &wire.Manifest{
 		Points: wire.ManifestPoints{PreFilter: point, Filter: point, Reserve: point}, Publishes: []string{"plan"}, CycleLocal: []string{"rows"},
 	}, func(g *tiny, export string, _, _, _ uint32) int32 {
 		if export == abi.ExportPreFilter {

@@ -21,6 +21,9 @@ import (
 type Config struct {
 	// Name is the plugin's name in a profile.
 	Name string
+	// Publishes is the plugin under whose name others read what it publishes, if it is a version of that
+	// one or takes its place; empty means Name. No two of them take part in one pod's cycle.
+	Publishes string
 	// Config is the plugin's configuration as JSON, valid by the manifest's schema; empty
 	// means {}.
 	Config []byte

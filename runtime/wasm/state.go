@@ -23,14 +23,15 @@ var _ state.Value = (*guestState)(nil)
 // stateOf returns the plugin's state of a pod's cycle. If nothing was written yet, it makes
 // one if create is true, or else returns nil.
 func (t *traits) stateOf(c *state.CycleState, create bool) *guestState {
-	if v := c.Read(t.config.Name, stateKey); v != nil {
+	owner := cmp.Or(t.config.Publishes, t.config.Name)
+	if v := c.Read(owner, stateKey); v != nil {
 		return v.(*guestState)
 	}
 	if !create {
 		return nil
 	}
 	v := &guestState{public: t.public, most: t.config.Limits.StateSize}
-	c.Write(t.config.Name, stateKey, v)
+	c.Write(owner, stateKey, v)
 	return v
 }
 
