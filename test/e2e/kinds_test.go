@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -82,7 +83,8 @@ func removeKinds(t testing.TB, c *cluster.Cluster) {
 // some, and refuse the others with the words that the table has.
 func TestKinds(t *testing.T) {
 	c := start(t)
-	objects := installKinds(t, c).DryRun()
+	installed := installKinds(t, c)
+	objects := installed.DryRun()
 	table, err := txtar.ParseFile(filepath.Join("..", "..", "runtime", "tenancy", "v1alpha1", "testdata", "kinds.txtar"))
 	if err != nil {
 		t.Fatal(err)
@@ -102,7 +104,31 @@ func TestKinds(t *testing.T) {
 			}
 		})
 	}
+	if err := installed.Apply(t.Context(), []byte("{apiVersion: v1, kind: Namespace, metadata: {name: team-a}}")); err != nil { // that of docs
+		t.Fatal(err)
+	}
+	t.Run("docs", func(t *testing.T) { appliesDocs(t, objects) })
 	t.Run("columns", func(t *testing.T) { printsColumns(t, c) })
+}
+
+// appliesDocs applies the objects of docs as they are written.
+func appliesDocs(t *testing.T, objects *cluster.Objects) {
+	block := regexp.MustCompile("(?s)```yaml\n(apiVersion: berth.dev/.*?)```")
+	for _, page := range []string{"rollouts.md", "tenants.md"} {
+		text, err := os.ReadFile(filepath.Join("..", "..", "docs", page))
+		if err != nil {
+			t.Fatal(err)
+		}
+		blocks := block.FindAllSubmatch(text, -1)
+		if len(blocks) == 0 {
+			t.Errorf("%s has no objects", page)
+		}
+		for _, b := range blocks {
+			if err := objects.Apply(t.Context(), b[1]); err != nil {
+				t.Errorf("%s: %v in\n%s", page, err, b[1])
+			}
+		}
+	}
 }
 
 // printsColumns checks what kubectl get shows of the kinds.
