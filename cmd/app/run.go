@@ -21,6 +21,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/kube"
 	"github.com/berth-scheduler/berth/runtime/module"
 	"github.com/berth-scheduler/berth/runtime/state"
+	"github.com/berth-scheduler/berth/runtime/tenancy"
 )
 
 // Values of --events.
@@ -48,6 +49,8 @@ type runOptions struct {
 	events      string
 	unscheduled time.Duration
 	unenforced  []string
+	disable     []string
+	stopped     tenancy.Stopped // what disable says
 	record      recordOptions
 }
 
@@ -89,6 +92,7 @@ func (o *runOptions) flags(f *pflag.FlagSet) {
 	f.Float64Var(&o.trialShare, "shadow-share", assembly.DefaultTrialShare, "the part of the scheduler's time that plugins in shadow may take, above 0 and up to 1 for no limit")
 	o.logging.flags(f)
 	refuseOthers(f)
+	f.StringSliceVar(&o.disable, "disable-plugins", nil, "do not run these `PLUGINS` of the API: NAME of a SchedulerPlugin, NAMESPACE/NAME of a TenantPlugin, or all; with =Hold their pods wait, and with =Release they do not")
 	f.StringVar(&o.pluginDir, "plugin-dir", "", "add the modules of this `DIR` to every profile, and reload them when they change")
 	f.Int64Var(&o.seed, "seed", 0, "seed of all random choices; 0 for a random seed, which is logged")
 	f.DurationVar(&o.unscheduled, "pod-max-in-unschedulable-pods-duration", 5*time.Minute, "how long a pod may stay unschedulable before it is retried without an event")
@@ -107,6 +111,10 @@ func (o *runOptions) check(level *slog.LevelVar, stderr io.Writer) (*slog.Logger
 	}
 	if err := o.modules.setLevel(level); err != nil {
 		return nil, err
+	}
+	var err error
+	if o.stopped, err = tenancy.ParseStopped(o.disable); err != nil {
+		return nil, fmt.Errorf("--disable-plugins: %w", err)
 	}
 	return newLogger(stderr, level, o.modules.json), o.serve.check()
 }
@@ -248,7 +256,7 @@ func (o *runOptions) schedule(ctx context.Context, s *config.Scheduler, modules 
 			return fmt.Errorf("--plugin-dir: %w", err)
 		}
 	}
-	tenants, stop := followPlugins(ctx, a, s, modules, cluster, &w.canaries, log)
+	tenants, stop := followPlugins(ctx, a, s, o.stopped, modules, cluster, &w.canaries, log)
 	defer stop()
 	election, err := kube.NewElection(s.LeaderElection, clients, cluster)
 	if err != nil {
@@ -270,7 +278,11 @@ func (o *runOptions) schedule(ctx context.Context, s *config.Scheduler, modules 
 	log.Info("berth starts", "version", o.program.version, "apiServer", clients.REST.Host, "profiles", profiles, "seed", o.seed, "identity", identity)
 	err = cluster.Run(ctx, kube.RunConfig{
 		DelayCacheUntilActive: s.DelayCacheUntilActive, Grace: o.drain, Parts: w.parts,
-		Before: func(ctx context.Context) error { tenants.Sync(ctx); return ctx.Err() }, Beside: tenants.Report,
+		Before: func(ctx context.Context) error {
+			tenants.Sync(ctx)
+			tellStopped(log, o.stopped, tenants.Result())
+			return ctx.Err()
+		}, Beside: tenants.Report,
 		Leading:    func() { log.Info("this replica leads") },
 		Scheduling: func() { log.Info("the caches are synced; scheduling starts") },
 	}, a.Scheduler, election)

@@ -3,6 +3,9 @@ package app
 import (
 	"context"
 	"log/slog"
+	"maps"
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/berth-scheduler/berth/runtime/assembly"
@@ -25,9 +28,9 @@ func (p apiPlugins) Objects() *tenancy.Objects {
 func (p apiPlugins) Changed() <-chan struct{} { return p.PluginsChanged() }
 
 // followPlugins has the scheduler run the plugins of the API until stop is called.
-func followPlugins(ctx context.Context, a *assembly.Assembly, s *config.Scheduler, modules *assembly.Modules, cluster *kube.Cluster, meter *follow.Meter, log *slog.Logger) (f *follow.Follower, stop func()) {
+func followPlugins(ctx context.Context, a *assembly.Assembly, s *config.Scheduler, stopped tenancy.Stopped, modules *assembly.Modules, cluster *kube.Cluster, meter *follow.Meter, log *slog.Logger) (f *follow.Follower, stop func()) {
 	f = follow.New(
-		follow.Config{Taken: pluginNames(s)},
+		follow.Config{Taken: pluginNames(s), Stopped: stopped},
 		follow.Deps{Source: apiPlugins{cluster}, Scheduler: a, Modules: modules, Writer: cluster, Meter: meter, Log: log})
 	ctx, cancel := context.WithCancel(ctx)
 	var following sync.WaitGroup
@@ -35,5 +38,21 @@ func followPlugins(ctx context.Context, a *assembly.Assembly, s *config.Schedule
 	return f, func() {
 		cancel()
 		following.Wait()
+	}
+}
+
+// tellStopped logs which plugins the settings disable, and names that no object has.
+func tellStopped(log *slog.Logger, stopped tenancy.Stopped, r *follow.Result) {
+	if len(stopped) == 0 {
+		return
+	}
+	names := slices.Sorted(maps.Keys(stopped))
+	log.Warn("plugins of the API do not run: --disable-plugins names them", "plugins", names)
+	for _, name := range names {
+		if !slices.ContainsFunc(r.Plugins, func(p tenancy.Plugin) bool {
+			return name == tenancy.All || name == strings.TrimPrefix(p.Namespace+"/"+p.Object, "/")
+		}) {
+			log.Warn("--disable-plugins names a plugin that the API does not have", "plugin", name)
+		}
 	}
 }

@@ -36,6 +36,8 @@ type Config struct {
 	Now time.Time
 	// Taken are names of plugins that profiles have already.
 	Taken []string
+	// Stopped are plugins that do not run, whatever their objects say.
+	Stopped Stopped
 	// Most is how many plugins can run; 0 means any number. Those of the platform count first,
 	// then the oldest ones.
 	Most int
@@ -57,7 +59,7 @@ type Refusal struct {
 const (
 	// Invalid: the object contradicts itself, or the API server did not check it.
 	Invalid = "Invalid"
-	// Disabled: the object says so.
+	// Disabled: the object or the scheduler's settings say so.
 	Disabled = "Disabled"
 	// NameTaken: a plugin of the scheduler's configuration has the name.
 	NameTaken = "NameTaken"
@@ -188,11 +190,12 @@ func schedulerPlugin(of *v1alpha1.SchedulerPlugin, v *rollout.Share, c *Config) 
 	var err error
 	out.Reference, err = platformReference(&p)
 	out.takesPart(v)
-	if err = errors.Join(err, unlessOdd(p.Spec.Rollout, p.Spec.WhenDisabled)); err != nil {
-		out.Refusal = refuse(Invalid, "%v", err)
+	err = errors.Join(err, unlessOdd(p.Spec.Rollout, p.Spec.WhenDisabled))
+	if out.unlessDisabled(p.Name, p.Spec.Mode, p.Spec.WhenDisabled, err == nil, c); out.Refusal != nil {
 		return out
 	}
-	if out.unlessDisabled(p.Spec.WhenDisabled, true, c); out.Refusal != nil {
+	if err != nil {
+		out.Refusal = refuse(Invalid, "%v", err)
 		return out
 	}
 	if slices.Contains(c.Taken, p.Name) {
@@ -210,39 +213,9 @@ func schedulerPlugin(of *v1alpha1.SchedulerPlugin, v *rollout.Share, c *Config) 
 	return out
 }
 
-// unlessDisabled refuses a plugin that is disabled. By default pods wait for one that can reject nodes,
-// as far as its module may be fetched.
-func (p *Plugin) unlessDisabled(when v1alpha1.WhenDisabled, fetch bool, c *Config) {
-	if p.Reference.Trial.Mode != module.Disabled {
-		return
-	}
-	if when == "" && fetch {
-		if p.load(c); p.Refusal == nil && !slices.ContainsFunc(p.Module.Manifest.Declared(), rejects) {
-			when = v1alpha1.Release
-		}
-		p.Module = nil
-	}
-	p.Holds = when == v1alpha1.Hold || when == "" && p.Holds
-	if p.Holds {
-		p.Refusal = refuse(Disabled, "spec.mode is Disabled, and the pods wait")
-	} else {
-		p.Refusal = refuse(Disabled, "spec.mode is Disabled, and the pods are placed without it")
-	}
-}
-
-// rejects reports whether a plugin can keep a pod from a node at a point.
-func rejects(point abi.Point) bool {
-	switch point {
-	case abi.PreEnqueue, abi.PreFilter, abi.Filter, abi.Reserve, abi.Permit, abi.PreBind:
-		return true
-	default:
-		return false
-	}
-}
-
-// unlessTried lets no pod wait for a plugin that decides nothing.
+// unlessTried lets no pod wait for a plugin in shadow.
 func (p *Plugin) unlessTried() {
-	p.Holds = p.Holds && p.Reference.Trial.Mode == ""
+	p.Holds = p.Holds && p.Reference.Trial.Mode != module.Shadow
 }
 
 // Runs says how a plugin that is not refused runs: the reason and message of its status.

@@ -18,7 +18,7 @@ import (
 )
 
 // TestResolve resolves the objects of each file of testdata/resolve, with the images that it
-// has, and compares what becomes of them with the file's result. It also lists for which images
+// has and the plugins that its settings (stopped) disable, and compares what becomes of them with the file's result. It also lists for which images
 // a registry would have been asked.
 func TestResolve(t *testing.T) {
 	files, err := filepath.Glob("testdata/resolve/*.txtar")
@@ -47,8 +47,14 @@ func TestResolve(t *testing.T) {
 			for i := range images {
 				w.push(&images[i])
 			}
+			var stopped tenancy.Stopped
+			if slices.ContainsFunc(archive.Files, func(f txtar.File) bool { return f.Name == "stopped" }) {
+				if stopped, err = tenancy.ParseStopped(strings.Fields(string(file("stopped").Data))); err != nil {
+					t.Fatal(err)
+				}
+			}
 			r := tenancy.Resolve(w.objects(string(file("objects.yaml").Data)), tenancy.Config{
-				Load: w.load, Now: time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC), Taken: []string{"NodeResourcesFit"},
+				Load: w.load, Now: time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC), Taken: []string{"NodeResourcesFit"}, Stopped: stopped,
 			})
 			got := show(r)
 			for _, image := range slices.Sorted(maps.Keys(w.asked)) {

@@ -23,34 +23,16 @@ func tenantPlugin(of *v1alpha1.TenantPlugin, v *rollout.Share, grants []*grant, 
 	var err error
 	out.Reference, err = tenantReference(&p)
 	out.takesPart(v)
-	if err = errors.Join(err, unlessOdd(p.Spec.Rollout, p.Spec.WhenDisabled)); err != nil {
-		out.Refusal = refuse(Invalid, "%v", err)
-		return out
-	}
+	err = errors.Join(err, unlessOdd(p.Spec.Rollout, p.Spec.WhenDisabled))
 	out.unlessTried()
-	if len(grants) == 0 {
-		out.Refusal = refuse(NoGrant, "no PluginGrant is for the namespace %s: ask the platform team for one", p.Namespace)
-		return out
-	}
-	image, _ := oci.ParseReference(out.Reference.Image) // tenantReference has parsed it
 	var candidates []candidate
-	for _, g := range grants {
-		for i := range g.modules {
-			if item := &g.modules[i]; item.in(image.Place()) {
-				candidates = append(candidates, candidate{grant: g, item: item})
-				out.Reference.Signed = out.Reference.Signed || item.publisher != nil
-			}
-		}
+	if err != nil {
+		out.Refusal = refuse(Invalid, "%v", err)
+	} else if candidates, out.Refusal = out.candidates(grants); out.Refusal == nil {
+		out.Refusal = out.full(candidates, c)
 	}
-	if len(candidates) == 0 {
-		out.Refusal = refuse(RepositoryNotGranted, "spec.module.image: no grant of the namespace names the repository %s", image.Place())
-		return out
-	}
-	full := out.full(candidates, c)
-	if out.unlessDisabled(p.Spec.WhenDisabled, full == nil, c); out.Refusal != nil {
-		return out
-	}
-	if out.Refusal = full; full != nil {
+	out.unlessDisabled(tenantName(&p), p.Spec.Mode, p.Spec.WhenDisabled, out.Refusal == nil, c)
+	if out.Refusal != nil {
 		return out
 	}
 	out.load(c)
@@ -63,6 +45,26 @@ func tenantPlugin(of *v1alpha1.TenantPlugin, v *rollout.Share, grants []*grant, 
 	}
 	out.admit(candidates, c)
 	return out
+}
+
+// candidates are the grants that name the repository of the plugin's image.
+func (p *Plugin) candidates(grants []*grant) (out []candidate, refusal *Refusal) {
+	if len(grants) == 0 {
+		return nil, refuse(NoGrant, "no PluginGrant is for the namespace %s: ask the platform team for one", p.Namespace)
+	}
+	image, _ := oci.ParseReference(p.Reference.Image) // tenantReference has parsed it
+	for _, g := range grants {
+		for i := range g.modules {
+			if item := &g.modules[i]; item.in(image.Place()) {
+				out = append(out, candidate{grant: g, item: item})
+				p.Reference.Signed = p.Reference.Signed || item.publisher != nil
+			}
+		}
+	}
+	if len(out) == 0 {
+		return nil, refuse(RepositoryNotGranted, "spec.module.image: no grant of the namespace names the repository %s", image.Place())
+	}
+	return out, nil
 }
 
 // full refuses a plugin that no candidate would admit, whatever its module is, so that nothing is

@@ -55,6 +55,8 @@ type Modules interface {
 type Config struct {
 	// Taken are the names of plugins in the profiles of the configuration.
 	Taken []string
+	// Stopped are plugins that do not run, whatever their objects say. Their rollouts stay at their steps.
+	Stopped tenancy.Stopped
 }
 
 // Deps connects a Follower.
@@ -232,7 +234,7 @@ func (f *Follower) judge(ctx context.Context) (resolved *tenancy.Result, all []a
 	}
 	resolved = tenancy.Resolve(f.deps.Source.Objects(), tenancy.Config{
 		Load: func(ref module.Reference) (*module.Loaded, error) { return f.load(ctx, ref) },
-		Now:  f.deps.Clock.Now(), Taken: f.config.Taken, Most: assembly.MaxAttached,
+		Now:  f.deps.Clock.Now(), Taken: f.config.Taken, Stopped: f.config.Stopped, Most: assembly.MaxAttached,
 	})
 	for i := range resolved.Plugins {
 		if p := &resolved.Plugins[i]; p.Refusal != nil && p.Refusal.Reason == tenancy.ModuleNotGranted {

@@ -34,7 +34,7 @@ func (f *Follower) seen(r *Result, uid types.UID, plan *rollout.Plan, s *status,
 		}
 		if refusal := r.refusal(i); refusal == nil {
 			out.Digest = v1alpha1.Digest(p.Module.Digest)
-		} else if refusal.Reason != tenancy.Fetching && refusal.Reason != Compiling {
+		} else if refusal.Reason != tenancy.Fetching && refusal.Reason != Compiling && refusal.Reason != tenancy.Disabled {
 			out.Refused = refusal.Reason + ": " + refusal.Message
 		}
 		if !plan.Canary || s.Rollout == nil || s.Rollout.Canary == nil {
