@@ -262,7 +262,7 @@ func (o *runOptions) schedule(ctx context.Context, s *config.Scheduler, modules 
 	if err != nil {
 		return err
 	}
-	w.running.Store(&running{assembly: a, cluster: cluster, folder: folder})
+	w.running.Store(&running{assembly: a, cluster: cluster, folder: folder, tenants: tenants})
 	if w.yanks != nil {
 		go w.yanks.follow(ctx, indexEvery, a.Status, log)
 	}

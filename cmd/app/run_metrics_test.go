@@ -30,6 +30,8 @@ import (
 	"github.com/berth-scheduler/berth/runtime/whatif"
 )
 
+const rollouts = "it takes objects of the API; TestProgress of runtime/tenancy/follow and TestMetrics of runtime/telemetry have it"
+
 // notHere are metrics that nothing in TestEveryMetricMoves moves, with the reason.
 var notHere = map[string]string{
 	"scheduler_pod_scheduled_after_flush_total":             "pods are looked at every 30 s for that; TestMachine of runtime/queue and TestMetrics of runtime/telemetry have it",
@@ -39,6 +41,10 @@ var notHere = map[string]string{
 	"scheduler_dra_bindingconditions_allocations_total":     "it takes a driver that prepares devices; TestMetrics of runtime/telemetry has it",
 	"scheduler_dra_bindingconditions_wait_duration_seconds": "it takes a driver that prepares devices; TestMetrics of runtime/telemetry has it",
 	"berth_bugs_total":                                      "there are none that are known; TestMetrics of runtime/telemetry has it",
+	"berth_rollout_step":                                    rollouts,
+	"berth_rollout_share":                                   rollouts,
+	"berth_rollout_step_attempts":                           rollouts,
+	"berth_rollout_failed":                                  rollouts,
 	"berth_plugin_reuse_demoted_total":                      "it takes a guest that breaks its promise, and a sample that finds it; TestReuse of runtime/pipeline has it",
 }
 

@@ -121,6 +121,7 @@ type running struct {
 	assembly *assembly.Assembly
 	cluster  *kube.Cluster
 	folder   *assembly.Folder // nil without --plugin-dir
+	tenants  *follow.Follower
 }
 
 func newWatched(p *program) *watched {
@@ -177,6 +178,7 @@ func (w *watched) state() *telemetry.State {
 	out.Breakers, out.Guests = pluginsOf(status)
 	out.Yanks = w.yanks.known(status)
 	out.Trials = comparisons(r.assembly.Trials())
+	out.Rollouts = rolloutsOf(r.tenants.Progress())
 	if r.folder != nil {
 		out.Folder = refusedOf(r.folder.Status())
 	}

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"maps"
@@ -11,6 +12,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/assembly"
 	"github.com/berth-scheduler/berth/runtime/config"
 	"github.com/berth-scheduler/berth/runtime/kube"
+	"github.com/berth-scheduler/berth/runtime/telemetry"
 	"github.com/berth-scheduler/berth/runtime/tenancy"
 	"github.com/berth-scheduler/berth/runtime/tenancy/follow"
 )
@@ -55,4 +57,17 @@ func tellStopped(log *slog.Logger, stopped tenancy.Stopped, r *follow.Result) {
 			log.Warn("--disable-plugins names a plugin that the API does not have", "plugin", name)
 		}
 	}
+}
+
+// rolloutsOf are the metrics of new versions that take over.
+func rolloutsOf(all []follow.Progress) (out []telemetry.Rollout) {
+	for i := range all {
+		p := &all[i]
+		r := telemetry.Rollout{Plugin: p.Plugin, Step: p.Step, Failed: p.Failed}
+		for _, v := range p.Versions {
+			r.Versions = append(r.Versions, telemetry.Version{Version: cmp.Or(string(v.Role), "stable"), Digest: v.Digest, Share: v.Share, Attempts: v.Attempts})
+		}
+		out = append(out, r)
+	}
+	return out
 }

@@ -27,6 +27,8 @@ type State struct {
 	Yanks []Yank
 	// Trials are the plugins in shadow.
 	Trials []Trial
+	// Rollouts are the new versions of plugins that take over step by step.
+	Rollouts []Rollout
 	// Folder says for each file of a plugin folder whether its module was refused.
 	Folder map[string]bool
 }
@@ -56,6 +58,23 @@ type Trial struct {
 	Decisions map[string]int64
 }
 
+// Rollout is how far a new version of a plugin has taken over.
+type Rollout struct {
+	Plugin string
+	Step   int
+	// Failed is the bound that it went beyond; empty if it did not.
+	Failed   string
+	Versions []Version
+}
+
+// Version is a version of a plugin.
+type Version struct {
+	Version, Digest string // stable or canary
+	// Share is the part of the pods that it decides for.
+	Share    float64
+	Attempts int64
+}
+
 // Yank says whether the index yanks a plugin's version.
 type Yank struct {
 	PluginOf
@@ -76,6 +95,7 @@ type stateCollector struct {
 	state                                                                  func() *State
 	inFlight, pending, unschedulable, cache, goroutines, writes, breakerUp *prometheus.Desc
 	opened, fuel, faults, refused, yanked, shadow                          *prometheus.Desc
+	step, share, attempts, failed                                          *prometheus.Desc
 	keptKeys, keptBytes, evicted                                           *prometheus.Desc
 }
 
@@ -88,6 +108,9 @@ func newStateCollector(state func() *State) *stateCollector {
 	}
 	ofReuse := func(name, help string) *prometheus.Desc {
 		return prometheus.NewDesc("berth_reuse_"+name, help, nil, nil)
+	}
+	ofRollout := func(name, help string, labels ...string) *prometheus.Desc {
+		return prometheus.NewDesc("berth_rollout_"+name, help, append([]string{"plugin"}, labels...), nil)
 	}
 	return &stateCollector{
 		state:         state,
@@ -108,14 +131,18 @@ func newStateCollector(state func() *State) *stateCollector {
 		shadow: prometheus.NewDesc("berth_shadow_decisions_total",
 			"Decisions compared with those of a plugin in shadow, by result: same, elsewhere, placed, pending, preemption or failed; missed are those for which no time was left.",
 			[]string{"plugin", "profile", "result"}, nil),
-		fuel:   ofPlugin("fuel_total", "Units of fuel used by guests.", "extension_point"),
-		faults: ofPlugin("faults_by_kind_total", "Faults of guests, by kind; calls that were not made are included.", "extension_point", "kind"),
+		step:     ofRollout("step", "Number of the step at which a new version of a plugin takes over, from 1; 0 if none does."),
+		share:    ofRollout("share", "Part of the pods that a version of a plugin decides for, from 0 to 1; version is stable or canary.", "version", "digest"),
+		attempts: ofRollout("step_attempts", "Attempts that a version of a plugin decided at the current step, while this scheduler has led.", "version", "digest"),
+		failed:   ofRollout("failed", "1 for a plugin whose new version went beyond a bound, until its object changes.", "bound"),
+		fuel:     ofPlugin("fuel_total", "Units of fuel used by guests.", "extension_point"),
+		faults:   ofPlugin("faults_by_kind_total", "Faults of guests, by kind; calls that were not made are included.", "extension_point", "kind"),
 	}
 }
 
 // Describe implements prometheus.Collector.
 func (c *stateCollector) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{c.inFlight, c.pending, c.unschedulable, c.cache, c.goroutines, c.writes, c.breakerUp, c.opened, c.fuel, c.faults, c.refused, c.yanked, c.shadow, c.keptKeys, c.keptBytes, c.evicted} {
+	for _, d := range []*prometheus.Desc{c.inFlight, c.pending, c.unschedulable, c.cache, c.goroutines, c.writes, c.breakerUp, c.opened, c.fuel, c.faults, c.refused, c.yanked, c.shadow, c.step, c.share, c.attempts, c.failed, c.keptKeys, c.keptBytes, c.evicted} {
 		out <- d
 	}
 }
@@ -182,11 +209,29 @@ func (c *stateCollector) Collect(out chan<- prometheus.Metric) {
 			count(c.shadow, n, t.Plugin, t.Profile, result)
 		}
 	}
+	for i := range s.Rollouts {
+		c.rollout(&s.Rollouts[i], out)
+	}
 	for i := range s.Guests {
 		g := &s.Guests[i]
 		count(c.fuel, g.Fuel, g.Plugin, g.Digest, g.Profile, g.Point)
 		for kind, n := range g.Faults {
 			count(c.faults, n, g.Plugin, g.Digest, g.Profile, g.Point, kind)
 		}
+	}
+}
+
+func (c *stateCollector) rollout(r *Rollout, out chan<- prometheus.Metric) {
+	gauge := func(d *prometheus.Desc, n float64, values ...string) {
+		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, n, labels(append([]string{r.Plugin}, values...))...)
+	}
+	gauge(c.step, float64(r.Step))
+	if r.Failed != "" {
+		gauge(c.failed, 1, r.Failed)
+	}
+	for i := range r.Versions {
+		v := &r.Versions[i]
+		gauge(c.share, v.Share, v.Version, v.Digest)
+		gauge(c.attempts, float64(v.Attempts), v.Version, v.Digest)
 	}
 }

@@ -44,6 +44,9 @@ func TestMetrics(t *testing.T) {
 		}},
 		Trials: []telemetry.Trial{{PluginOf: telemetry.PluginOf{Plugin: "next", Profile: "default-scheduler"}, Decisions: map[string]int64{"elsewhere": 3}}},
 		Yanks:  []telemetry.Yank{{PluginOf: telemetry.PluginOf{Plugin: "guest", Profile: "default-scheduler"}, Digest: "sha256:1", Yanked: true}},
+		Rollouts: []telemetry.Rollout{{Plugin: "team-a/pool", Step: 2, Failed: "p99", Versions: []telemetry.Version{
+			{Version: "stable", Digest: "sha256:1", Share: 0.75, Attempts: 30}, {Version: "canary", Digest: "sha256:2", Share: 0.25, Attempts: 10},
+		}}},
 		Folder: map[string]bool{"plugins/bad.wasm": true, "plugins/good.wasm": false},
 	}
 	m := telemetry.New("v1", func() *telemetry.State { return now })
@@ -89,6 +92,11 @@ func TestMetrics(t *testing.T) {
 		`scheduler_pod_scheduling_attempts_sum 22`,
 		`scheduler_preemption_attempts_total 2`,
 		`berth_shadow_decisions_total{plugin="next",` + of + `,result="elsewhere"} 3`,
+		`berth_rollout_step{plugin="team-a/pool"} 2`,
+		`berth_rollout_failed{bound="p99",plugin="team-a/pool"} 1`,
+		`berth_rollout_share{digest="sha256:1",plugin="team-a/pool",version="stable"} 0.75`,
+		`berth_rollout_share{digest="sha256:2",plugin="team-a/pool",version="canary"} 0.25`,
+		`berth_rollout_step_attempts{digest="sha256:2",plugin="team-a/pool",version="canary"} 10`,
 		`berth_reuse_keys 13`,
 		`berth_reuse_bytes 1.048576e+06`,
 		`berth_reuse_evictions_total 14`,

@@ -171,7 +171,10 @@ func Resolve(o *Objects, c Config) *Result {
 	for i := range grants.all {
 		r.Grants[i].Plugins = grants.all[i].plugins
 	}
-	slices.SortFunc(r.Plugins[first:], func(a, b Plugin) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(r.Plugins[first:], func(a, b Plugin) int {
+		// The versions of one object stay together: @ comes after - and digits.
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Object, b.Object), cmp.Compare(a.Role, b.Role))
+	})
 	return r
 }
 

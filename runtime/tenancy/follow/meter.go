@@ -82,6 +82,21 @@ func (m *Meter) Forget() {
 	m.any.Store(len(m.mu.watched) > 0)
 }
 
+// attempts returns how many a version decided at the step that is watched, by its name in profiles.
+func (m *Meter) attempts(version string) int64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, w := range m.mu.watched {
+		switch version {
+		case w.step.Canary:
+			return w.counts.Attempts
+		case w.step.Stable:
+			return w.counts.Others
+		}
+	}
+	return 0
+}
+
 // Watches reports whether anything is watched.
 func (m *Meter) Watches() bool { return m.any.Load() }
 
