@@ -129,14 +129,15 @@ func newPluginPromote() *cobra.Command {
 	return newVerb(&verb{
 		use: "promote", short: "Let the new version of a canary decide for all pods",
 		long: `Promote ends the rollout of a plugin in mode Canary: its new version decides for all pods at
-once. It sets spec.mode to Enforce.`,
+once. It sets spec.mode to Enforce, and spec.module.digest, because a tag may have moved since.`,
 		example: `  berth plugin promote zone-cost
   berth plugin promote team-a/pool`,
 		change: func(o *kube.PluginObject) ([]kube.Change, string, error) {
 			if o.Status == nil || o.Status.Canary == nil {
 				return nil, "", errors.New("no canary decides for any pod, so there is nothing to promote: see status.rollout")
 			}
-			return []kube.Change{set("/spec/mode", v1alpha1.ModeEnforce)}, fmt.Sprintf("%s decides for all pods", o.Status.Canary.Digest), nil
+			digest := o.Status.Canary.Digest
+			return []kube.Change{set("/spec/mode", v1alpha1.ModeEnforce), set("/spec/module/digest", digest)}, fmt.Sprintf("%s decides for all pods", digest), nil
 		},
 	}, false)
 }

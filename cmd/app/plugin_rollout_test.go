@@ -61,7 +61,7 @@ func TestRolloutVerbs(t *testing.T) {
 		patches               []string
 		says                  string
 	}{
-		"promote":   {`{}`, canary, "promote zones", []string{zones + `promote: ` + test + `{"op":"add","path":"/spec/mode","value":"Enforce"}]`}, "zones: sha256:2 decides for all pods\n"},
+		"promote":   {`{}`, canary, "promote zones", []string{zones + `promote: ` + test + `{"op":"add","path":"/spec/mode","value":"Enforce"},{"op":"add","path":"/spec/module/digest","value":"sha256:2"}]`}, "zones: sha256:2 decides for all pods\n"},
 		"no canary": {`{}`, done, "promote zones", nil, "error: zones: no canary decides for any pod, so there is nothing to promote: see status.rollout"},
 		"pause":     {`{}`, canary, "pause team-a/pool", []string{pool + `pause: ` + test + `{"op":"add","path":"/spec/rollout","value":{"paused":true}}]`}, "team-a/pool: the rollout is paused\n"},
 		"resume":    {`{"rollout":{"paused":true}}`, canary, "pause zones --resume", []string{zones + `pause: ` + test + `{"op":"add","path":"/spec/rollout/paused","value":false}]`}, "zones: the rollout goes on\n"},

@@ -210,6 +210,9 @@ func schedulerPlugin(of *v1alpha1.SchedulerPlugin, v *rollout.Share, c *Config) 
 	if out.Refusal == nil {
 		out.Refusal = onlyDeclared(&p.Spec, out.Module)
 	}
+	if out.Refusal == nil && out.Role == rollout.Canary && slices.Contains(points(out.Module.Manifest), "queueSort") {
+		out.Refusal = refuse(Invalid, "spec.mode: the module sorts the queue, which all pods share, so it cannot take over step by step: try it in Shadow, and then set Enforce")
+	}
 	if out.Refusal == nil && !out.Ready {
 		out.Refusal = c.room()
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"reflect"
 	"sync"
 	"time"
 
@@ -126,12 +127,34 @@ func New(config Config, deps Deps) *Follower {
 			return nil, err
 		}
 		return f.shared.share(loaded), nil
-	}, nil)
-	f.compile = newQueue(deps.Clock, false, done, func(ctx context.Context, c code, _ bool) (func(), error) {
+	})
+	f.fetch.adopt = renamed
+	compile := func(ctx context.Context, c code, _ bool) (func(), error) {
 		return deps.Modules.Compile(ctx, &assembly.Module{Loaded: c.loaded, Reference: module.Reference{Limits: c.limits}})
-	}, func(release func()) { release() })
+	}
+	f.compile = newQueue(deps.Clock, false, done, compile)
+	f.compile.free = func(release func()) { release() }
+	f.compile.adopt = func(ctx context.Context, from code, _ func(), c code) (func(), bool) {
+		if from.loaded.Digest != c.loaded.Digest || from.limits != c.limits {
+			return nil, false
+		}
+		release, err := compile(ctx, c, false) // it is compiled, which counts its users
+		return release, err == nil
+	}
 	f.told.result = &Result{Result: &tenancy.Result{}}
 	return f
+}
+
+// renamed makes a module of a reference from that of another one, if the digest is known and they differ in
+// nothing but the name and whether the module is tried. A tag without a digest is read again.
+func renamed(_ context.Context, from module.Reference, loaded *module.Loaded, ref module.Reference) (*module.Loaded, bool) {
+	from.Name, from.Trial, from.Digest = ref.Name, ref.Trial, loaded.Digest
+	if !reflect.DeepEqual(from, ref) {
+		return nil, false
+	}
+	out := *loaded
+	out.Name = ref.Name
+	return &out, true
 }
 
 func signal(c chan struct{}) {

@@ -33,6 +33,9 @@ const workers = 8
 type queue[K any, R any] struct {
 	// work gets whether the work was done before.
 	work func(ctx context.Context, key K, again bool) (R, error)
+	// adopt (optional) makes a result from that of another key, at once; false if they have nothing in
+	// common. So a version of a plugin goes on under another name.
+	adopt func(ctx context.Context, from K, result R, key K) (R, bool)
 	// free (optional) frees a result that is not used any more.
 	free  func(R)
 	clock clock.Clock
@@ -45,6 +48,7 @@ type queue[K any, R any] struct {
 		sync.Mutex
 		round   int
 		jobs    map[string]*job[K, R] // by plugin
+		former  []*job[K, R]          // whose plugins have other keys since the last call of forget
 		turns   []string              // namespaces, the next one first
 		waiting map[string][]*job[K, R]
 		busy    map[string]bool
@@ -72,8 +76,8 @@ type allowance struct {
 	at   time.Time
 }
 
-func newQueue[K any, R any](c clock.Clock, limited bool, done func(), work func(context.Context, K, bool) (R, error), free func(R)) *queue[K, R] {
-	q := &queue[K, R]{work: work, free: free, clock: c, limited: limited, done: done}
+func newQueue[K any, R any](c clock.Clock, limited bool, done func(), work func(context.Context, K, bool) (R, error)) *queue[K, R] {
+	q := &queue[K, R]{work: work, clock: c, limited: limited, done: done}
 	q.mu.jobs, q.mu.waiting = make(map[string]*job[K, R]), make(map[string][]*job[K, R])
 	q.mu.busy, q.mu.allowed = make(map[string]bool), make(map[string]*allowance)
 	return q
@@ -86,13 +90,15 @@ func (q *queue[K, R]) get(ctx context.Context, namespace, name string, key K) (r
 	defer q.mu.Unlock()
 	j := q.mu.jobs[name]
 	if j != nil && !reflect.DeepEqual(j.key, key) {
-		q.drop(j)
+		q.mu.former = append(q.mu.former, j)
 		j = nil
 	}
 	if j == nil {
 		j = &job[K, R]{namespace: namespace, key: key}
 		q.mu.jobs[name] = j
-		q.add(ctx, j)
+		if !q.adopted(ctx, j) {
+			q.add(ctx, j)
+		}
 	} else if j.ended && !j.again.IsZero() && !q.clock.Now().Before(j.again) {
 		j.again = time.Time{}
 		q.add(ctx, j)
@@ -101,10 +107,30 @@ func (q *queue[K, R]) get(ctx context.Context, namespace, name string, key K) (r
 	return j.result, j.ended, j.err
 }
 
+// adopted makes the result of a job from that of another one of the namespace, if there is one.
+func (q *queue[K, R]) adopted(ctx context.Context, j *job[K, R]) bool {
+	if q.adopt == nil {
+		return false
+	}
+	for _, from := range slices.AppendSeq(slices.Clone(q.mu.former), maps.Values(q.mu.jobs)) {
+		if from.namespace != j.namespace || !from.ended || from.err != nil {
+			continue
+		}
+		if j.result, j.ended = q.adopt(ctx, from.key, from.result, j.key); j.ended {
+			return true
+		}
+	}
+	return false
+}
+
 // forget drops what was not asked for since the last call.
 func (q *queue[K, R]) forget() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	for _, j := range q.mu.former {
+		q.drop(j)
+	}
+	q.mu.former = nil
 	for name, j := range q.mu.jobs {
 		if j.round != q.mu.round {
 			q.drop(j)

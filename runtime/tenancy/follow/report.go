@@ -248,6 +248,9 @@ func (f *Follower) objects() (out []object) {
 			if c := x.want.Rollout; c != nil && c.Canary != nil && x.happened == nil {
 				x.want.Observed = seen.Counts.String()
 			}
+			if c := x.want.Rollout; of.plan.Canary && refusal == nil && (c == nil || c.Canary == nil) && seen.Refused != "" {
+				message += "; the version that the object names cannot: " + seen.Refused
+			}
 		}
 		c := metav1.Condition{Type: v1alpha1.Ready, Status: metav1.ConditionTrue, Reason: reason, Message: message, ObservedGeneration: generation}
 		if refusal != nil {

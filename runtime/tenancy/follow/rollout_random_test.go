@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/berth-scheduler/berth/runtime/state"
+	"github.com/berth-scheduler/berth/runtime/tenancy"
 	"github.com/berth-scheduler/berth/runtime/tenancy/rollout"
 	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
 )
@@ -27,7 +28,7 @@ type rolling struct {
 
 // TestRolloutsAtRandom: whatever users and leaders do, one version decides for a pod, a pod that the canary
 // decides for stays with it to the end of the rollout, the history has each change, and a version that went
-// beyond a bound never decides again by itself.
+// beyond a bound never decides again by itself, also while plugins are disabled by users and by settings.
 func TestRolloutsAtRandom(t *testing.T) {
 	seen := map[string]int{}
 	rapid.Check(t, func(r *rapid.T) {
@@ -68,7 +69,7 @@ func (m *rolling) act() {
 		m.mu.objects.TenantPlugins[at] = p
 	}
 	version := func() string { return fmt.Sprint(rapid.IntRange(1, 4).Draw(m.t, "version")) }
-	switch what := rapid.SampledFrom([]string{"canary", "at once", "pause", "roll back", "good", "good", "bad", "time", "time", "leader", "lose", "report", "report", "report"}).Draw(m.t, "what"); what {
+	switch what := rapid.SampledFrom([]string{"canary", "at once", "promote", "pause", "roll back", "disable", "enable", "good", "good", "bad", "time", "time", "leader", "lose", "report", "report", "report"}).Draw(m.t, "what"); what {
 	case "canary", "at once":
 		edit(func(p *v1alpha1.TenantPlugin) {
 			p.Spec.Module = v1alpha1.TenantModule{Image: v1alpha1.Image("registry.test/guest:" + version())}
@@ -89,6 +90,23 @@ func (m *rolling) act() {
 				p.Spec.Module, p.Spec.Mode = v1alpha1.TenantModule{Image: s.Stable.Module.Image, Digest: s.Stable.Digest}, v1alpha1.ModeEnforce
 			}
 		})
+	case "promote":
+		edit(func(p *v1alpha1.TenantPlugin) {
+			if s := p.Status.Rollout; s != nil && s.Canary != nil {
+				p.Spec.Mode, p.Spec.Module.Digest = v1alpha1.ModeEnforce, s.Canary.Digest
+			}
+		})
+	case "disable":
+		edit(func(p *v1alpha1.TenantPlugin) {
+			p.Spec.Mode = v1alpha1.ModeDisabled
+			p.Spec.WhenDisabled = rapid.SampledFrom([]v1alpha1.WhenDisabled{"", v1alpha1.Hold, v1alpha1.Release}).Draw(m.t, "when")
+		})
+	case "enable":
+		edit(func(p *v1alpha1.TenantPlugin) {
+			if p.Spec.Mode == v1alpha1.ModeDisabled {
+				p.Spec.Mode = v1alpha1.ModeCanary
+			}
+		})
 	case "good", "bad":
 		m.report() // it counts from now on
 		faults := int64(0)
@@ -103,7 +121,8 @@ func (m *rolling) act() {
 	case "leader":
 		deps := m.follower.deps
 		deps.Meter = &Meter{}
-		m.follower, m.known = New(Config{}, deps), map[types.UID]*reported{}
+		stopped := rapid.SampledFrom([]tenancy.Stopped{nil, nil, nil, {tenancy.All: ""}, {"a/p": v1alpha1.Release}}).Draw(m.t, "stopped")
+		m.follower, m.known = New(Config{Stopped: stopped}, deps), map[types.UID]*reported{}
 	case "lose":
 		m.mu.fail = errNo
 		m.report()

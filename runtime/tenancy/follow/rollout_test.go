@@ -1,6 +1,7 @@
 package follow
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -11,10 +12,26 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/runtime/module"
 	"github.com/berth-scheduler/berth/runtime/report"
 	"github.com/berth-scheduler/berth/runtime/shadow"
+	"github.com/berth-scheduler/berth/runtime/tenancy"
 	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
 )
+
+// newRollout returns a world in which version 2 of the only plugin, a/p, is to take over from version 1.
+func newRollout(t *testing.T, steps ...v1alpha1.RolloutStep) *world {
+	t.Helper()
+	w := newWorld(t)
+	w.grant(1)
+	w.apply("a", "p", "1")
+	w.sync()
+	w.report()
+	w.change(func(s *v1alpha1.TenantPluginSpec) {
+		s.Module.Image, s.Mode, s.Rollout = "registry.test/guest:2", v1alpha1.ModeCanary, &v1alpha1.Rollout{Steps: steps}
+	})
+	return w
+}
 
 // change edits the only plugin.
 func (w *world) change(edit func(p *v1alpha1.TenantPluginSpec)) {
@@ -29,11 +46,8 @@ func (w *world) change(edit func(p *v1alpha1.TenantPluginSpec)) {
 
 // shares says which versions decide, and for how many of 100 pods.
 func (w *world) shares() string {
-	w.sync()
-	w.mu.Lock()
-	defer w.mu.Unlock()
 	out := map[string]string{}
-	for _, x := range w.mu.attached[len(w.mu.attached)-1] {
+	for _, x := range w.last() {
 		out[x.Name] = x.NotReady
 		if x.Module != nil {
 			out[x.Name] = short(x.Module.Loaded.Digest)
@@ -60,6 +74,7 @@ func (w *world) attempts(n int, plugin string, faults int64) {
 
 func (w *world) expectShares(want string) {
 	w.t.Helper()
+	w.sync()
 	if got := w.shares(); got != want {
 		w.t.Errorf("%s decide, not %s", got, want)
 	}
@@ -68,15 +83,7 @@ func (w *world) expectShares(want string) {
 // TestRollout: a step takes effect by the status that the leader writes. Each scheduler that reads it has
 // the same shares, and a new leader goes on from there.
 func TestRollout(t *testing.T) {
-	w := newWorld(t)
-	w.grant(1)
-	w.apply("a", "p", "1")
-	w.sync()
-	w.report()
-	w.change(func(s *v1alpha1.TenantPluginSpec) {
-		s.Module.Image, s.Mode = "registry.test/guest:2", v1alpha1.ModeCanary
-		s.Rollout = &v1alpha1.Rollout{Steps: []v1alpha1.RolloutStep{{Percent: 10, Pause: "1m", MinAttempts: 20}, {Percent: 50, Pause: "1m", MinAttempts: 20}}}
-	})
+	w := newRollout(t, v1alpha1.RolloutStep{Percent: 10, Pause: "1m", MinAttempts: 20}, v1alpha1.RolloutStep{Percent: 50, Pause: "1m", MinAttempts: 20})
 	w.expectShares("a/p: 1")
 	w.reports("TenantPlugin a/p: True Running 1")
 	w.expectShares("a/p: 1 10-100, a/p@canary: 2 0-10")
@@ -141,24 +148,97 @@ func TestRollout(t *testing.T) {
 // TestRolloutHolds: pods of a canary that a new leader has yet to load wait for it, and do not go back to
 // the stable version.
 func TestRolloutHolds(t *testing.T) {
-	w := newWorld(t)
-	w.grant(1)
-	w.apply("a", "p", "1")
-	w.sync()
-	w.report()
-	w.change(func(s *v1alpha1.TenantPluginSpec) {
-		s.Module.Image, s.Mode = "registry.test/guest:2", v1alpha1.ModeCanary
-	})
+	w := newRollout(t)
 	w.sync()
 	w.report()
 	w.follower = New(Config{}, w.follower.deps)
 	w.follower.Sync(t.Context())
-	w.mu.Lock()
-	last := w.mu.attached[len(w.mu.attached)-1]
-	w.mu.Unlock()
+	last := w.last()
 	if len(last) != 2 || last[1].Name != "a/p@canary" || last[1].Module != nil || !last[1].Holds || last[1].Share.To != 100 || last[0].Share.From != 100 {
 		t.Errorf("%+v", last)
 	}
+}
+
+// TestSwaps: no step of a rollout, and no way back, waits for a module: each version is fetched and compiled
+// once, as long as it is kept.
+func TestSwaps(t *testing.T) {
+	w := newRollout(t, v1alpha1.RolloutStep{Percent: 50, Pause: "0s", MinAttempts: 1})
+	at := func(want string) {
+		t.Helper()
+		w.follower.Sync(t.Context()) // once
+		if got := w.shares(); got != want {
+			t.Errorf("%s decide, not %s", got, want)
+		}
+	}
+	at("a/p: 1") // version 1 has the digest that it had
+	w.sync()
+	w.report()
+	at("a/p: 1 50-100, a/p@canary: 2 0-50")
+	w.report()
+	w.attempts(1, "a/p@canary", 0)
+	w.report()
+	at("a/p: 2")
+	w.change(func(s *v1alpha1.TenantPluginSpec) {
+		s.Module.Image, s.Module.Digest, s.Mode = "registry.test/guest:1", v1alpha1.Digest(digestOf("1")), v1alpha1.ModeEnforce
+	})
+	at("a/p: 1")
+	w.sync()
+	if !slices.Equal(w.mu.fetched, []string{"a/p", "a/p@canary"}) || !slices.Equal(w.mu.compiled, []string{"1", "2"}) {
+		t.Errorf("fetched for %q, compiled %q", w.mu.fetched, w.mu.compiled)
+	}
+	if w.mu.users[digestOf("1")] != 1 || w.mu.users[digestOf("2")] != 0 {
+		t.Errorf("compiled modules have these users: %v", w.mu.users)
+	}
+}
+
+// TestRolloutCannotBegin: the status says why the new version does not begin, while the stable one decides.
+func TestRolloutCannotBegin(t *testing.T) {
+	w := newRollout(t)
+	w.fetch = func(_ context.Context, ref module.Reference) error {
+		if ref.Image == "registry.test/guest:2" {
+			return errNo
+		}
+		return nil
+	}
+	w.expectShares("a/p: 1")
+	w.clock.Advance(writeEvery)
+	w.reports("TenantPlugin a/p: True Running 1")
+	s := w.mu.objects.TenantPlugins[0].Status
+	if got := s.Conditions[0].Message; got != "the plugin runs; the version that the object names cannot: ModuleRefused: no" || s.Rollout.Canary != nil {
+		t.Errorf("%q, %+v", got, s.Rollout)
+	}
+}
+
+// TestStopped: a plugin that the scheduler's settings disable decides for no pod, and says so. Its rollout
+// stays at its step until a scheduler without the setting goes on.
+func TestStopped(t *testing.T) {
+	w := newRollout(t)
+	w.sync()
+	w.report()
+	w.expectShares("a/p: 1 1-100, a/p@canary: 2 0-1")
+	w.follower = New(Config{Stopped: tenancy.Stopped{tenancy.All: ""}}, w.follower.deps)
+	w.expectShares("a/p: Disabled 1-100, a/p@canary: Disabled 0-1")
+	if x := w.last()[1]; !x.Holds {
+		t.Errorf("its pods do not wait: %+v", x)
+	}
+	w.clock.Advance(writeEvery)
+	w.reports("PluginGrant all: True InForce", "TenantPlugin a/p: False Disabled")
+	s := w.mu.objects.TenantPlugins[0].Status
+	if got := s.Conditions[0].Message; got != "the scheduler's settings disable the plugin, and the pods wait" {
+		t.Errorf("message %q", got)
+	}
+	if r := s.Rollout; r.Canary == nil || r.Failed != nil || len(r.History) != 1 {
+		t.Errorf("%+v", r)
+	}
+	w.follower = New(Config{Stopped: tenancy.Stopped{"a/p": v1alpha1.Release}}, w.follower.deps)
+	w.sync()
+	for _, x := range w.last() {
+		if x.Holds || x.Module != nil {
+			t.Errorf("its pods wait, or it runs: %+v", x)
+		}
+	}
+	w.follower = New(Config{Stopped: tenancy.Stopped{"a/q": ""}}, w.follower.deps)
+	w.expectShares("a/p: 1 1-100, a/p@canary: 2 0-1")
 }
 
 // TestObserved: the counts of a plugin in shadow and of a canary are in status, and are written again at

@@ -42,6 +42,8 @@ type world struct {
 		open     map[string]bool  // breakers
 		trials   []shadow.Report
 		fetched  []string       // plugins, in order
+		compiled []string       // digests that nobody had compiled yet, in order
+		users    map[string]int // of what is compiled, by digest
 		running  map[string]int // fetches and compiles by namespace
 		most     int
 		written  []string
@@ -55,6 +57,7 @@ type world struct {
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{t: t, clock: clock.NewStep(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)), changed: make(chan struct{}, 1), known: map[types.UID]*reported{}}
+	w.mu.users = map[string]int{}
 	w.mu.running, w.mu.refuse, w.mu.open = map[string]int{}, map[string]error{}, map[string]bool{}
 	w.follower = New(Config{Taken: []string{"NodeName"}}, Deps{Source: w, Scheduler: w, Modules: w, Writer: w, Meter: &Meter{}, Clock: w.clock})
 	t.Cleanup(func() {
@@ -138,7 +141,17 @@ func (w *world) Compile(ctx context.Context, m *assembly.Module) (func(), error)
 			return nil, err
 		}
 	}
-	return func() {}, nil
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	digest := m.Loaded.Digest
+	if w.mu.users[digest]++; w.mu.users[digest] == 1 {
+		w.mu.compiled = append(w.mu.compiled, short(digest))
+	}
+	return func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.mu.users[digest]--
+	}, nil
 }
 
 // WritePluginStatus implements Writer, as an API server whose watch is quick.
@@ -239,16 +252,22 @@ func (w *world) report() []string {
 	return out
 }
 
-// now is what the scheduler was told last: a plugin with its digest, or with why it does not run.
-func (w *world) now() map[string]string {
+// last are the plugins that the scheduler was told last.
+func (w *world) last() []assembly.Attached {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	out := map[string]string{}
 	if n := len(w.mu.attached); n > 0 {
-		for _, x := range w.mu.attached[n-1] {
-			if out[x.Name] = x.NotReady; x.Module != nil {
-				out[x.Name] = "sha256:" + short(x.Module.Loaded.Digest)
-			}
+		return w.mu.attached[n-1]
+	}
+	return nil
+}
+
+// now is what the scheduler was told last: a plugin with its digest, or with why it does not run.
+func (w *world) now() map[string]string {
+	out := map[string]string{}
+	for _, x := range w.last() {
+		if out[x.Name] = x.NotReady; x.Module != nil {
+			out[x.Name] = "sha256:" + short(x.Module.Loaded.Digest)
 		}
 	}
 	return out
