@@ -44,7 +44,10 @@ func (d *DynamicResources) Details(c *plugin.Cycle, rows []uint32) []plugin.Deta
 		if len(wanted) == 0 {
 			continue
 		}
-		number := ledger.number(kept.view, row, node)
+		if kept.whole == nil {
+			kept.whole = ledger.viewOf(wanted, true)
+		}
+		number := ledger.number(kept.whole, row, node)
 		lines, ok := kept.details[number]
 		if !ok {
 			if looked++; looked > mostDetailed {

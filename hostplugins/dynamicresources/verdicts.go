@@ -12,8 +12,10 @@ type verdicts struct {
 	view   *view
 	of     []verdict
 	scores []int64 // only if claims have alternatives
-	// details are what is said of nodes that lack devices.
+	// details are what is said of nodes that lack devices, by the number that whole gives them, which is the view of the
+	// claims if they asked for allocated devices, too.
 	details map[uint32][]string
+	whole   *view
 }
 
 // verdict is whether there are devices.
@@ -71,7 +73,7 @@ func (l *Ledger) kept(claims []*resourcev1.ResourceClaim) *verdicts {
 	if len(l.verdicts) >= mostSpecs {
 		clear(l.verdicts)
 	}
-	v := &verdicts{view: l.viewOf(claims)}
+	v := &verdicts{view: l.viewOf(claims, false)}
 	l.verdicts[string(key)] = v
 	return v
 }

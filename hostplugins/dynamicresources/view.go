@@ -6,6 +6,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/utils/ptr"
 )
 
 // view numbers what nodes have, as claims with some selectors and constraints see it. Nodes with the same number
@@ -13,13 +14,17 @@ import (
 // gets another number.
 //
 // Of a device, claims see what their selectors say of it, the attributes that their constraints compare, and all
-// that is no attribute. Names of devices, pools and slices do not matter, but their order does, in which the library
+// that is no attribute. If it is allocated, they only see the last, unless they ask for all devices, or to administer
+// some. Names of devices, pools and slices do not matter, but their order does, in which the library
 // searches.
 type view struct {
 	expressions []string
 	attributes  []attribute
-	// sliced has the number of what a slice says to the claims, by the number of what it says; says has the numbers of that.
-	sliced []uint32
+	// free is true if the claims cannot see devices that are allocated.
+	free bool
+	// sliced has the number of what a slice says to the claims, by the number of what it says and, if free, which of its
+	// devices are allocated; says has the numbers of that.
+	sliced map[string]uint32
 	says   map[string]uint32
 	// numbers are those of nodes by what they have; next is the next one. 0 is none.
 	numbers map[string]uint32
@@ -27,6 +32,7 @@ type view struct {
 	rows    []numbered
 	key     []byte // of a node
 	slice   []byte // what it says
+	part    []byte
 }
 
 // numbered is the number of a row, for a version of what the node has.
@@ -64,9 +70,12 @@ func (l *Ledger) number(v *view, row uint32, node *v1.Node) uint32 {
 		v.next++
 		return r.number
 	}
+	at := 0
 	for i, s := range n.slices {
+		first := at
+		at += len(s.Spec.Devices)
 		begins := i == 0 || idOf(s) != idOf(n.slices[i-1])
-		key = append(binary.LittleEndian.AppendUint32(key, l.says(v, s)), bit(begins))
+		key = append(binary.LittleEndian.AppendUint32(key, l.says(v, s, taken[first:at])), bit(begins))
 	}
 	v.key = append(key, taken...)
 	if r.number = v.numbers[string(v.key)]; r.number == 0 {
@@ -77,42 +86,55 @@ func (l *Ledger) number(v *view, row uint32, node *v1.Node) uint32 {
 	return r.number
 }
 
-// says returns the number of what a slice says to the claims of a view.
-func (l *Ledger) says(v *view, s *resourcev1.ResourceSlice) uint32 {
-	at := l.contents.static[s]
-	v.sliced = grown(v.sliced, at)
-	if v.sliced[at] != 0 {
-		return v.sliced[at]
+// says returns the number of what a slice says to the claims of a view. taken says which of its devices are allocated.
+func (l *Ledger) says(v *view, s *resourcev1.ResourceSlice, taken []byte) uint32 {
+	v.part = binary.LittleEndian.AppendUint32(v.part[:0], l.contents.static[s])
+	if v.free {
+		v.part = append(v.part, taken...)
+	}
+	if number := v.sliced[string(v.part)]; number != 0 {
+		return number
 	}
 	b := appendPool(v.slice[:0], s)
 	for i := range s.Spec.Devices {
 		device := s.Spec.Devices[i]
-		for j := range v.attributes {
-			b = appendAttribute(b, s.Spec.Driver, device.Attributes, &v.attributes[j])
-		}
-		about := aboutDevice(s, &device)
-		for _, e := range v.expressions {
-			b = append(b, byte(l.compiled().of(e, &about)))
+		if !v.free || taken[i] == 0 {
+			b = l.appendSeen(b, v, s, &device)
 		}
 		device.Name, device.Attributes = "", nil
 		b = appendMessage(b, &device)
 	}
 	v.slice = b
-	v.sliced[at] = numberIn(v.says, b)
-	return v.sliced[at]
+	number := numberIn(v.says, b)
+	v.sliced[string(v.part)] = number
+	return number
 }
 
-// viewOf returns the view of claims.
-func (l *Ledger) viewOf(claims []*resourcev1.ResourceClaim) *view {
-	v := &view{says: make(map[string]uint32), numbers: make(map[string]uint32), next: 1}
+// appendSeen appends what the claims of a view see of a device's attributes.
+func (l *Ledger) appendSeen(b []byte, v *view, s *resourcev1.ResourceSlice, d *resourcev1.Device) []byte {
+	for i := range v.attributes {
+		b = appendAttribute(b, s.Spec.Driver, d.Attributes, &v.attributes[i])
+	}
+	about := aboutDevice(s, d)
+	for _, e := range v.expressions {
+		b = append(b, byte(l.compiled().of(e, &about)))
+	}
+	return b
+}
+
+// viewOf returns the view of claims; with whole, that of allocated devices as well.
+func (l *Ledger) viewOf(claims []*resourcev1.ResourceClaim, whole bool) *view {
+	v := &view{sliced: make(map[string]uint32), says: make(map[string]uint32), numbers: make(map[string]uint32), next: 1, free: !whole}
 	for _, claim := range claims {
 		for i := range claim.Spec.Devices.Requests {
 			r := &claim.Spec.Devices.Requests[i]
 			if e := r.Exactly; e != nil {
 				v.sees(l, e.DeviceClassName, e.Selectors)
+				v.free = v.free && e.AllocationMode == resourcev1.DeviceAllocationModeExactCount && !ptr.Deref(e.AdminAccess, false)
 			}
 			for j := range r.FirstAvailable {
 				v.sees(l, r.FirstAvailable[j].DeviceClassName, r.FirstAvailable[j].Selectors)
+				v.free = v.free && r.FirstAvailable[j].AllocationMode == resourcev1.DeviceAllocationModeExactCount
 			}
 		}
 		for i := range claim.Spec.Devices.Constraints {
@@ -132,7 +154,7 @@ func (l *Ledger) viewOf(claims []*resourcev1.ResourceClaim) *view {
 	for _, e := range v.expressions {
 		key = appendString(key, e)
 	}
-	key = append(key, 0)
+	key = append(key, 0, bit(v.free))
 	for i := range v.attributes {
 		key = appendString(key, v.attributes[i].full)
 	}
