@@ -98,10 +98,13 @@ test-race: ## run all tests under the race detector (needs a C compiler)
 
 # Left out: the child that compiles, which would be executed again without qemu, simulations of whole clusters, which take
 # qemu long, and what a unit of fuel takes, which is qemu's time.
-test-arm64: ## run the tests of guests as arm64 programs, under qemu-aarch64-static if this machine is another (15 minutes)
+# Recordings that were made on amd64 must repeat.
+ON_ARM64 = GOARCH=arm64 CGO_ENABLED=0 go test -timeout 60m -exec 'env -u GOARCH $(if $(filter arm64,$(shell go env GOHOSTARCH)),,qemu-aarch64-static)'
+test-arm64: ## run the tests of guests, and replays, as arm64 programs, under qemu-aarch64-static if this machine is another (20 minutes)
 	@command -v qemu-aarch64-static > /dev/null || [ "$$(go env GOHOSTARCH)" = arm64 ] || { echo "qemu-aarch64-static is missing: apt-get install qemu-user-static" >&2; exit 1; }
-	GOARCH=arm64 CGO_ENABLED=0 go test -timeout 60m -exec 'env -u GOARCH $(if $(filter arm64,$(shell go env GOHOSTARCH)),,qemu-aarch64-static)' \
-		-skip '^(FuzzModules|TestDevices|TestFGD.*)$$' ./runtime/wasm ./runtime/wasm/meter ./runtime/wasm/tck ./abi/sdk/go/... ./wasm-examples/internal/hosttest
+	$(ON_ARM64) -run '^(TestSmall|TestDifferent|TestSwap)$$' ./runtime/replay
+	$(ON_ARM64) -skip '^(FuzzModules|TestDevices|TestFGD.*)$$' \
+		./runtime/wasm ./runtime/wasm/meter ./runtime/wasm/tck ./abi/sdk/go/... ./wasm-examples/internal/hosttest
 
 e2e: ## run berth against a real API server and etcd, which are built the first time (SCHEDULER=kube-scheduler for that one, RUN=pattern)
 	cd test && export PKG=./e2e && $(GOTESTSUM) --format testname -- \

@@ -145,7 +145,7 @@ func (r *Report) plot(title string, value func(*Sample) float64) plot {
 	}
 	for i := range 5 {
 		share := float64(i) / 4
-		p.Y = append(p.Y, tick{plotTop + plotHeight - float64(share*plotHeight), fmt.Sprintf("%.4g", share*most)})
+		p.Y = append(p.Y, tick{plotTop + plotHeight - float64(share*plotHeight), fmt.Sprintf("%.4g", float64(share*most))})
 	}
 	return p
 }

@@ -221,7 +221,7 @@ func deviation(values []float64) float64 {
 	return math.Sqrt(squares / float64(len(values)))
 }
 
-func rounded(v float64) float64 { return math.Round(100*v) / 100 }
+func rounded(v float64) float64 { return math.Round(float64(100*v)) / 100 }
 
 // together counts the pods of each controller by node and by zone.
 type together struct {

@@ -51,7 +51,7 @@ func (t traceRand) order(ctx context.Context, pods []tracePod, clusterMilli int6
 	if clusterMilli == 0 {
 		return nil, errors.New("--inflate: no node has a GPU, so there is no demand for GPUs to reach (leave it at 1)")
 	}
-	target := o.Inflate * float64(clusterMilli)
+	target := float64(o.Inflate * float64(clusterMilli))
 	var total int64
 	for _, p := range list {
 		total += p.milliGPU()
