@@ -112,10 +112,11 @@ type Deps struct {
 	Handled     func(state.ClusterEvent, time.Duration) // optional, see scheduler.Deps
 	Worked      func(string, []report.Timing)           // optional, see scheduler.Deps
 	Broken      func(pipeline.Broken)                   // optional, see pipeline.Deps
-	// CutOff (optional) is for replays: it reports whether the recorded search for devices on a node
-	// was cut off.
-	CutOff func(node string) bool
-	// Overrun (optional) is for replays: it completes a call of a module that its deadline ended, and returns true.
+	// CutOff (optional) is for replays, and needs a Recorder: it reports whether a search for devices on a node, by
+	// its number among those on the node during an event, was cut off in the recording.
+	CutOff func(node string, search uint64) bool
+	// Overrun (optional) is for replays, and needs a Recorder: it completes a call of a module that did not end by
+	// itself in the recording, and returns true.
 	Overrun func(call *inbox.Overrun) bool
 	// Framework (optional) returns the dependencies of framework plugins in a profile. Assembly
 	// sets Scheduler.
@@ -134,6 +135,7 @@ type Assembly struct {
 	deps    Deps
 	clock   *clock.Held // what the loop and its plugins see of deps.Clock
 	workers *pipeline.Workers
+	events  atomic.Uint64 // that the recorder was told of
 
 	// mu is held while plugins are made, so that one Reload runs at a time. The loop never takes
 	// it.
@@ -253,7 +255,7 @@ func New(c Config, d Deps) (*Assembly, error) {
 			Cache: cache.Config{Rank: a.rank()},
 		},
 		scheduler.Deps{
-			Clock: a.clock, Recorder: d.Recorder, Objects: d.Objects, Pipelines: pipelines, Extenders: extenders, Outlet: d.Outlet, Evictor: d.Evictor,
+			Clock: a.clock, Recorder: a.counted(), Objects: d.Objects, Pipelines: pipelines, Extenders: extenders, Outlet: d.Outlet, Evictor: d.Evictor,
 			Observer: d.Observer, Tried: a.shadow.Tried, Moved: d.Moved, Handled: d.Handled, Worked: d.Worked, Log: d.Log, Spawn: d.Spawn,
 		},
 	)

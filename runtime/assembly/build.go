@@ -60,7 +60,7 @@ func (m *madePlugin) same(args any) bool {
 func (a *Assembly) build(ctx context.Context, s *config.Scheduler, old []*built) ([]*built, error) {
 	registry := hostplugins.All(hostplugins.Deps{
 		Binder: a.deps.Binder, Budgets: a.deps.Budgets, Storage: a.deps.Storage,
-		Devices: a.deps.Devices, Search: search{&a.deps}, Now: a.clock.Now, Wall: a.deps.Clock.Now,
+		Devices: a.deps.Devices, Search: search{&a.deps, newNumbers[string](&a.events)}, Now: a.clock.Now, Wall: a.deps.Clock.Now,
 		Services: a.deps.Services, Controllers: a.deps.Controllers,
 	})
 	maps.Copy(registry, a.config.Plugins)
@@ -251,7 +251,8 @@ func (a *Assembly) newPlugin(ctx context.Context, profile, name string, args any
 			deps.log = deps.log.With("shadow", named.trial)
 		}
 	} else {
-		deps.overran, deps.overrun = a.overruns(profile, name)
+		deps.replayed = a.deps.Overrun != nil
+		deps.overrun, deps.overran = a.overruns(profile, name)
 	}
 	return a.config.Modules.plugin(ctx, named, a.config.Workers, !a.config.Reuse.Off(), &deps)
 }

@@ -286,16 +286,17 @@ type moduleDeps struct {
 	process   *memory.Process // memory of the scheduler's plugins
 	clock     clock.Clock
 	log       *slog.Logger
-	// overran and overrun are as in wasm.Deps.
-	overran func(*wasm.Overrun)
-	overrun func(*wasm.Overrun) bool
+	// replayed plugins end calls where a recording says, and overrun and overran are as in wasm.Deps.
+	replayed bool
+	overrun  func(*wasm.Overrun) bool
+	overran  func(*wasm.Overrun)
 }
 
 // plugin makes the plugin of a module for one profile.
 func (m *Modules) plugin(ctx context.Context, named *Module, shards int, kept bool, d *moduleDeps) (*madePlugin, error) {
 	loaded := named.Loaded
 	limits := limitsOf(&named.Reference.Limits)
-	if d.overrun != nil {
+	if d.replayed {
 		limits.Deadline = math.MaxInt64 // a replay ends the calls that were ended, however slow it is
 	}
 	code, err := m.take(ctx, named, limits)
@@ -314,7 +315,7 @@ func (m *Modules) plugin(ctx context.Context, named *Module, shards int, kept bo
 		Policies: policies, Shards: shards, Kept: kept, VerifyEvery: m.config.VerifyEvery, Grants: loaded.Grants,
 		Limits: limits, HideSeed: named.Reference.HideSeed, HideGeneration: named.Reference.HideGeneration,
 	}, wasm.Deps{Factory: code, Manifest: loaded.Manifest, Binder: d.binder, Namespace: d.namespace, Clock: d.clock, Bucket: d.bucket, Log: d.log,
-		Encodings: m.encodings, Process: d.process, Recovered: func() { d.recovered(loaded.Name) }, Overran: d.overran, Overrun: d.overrun})
+		Encodings: m.encodings, Process: d.process, Recovered: func() { d.recovered(loaded.Name) }, Overrun: d.overrun, Overran: d.overran})
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", loaded.Path, err), m.give(ctx, loaded.Digest))
 	}

@@ -257,12 +257,14 @@ func (e *Written) visit(f fields) {
 	}
 }
 
-func (e *CutOff) visit(f fields) { e.Node = f.name(e.Node) }
+func (e *CutOff) visit(f fields) { e.Node, e.Search = f.name(e.Node), f.number("search", e.Search) }
 
 func (e *Overrun) visit(f fields) {
 	e.Profile, e.Plugin, e.Point = f.name(e.Profile), f.name(e.Plugin), f.name(e.Point)
-	e.Row = f.number("row", e.Row)
+	e.Block = f.number("block", e.Block)
 	e.Pod = types.UID(f.text("pod", string(e.Pod)))
+	e.Call = f.number("call", e.Call)
+	e.Interrupted = f.flag("interrupted", e.Interrupted)
 	e.Fuel = f.number("fuel", e.Fuel)
 	e.Detail, e.Output, e.Trace = f.text("detail", e.Detail), f.text("output", e.Output), f.text("trace", e.Trace)
 }

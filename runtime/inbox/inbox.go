@@ -159,14 +159,22 @@ type (
 	Budgets struct {
 		List []*policyv1.PodDisruptionBudget
 	}
-	// CutOff is a search for devices on a node that took too long.
-	CutOff struct{ Node string }
-	// Overrun is a call of a module that its deadline ended. Row is its first row, plus 1, or 0, and Pod its first
-	// pod. The rest is what the fault says, and the fuel that the call had used.
+	// CutOff is a search for devices on a node that took too long. Search is the number of searches on the node
+	// before it, during the event.
+	CutOff struct {
+		Node   string
+		Search uint64
+	}
+	// Overrun is a call of a module that its deadline ended or, if Interrupted, the end of the scheduler. Block is
+	// the block of its first node, from 1 on, and 0 for a call about none or a hypothetical one. Pod is its first
+	// pod, and Call the number of calls before it that are the same in all of these, during the event. The rest is
+	// what the fault says, and the fuel that the call had used.
 	Overrun struct {
 		Profile, Plugin, Point string
-		Row                    uint64
+		Block                  uint64
 		Pod                    types.UID
+		Call                   uint64
+		Interrupted            bool
 		Fuel                   uint64
 		Detail, Output, Trace  string
 	}

@@ -19,6 +19,7 @@ import (
 type Reader struct {
 	in      *bufio.Reader
 	text    bool
+	first   bool // it has the first version
 	decoder *inbox.Decoder
 	frame   []byte
 	read    int // events so far
@@ -42,10 +43,14 @@ func NewReader(in io.Reader) (*Reader, error) {
 	case plain == Header:
 		r.text = text
 		return r, nil
+	case text && plain == firstHeader:
+		r.text, r.first = true, true
+		return r, nil
 	case err != nil && !errors.Is(err, io.EOF):
 		return nil, err
 	case strings.HasPrefix(plain, "berth recording "):
-		return nil, fmt.Errorf("the recording has the format %q, and this berth reads %q: use the berth that wrote it", strings.TrimSpace(plain), strings.TrimSpace(Header))
+		return nil, fmt.Errorf("the recording has the format %q, and this berth reads %q and the text form of %q: use the berth that wrote it, or print it as text with that one (berth replay FILE --text)",
+			strings.TrimSpace(plain), strings.TrimSpace(Header), strings.TrimSpace(firstHeader))
 	}
 	return nil, errors.New("it is not a recording of berth: its first line is not " + strings.TrimSpace(Header))
 }
@@ -88,7 +93,12 @@ func (r *Reader) line() (inbox.Event, error) {
 		case err != nil: // a line without its end may be cut off
 			return nil, ErrCut
 		}
-		if line = strings.TrimSuffix(line, "\n"); line != "" && line[0] != '#' {
+		line = strings.TrimSuffix(line, "\n")
+		switch {
+		case line == "" || line[0] == '#':
+		case r.first && strings.HasPrefix(line, "overrun "):
+			return nil, fmt.Errorf("an overrun in the format %q does not say which call it was", strings.TrimSpace(firstHeader))
+		default:
 			return inbox.Parse(line)
 		}
 	}

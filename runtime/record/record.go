@@ -17,7 +17,11 @@ import (
 )
 
 // Header is the first line of a recording. Its number is the version of the format.
-const Header = "berth recording 1\n"
+const Header = "berth recording 2\n"
+
+// firstHeader is that of the first version, of which only the text form can be read: the compact form of some events
+// has more fields now.
+const firstHeader = "berth recording 1\n"
 
 const (
 	// frameSize is the size at which events are written, before compression.

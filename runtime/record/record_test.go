@@ -13,6 +13,7 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/berth-scheduler/berth/internal/golden"
 	"github.com/berth-scheduler/berth/runtime/inbox"
 	"github.com/berth-scheduler/berth/runtime/record"
 	"github.com/berth-scheduler/berth/runtime/state"
@@ -96,10 +97,13 @@ func TestDamaged(t *testing.T) {
 		}
 	}
 	for in, want := range map[string]string{
-		"":                                       "it is not a recording",
-		"berth recording 2\n":                    `has the format "berth recording 2"`,
-		"# " + record.Header + "step\nstumble\n": `the recording is damaged after event 1: "stumble" is not an event`,
-		"# " + record.Header + "step\nste":       record.ErrCut.Error(),
+		"":                                 "it is not a recording",
+		"berth recording 3\n":              `has the format "berth recording 3"`,
+		"# berth recording 3\nstep\nend\n": `has the format "berth recording 3"`,
+		"berth recording 1\n":              `has the format "berth recording 1", and this berth reads "berth recording 2" and the text form of "berth recording 1"`,
+		"# berth recording 1\nstep\noverrun default-scheduler a Filter row=1 fuel=7 detail=d\nend\n": "damaged after event 1: an overrun in the format \"berth recording 1\" does not say which call it was",
+		"# " + record.Header + "step\nstumble\n":                                                     `the recording is damaged after event 1: "stumble" is not an event`,
+		"# " + record.Header + "step\nste":                                                           record.ErrCut.Error(),
 	} {
 		if _, err := read(t, []byte(in)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", in, err)
@@ -208,6 +212,45 @@ func TestRedacted(t *testing.T) {
 	if lines[2] != lines[3] || lines[3] == lines[4] {
 		t.Errorf("changes of annotations are not told apart:\n%s", strings.Join(lines[2:5], "\n"))
 	}
+}
+
+// TestVersion: a committed recording with all types of events stays readable, as what it was. If this fails, the format
+// has changed: give it the next version (Header). Then -rewrite commits another recording.
+func TestVersion(t *testing.T) {
+	const compact, printed = "testdata/events.berthrec", "testdata/events.txt"
+	recording, err := os.ReadFile(compact)
+	check := golden.Compare
+	if golden.Rewriting() && !bytes.HasPrefix(recording, []byte(record.Header)) {
+		check = golden.Check
+		recording = written(t, record.Config{}, all(t)...)
+		check(t, compact, recording)
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	lines, err := read(t, recording)
+	if err != nil {
+		t.Fatal(err)
+	}
+	check(t, printed, []byte(strings.Join(lines, "\n")+"\n"))
+}
+
+// all returns events of all types but End.
+func all(t *testing.T) (events []inbox.Event) {
+	t.Helper()
+	text, err := os.ReadFile("../inbox/testdata/events.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		e, err := inbox.Parse(strings.TrimSuffix(line, "\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, end := e.(*inbox.End); !end {
+			events = append(events, e)
+		}
+	}
+	return events
 }
 
 // FuzzRead: arbitrary bytes are refused, in time and memory that depend on their number.

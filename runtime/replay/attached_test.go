@@ -2,12 +2,15 @@ package replay_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 
 	"github.com/berth-scheduler/berth/runtime/assembly"
 	"github.com/berth-scheduler/berth/runtime/internal/wat"
 	"github.com/berth-scheduler/berth/runtime/module"
+	"github.com/berth-scheduler/berth/runtime/plugin"
+	"github.com/berth-scheduler/berth/runtime/replay"
 )
 
 // TestAttached: plugins that objects attach decide about the pods of their namespace. They are there from the start,
@@ -62,4 +65,28 @@ func TestAttached(t *testing.T) {
 		_, after, _ = strings.Cut(after, "]`")
 		return before + after
 	})
+}
+
+// TestNotReplayable: what may depend on anything is not repeated, and the settings say why.
+func TestNotReplayable(t *testing.T) {
+	whole := startWith(t, wat.Compile(t, `(module
+		(import "berth" "pod_object" (func (param i32 i32 i32) (result i32)))
+		(memory (export "memory") 40)
+		(func (export "berth_abi") (result i32) (i32.const 0x10000))
+		(func (export "berth_alloc") (param i32 i32) (result i32) (i32.const 65536))
+		(func (export "berth_filter") (param i32 i32 i32) (result i32) (i32.const 0)))`,
+		`{"name": "whole", "version": "1.0.0", "abi": "1.0", "points": {"filter": {"scope": "node"}}, "reads": {"node": ["generation"]}, "host": ["pod_object"]}`),
+		module.Limits{}, 1)
+	compiled := startRecorded(t, assembly.Config{Scheduler: assembly.Default(), Plugins: plugin.Registry{
+		"Own": func(any) (plugin.Plugin, error) { return nil, errors.New("no profile names it") },
+	}}, 1)
+	for want, r := range map[string]*recordedRun{
+		"plugin whole reads whole pods or nodes (pod_object), which are not recorded": whole,
+		"plugins are compiled into the program":                                       compiled,
+	} {
+		r.place("ns", 1)
+		if _, err := run(t.Context(), t, r.text(), replay.Config{Workers: 1}); err == nil || err.Error() != "the recording cannot be replayed: "+want {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
 }

@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -142,11 +143,11 @@ type player struct {
 	assembly *assembly.Assembly
 	observer scheduler.Observer // may be nil
 	ranks    map[string]uint64
-	said     said            // by extenders, in the step to come
-	late     late            // calls of modules, in what is about to be handled
-	cutOff   map[string]bool // nodes, in the step that is about to be handled
-	decision *inbox.Decision // of the last step; nil if there is none
-	attempt  *report.Attempt // of the last step, if it is wanted
+	said     said                  // by extenders, in the step to come
+	late     late                  // calls of modules, in what is about to be handled
+	cutOff   map[inbox.CutOff]bool // in the step that is about to be handled
+	decision *inbox.Decision       // of the last step; nil if there is none
+	attempt  *report.Attempt       // of the last step, if it is wanted
 	done     bool
 	result   *Result
 }
@@ -212,6 +213,21 @@ func (p *player) play(ctx context.Context, e inbox.Event) error {
 	if _, err := p.answers(false); err != nil {
 		return err
 	}
+	return p.handle(ctx, e)
+}
+
+// handle has the scheduler handle an event. One that does not follow from those before it, as in a recording that was
+// edited, is an error.
+func (p *player) handle(ctx context.Context, e inbox.Event) (err error) {
+	at := p.reader.Read() - len(p.ahead)
+	defer func() {
+		if r := recover(); r != nil {
+			if p.config.Log != nil {
+				p.config.Log.Error("panic", "event", at, "reason", r, "stack", string(debug.Stack()))
+			}
+			err = fmt.Errorf("event %d cannot be handled here: %v (if the recording is as it was written, please report this)", at, r)
+		}
+	}()
 	p.assembly.Scheduler.Handle(ctx, e)
 	return nil
 }
@@ -252,10 +268,15 @@ func (p *player) answers(step bool) (recorded *inbox.Decision, err error) {
 			p.said.all = append(p.said.all, e)
 			continue
 		case *inbox.CutOff:
-			p.cutOff[e.Node] = true
+			p.cutOff[*e] = true
 			continue
 		case *inbox.Overrun:
 			p.late.all = append(p.late.all, e)
+			continue
+		case *inbox.Module: // a swap is prepared beside the loop
+			if err := p.module(e); err != nil {
+				return nil, err
+			}
 			continue
 		case *inbox.Object:
 			if e.Early && step {
@@ -267,7 +288,7 @@ func (p *player) answers(step bool) (recorded *inbox.Decision, err error) {
 				for _, e := range early {
 					p.stores.Change(e.(*inbox.Object).Object, false)
 				}
-				return e, nil
+				return e, p.acted()
 			}
 		case *inbox.End:
 			p.done = p.done || step // the attempt was cut off, or there was none
@@ -277,16 +298,39 @@ func (p *player) answers(step bool) (recorded *inbox.Decision, err error) {
 	}
 }
 
+// acted takes in the calls of modules that ended while the loop acted on a decision.
+func (p *player) acted() error {
+	for {
+		e, err := p.take()
+		switch {
+		case errors.Is(err, io.EOF) || errors.Is(err, record.ErrCut):
+			return nil // the next take says so again
+		case err != nil:
+			return err
+		}
+		switch e := e.(type) {
+		case *inbox.Overrun:
+			p.late.all = append(p.late.all, e)
+		case *inbox.CutOff: // it was for a plugin in shadow, which a replay does not try
+		default:
+			p.ahead = append([]inbox.Event{e}, p.ahead...)
+			return nil
+		}
+	}
+}
+
 // step repeats a turn of the loop and compares the decision.
 func (p *player) step(ctx context.Context, e *inbox.Step) error {
 	p.said.all, p.late.all = nil, nil
-	p.cutOff = make(map[string]bool)
+	p.cutOff = make(map[inbox.CutOff]bool)
 	recorded, err := p.answers(true)
 	if err != nil || p.done {
 		return err
 	}
 	p.decision, p.attempt = nil, nil
-	p.assembly.Scheduler.Handle(ctx, e)
+	if err := p.handle(ctx, e); err != nil {
+		return err
+	}
 	if recorded == nil && p.decision == nil {
 		return nil
 	}
@@ -323,7 +367,7 @@ func (p *player) begin() error {
 	p.assembly, err = assembly.New(c, assembly.Deps{
 		Clock: p.clock, Binder: nowhere{}, Outlet: nowhere{}, Observer: p, Recorder: p, Tape: p.said.answer,
 		Objects: p.stores, Budgets: p.stores.Budgets, Storage: hostplugins.Storage{Objects: p.stores.Storage.Objects()},
-		Devices: hostplugins.NewDevices(p.stores.Storage.Devices(), nowhere{}, nowhere{}), CutOff: func(node string) bool { return p.cutOff[node] }, Overrun: p.late.overrun,
+		Devices: hostplugins.NewDevices(p.stores.Storage.Devices(), nowhere{}, nowhere{}), CutOff: func(node string, search uint64) bool { return p.cutOff[inbox.CutOff{Node: node, Search: search}] }, Overrun: p.late.overrun,
 		Services: p.stores.Owners, Controllers: p.stores.Owners,
 		Spawn: func(func()) {}, Log: p.config.Log,
 	})

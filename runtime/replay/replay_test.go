@@ -147,6 +147,9 @@ func TestUnusable(t *testing.T) {
 		header + settings + settings + "end\n":                                               "event 2: there are two settings",
 		header + strings.TrimSuffix(settings, "\n") + " lacks=luck\nend\n":                   "the recording cannot be replayed: luck",
 		header + settings + "module a.wasm sha256:00 bytes=AGFzbQ\nend\n":                    "event 2: module a.wasm does not have the digest sha256:00",
+		header + settings + "clock at=2000-01-01T00:00:00Z\nbound attempt=7\nend\n":          "event 3 cannot be handled here: BUG: attempt 7 has no running binding cycle",
+		header + settings + "clock at=2000-01-01T00:00:00Z\nstep\nbound attempt=7\nend\n":    "event 4 cannot be handled here",
+		header + settings + "overrun a b Filter\nend\n":                                      "event 2 cannot be handled here: BUG: a *inbox.Overrun is not for the loop",
 		header + "settings start=2000-01-01T00:00:00Z\nclock at=2000-01-01T00:00:00Z\nend\n": "the recorded configuration: the file is empty",
 	} {
 		if _, err := run(t.Context(), t, text, replay.Config{Workers: 1}); err == nil || !strings.Contains(err.Error(), want) {

@@ -26,16 +26,20 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// api confirms bindings at once.
+// api confirms bindings at once, unless it fails.
 type api struct {
 	scheduler.Outlet
 	scheduler *scheduler.Scheduler
+	fails     bool
 }
 
 func (a *api) Binding(context.Context, *state.Pod) error   { return nil }
 func (a *api) Scheduled(*state.Pod, string, state.Feature) {}
 func (a *api) Failed(scheduler.Failure)                    {}
 func (a *api) Bind(_ context.Context, b objects.Binding) error {
+	if a.fails {
+		return errors.New("conflict")
+	}
 	a.scheduler.SetPods(b.Pod.On(b.Node, b.Patch))
 	return nil
 }

@@ -34,6 +34,9 @@ type request struct {
 	batch int
 	keys  [][]byte // receives queue_key's answers
 	fuel  int64    // that the call has used
+	// spent is the fuel of all parts of a call that is split, and overrun what identifies it, if that is asked for.
+	spent   int64
+	overrun *Overrun
 
 	state *state.CycleState // of the pod's cycle; nil for none
 }
@@ -110,7 +113,7 @@ func (s *shard) call(c *plugin.Cycle, r *request) (_ reply, f *fault.Fault) {
 // run calls the guest and reads its answers.
 func (s *shard) run(ctx context.Context, snap *state.Snapshot, r *request, lo, hi uint32) (reply, *fault.Fault) {
 	p, env := s.core, s.host.env
-	if f := p.repeated(r); f != nil {
+	if f := p.repeated(r, snap); f != nil {
 		return reply{}, f
 	}
 	bad := func(kind fault.Kind, detail string) (reply, *fault.Fault) {
@@ -135,6 +138,7 @@ func (s *shard) run(ctx context.Context, snap *state.Snapshot, r *request, lo, h
 	result, err := s.guest.Call(ctx, r.point, s.Base()+s.Layout().Call, lo, hi)
 	s.host.end()
 	r.fuel = env.Used()
+	r.spent += r.fuel
 	p.counts.used(r.point, r.n(), r.fuel)
 	if value, stack, ok := env.Panic(); ok {
 		return reply{}, p.faults.bug(r.point, value, stack)

@@ -81,10 +81,11 @@ type Deps struct {
 	// Recovered (optional) is called when the plugin works again after its breaker was
 	// open. It is called from any goroutine and must not block.
 	Recovered func()
-	// Overran (optional) is told of calls on the scheduler's loop that their deadline ended; workers may call
-	// it at once. Overrun (optional) is for replays: it completes a call that was one of these, and returns true.
-	Overran func(*Overrun)
+	// Overrun (optional) numbers a call on the scheduler's loop before it is made. In a replay it completes one that
+	// did not end by itself in the recording, and returns true. Overran (optional) is told of the calls that do not
+	// end by themselves. Workers may call both at once.
 	Overrun func(*Overrun) bool
+	Overran func(*Overrun)
 	Log     *slog.Logger // optional
 }
 
