@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	v1 "k8s.io/api/core/v1"
 	configv1 "k8s.io/kube-scheduler/config/v1"
 
 	"github.com/berth-scheduler/berth/abi"
@@ -134,10 +135,10 @@ func unrecorded(all []*built, recording *inbox.Settings) error {
 }
 
 // keeps reports whether annotations with a key are recorded because of one that is named, which may be a
-// prefix.
+// prefix. kubectl's has the environment of pods, so only its name means it.
 func keeps(kept, key string) bool {
 	prefix, is := strings.CutSuffix(kept, "*")
-	return kept == key || is && strings.HasPrefix(key, prefix)
+	return kept == key || is && strings.HasPrefix(key, prefix) && key != v1.LastAppliedConfigAnnotation
 }
 
 // readsWhole returns the host function by which a module reads whole objects; empty for none.

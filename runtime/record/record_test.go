@@ -9,9 +9,13 @@ import (
 	"testing"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/berth-scheduler/berth/internal/golden"
 	"github.com/berth-scheduler/berth/runtime/inbox"
@@ -251,6 +255,63 @@ func all(t *testing.T) (events []inbox.Event) {
 		}
 	}
 	return events
+}
+
+// TestRedactedObjects: objects that no plugin sees have nothing that may be secret either, and what Kubernetes says with
+// annotations.
+func TestRedactedObjects(t *testing.T) {
+	const secret = "hunter2"
+	meta := metav1.ObjectMeta{Name: "keep-name", Namespace: "ns", Annotations: map[string]string{
+		"other": secret, v1.LastAppliedConfigAnnotation: secret, "volume.kubernetes.io/selected-node": "keep-node", "read/this": "keep-read",
+	}, ManagedFields: []metav1.ManagedFieldsEntry{{Manager: secret}}}
+	env := []v1.EnvVar{{Name: "PASSWORD", Value: secret}}
+	template := v1.PodTemplateSpec{ObjectMeta: meta, Spec: v1.PodSpec{Containers: []v1.Container{{Env: env}}}}
+	attributes := map[string]string{"password": secret}
+	volume := v1.PersistentVolumeSpec{MountOptions: []string{secret}, PersistentVolumeSource: v1.PersistentVolumeSource{
+		CSI: &v1.CSIPersistentVolumeSource{VolumeAttributes: attributes}, FlexVolume: &v1.FlexPersistentVolumeSource{Options: attributes},
+	}}
+	device := resourcev1.DeviceConfiguration{Opaque: &resourcev1.OpaqueDeviceConfiguration{Driver: "d", Parameters: runtime.RawExtension{Raw: []byte(`{"password":"` + secret + `"}`)}}}
+	claim := resourcev1.ResourceClaimSpec{Devices: resourcev1.DeviceClaim{Config: []resourcev1.DeviceClaimConfiguration{{DeviceConfiguration: device}}}}
+	failed := &storagev1.VolumeError{Message: secret}
+	all := []metav1.Object{
+		&v1.PersistentVolume{ObjectMeta: meta, Spec: volume}, &v1.PersistentVolumeClaim{ObjectMeta: meta},
+		&storagev1.StorageClass{ObjectMeta: meta, Parameters: attributes, MountOptions: []string{secret}},
+		&storagev1.CSINode{ObjectMeta: meta}, &storagev1.CSIDriver{ObjectMeta: meta}, &storagev1.CSIStorageCapacity{ObjectMeta: meta},
+		&storagev1.VolumeAttachment{
+			ObjectMeta: meta, Spec: storagev1.VolumeAttachmentSpec{Source: storagev1.VolumeAttachmentSource{InlineVolumeSpec: &volume}},
+			Status: storagev1.VolumeAttachmentStatus{AttachmentMetadata: attributes, AttachError: failed, DetachError: failed},
+		},
+		&resourcev1.ResourceClaim{ObjectMeta: meta, Spec: claim}, &resourcev1.ResourceSlice{ObjectMeta: meta},
+		&resourcev1.DeviceClass{ObjectMeta: meta, Spec: resourcev1.DeviceClassSpec{Config: []resourcev1.DeviceClassConfiguration{{DeviceConfiguration: device}}}},
+		&v1.Service{ObjectMeta: meta}, &v1.ReplicationController{ObjectMeta: meta, Spec: v1.ReplicationControllerSpec{Template: &template}},
+		&appsv1.ReplicaSet{ObjectMeta: meta, Spec: appsv1.ReplicaSetSpec{Template: template}},
+		&appsv1.StatefulSet{ObjectMeta: meta, Spec: appsv1.StatefulSetSpec{Template: template, VolumeClaimTemplates: []v1.PersistentVolumeClaim{{ObjectMeta: meta}}}},
+		&policyv1.PodDisruptionBudget{ObjectMeta: meta},
+	}
+	own := meta
+	own.UID = "pod" // plugins see pods, and annotations only by name
+	pod := &v1.Pod{ObjectMeta: own, Spec: v1.PodSpec{Volumes: []v1.Volume{
+		{VolumeSource: v1.VolumeSource{CSI: &v1.CSIVolumeSource{VolumeAttributes: attributes}}}, {VolumeSource: v1.VolumeSource{FlexVolume: &v1.FlexVolumeSource{Options: attributes}}},
+	}}}
+	events := []inbox.Event{&inbox.Settings{Annotations: []string{"read/*", "kubectl.kubernetes.io/*"}}}
+	for _, object := range all {
+		events = append(events, &inbox.Object{Object: object})
+	}
+	for _, object := range append(all, pod) {
+		events = append(events, &inbox.Raise{Event: state.ClusterEvent{Resource: state.PersistentVolumeResource, Action: state.Add}, Object: state.Object{New: object}})
+	}
+	lines, err := read(t, written(t, record.Config{}, append(events, &inbox.Pods{Pods: []*state.Pod{state.NewPod(pod)}})...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range lines[1 : len(lines)-1] {
+		if strings.Contains(line, secret) || !strings.Contains(line, "keep-name") || !strings.Contains(line, "keep-read") || strings.Contains(line, "keep-node") == strings.Contains(line, `"uid":"pod"`) {
+			t.Error(line)
+		}
+	}
+	if template.Spec.Containers[0].Env == nil || volume.CSI.VolumeAttributes == nil || len(meta.Annotations) != 4 {
+		t.Error("secrets were taken from the objects")
+	}
 }
 
 // FuzzRead: arbitrary bytes are refused, in time and memory that depend on their number.

@@ -7,10 +7,12 @@ import (
 	"strconv"
 	"strings"
 
+	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/berth-scheduler/berth/runtime/inbox"
 	"github.com/berth-scheduler/berth/runtime/state"
@@ -93,8 +95,11 @@ func (r *redactor) event(e inbox.Event) inbox.Event {
 	return e
 }
 
+// keeps reports whether an annotation is recorded. That of kubectl has the whole object, with the environment of pods, so
+// a prefix does not mean it.
 func (r *redactor) keeps(key string) bool {
-	return r.keys[key] || slices.ContainsFunc(r.prefixes, func(prefix string) bool { return strings.HasPrefix(key, prefix) })
+	return r.keys[key] || key != v1.LastAppliedConfigAnnotation &&
+		slices.ContainsFunc(r.prefixes, func(prefix string) bool { return strings.HasPrefix(key, prefix) })
 }
 
 // meta returns metadata with the annotations that are recorded.
@@ -146,6 +151,7 @@ func (r *redactor) pod(object *v1.Pod) *v1.Pod {
 	out.ObjectMeta = r.meta(&object.ObjectMeta)
 	out.Spec.Containers = containers(object.Spec.Containers)
 	out.Spec.InitContainers = containers(object.Spec.InitContainers)
+	out.Spec.Volumes = volumes(object.Spec.Volumes)
 	out.Spec.EphemeralContainers = nil
 	out.Spec.ImagePullSecrets, out.Spec.HostAliases, out.Spec.DNSConfig = nil, nil, nil
 	out.Status.Conditions = slices.Clone(object.Status.Conditions)
@@ -180,31 +186,80 @@ func statuses(list []v1.ContainerStatus) (out []v1.ContainerStatus) {
 	return out
 }
 
+// object returns an object of a kind that no plugin sees, as Berth itself reads it.
 func (r *redactor) object(object metav1.Object) metav1.Object {
 	switch x := object.(type) {
+	case *v1.Node:
+		return r.node(x)
+	case *v1.Pod:
+		return r.pod(x)
+	}
+	out := object.(runtime.Object).DeepCopyObject().(metav1.Object)
+	out.SetManagedFields(nil)
+	kept := out.GetAnnotations()
+	maps.DeleteFunc(kept, func(key, _ string) bool { return !r.keeps(key) && !ofKubernetes(key) })
+	out.SetAnnotations(kept)
+	switch x := out.(type) {
 	case *storagev1.StorageClass:
-		out := *x
-		out.Parameters = nil
-		return &out
+		x.Parameters, x.MountOptions = nil, nil
 	case *v1.PersistentVolume:
-		if x.Spec.CSI == nil {
-			return x
+		volume(&x.Spec)
+	case *storagev1.VolumeAttachment:
+		if inline := x.Spec.Source.InlineVolumeSpec; inline != nil {
+			volume(inline)
 		}
-		out, source := *x, *x.Spec.CSI
-		source.VolumeAttributes = nil
-		out.Spec.CSI = &source
-		return &out
+		x.Status.AttachmentMetadata, x.Status.AttachError, x.Status.DetachError = nil, nil, nil
+	case *appsv1.ReplicaSet:
+		x.Spec.Template = v1.PodTemplateSpec{}
+	case *appsv1.StatefulSet:
+		x.Spec.Template, x.Spec.VolumeClaimTemplates = v1.PodTemplateSpec{}, nil
+	case *v1.ReplicationController:
+		x.Spec.Template = nil
 	case *resourcev1.ResourceClaim:
 		return resourceClaim(x)
 	case *resourcev1.DeviceClass:
-		out := *x
-		out.Spec.Config = slices.Clone(x.Spec.Config)
-		for i := range out.Spec.Config {
-			opaque(&out.Spec.Config[i].DeviceConfiguration)
+		for i := range x.Spec.Config {
+			opaque(&x.Spec.Config[i].DeviceConfiguration)
 		}
-		return &out
 	}
-	return object
+	return out
+}
+
+// ofKubernetes reports whether an annotation is one with which Kubernetes says how to treat an object, such as the node
+// that was chosen for a volume. kubectl's has the whole object.
+func ofKubernetes(key string) bool {
+	domain, _, _ := strings.Cut(key, "/")
+	return (domain == "kubernetes.io" || strings.HasSuffix(domain, ".kubernetes.io")) && key != v1.LastAppliedConfigAnnotation
+}
+
+// volume leaves out what only a driver understands.
+func volume(s *v1.PersistentVolumeSpec) {
+	s.MountOptions = nil
+	if s.CSI != nil {
+		s.CSI.VolumeAttributes = nil
+	}
+	if s.FlexVolume != nil {
+		s.FlexVolume.Options = nil
+	}
+}
+
+// volumes leaves out of a pod's volumes what only a driver understands.
+func volumes(list []v1.Volume) []v1.Volume {
+	out := slices.Clone(list)
+	for i := range out {
+		v := &out[i]
+		if v.CSI != nil {
+			own := *v.CSI
+			own.VolumeAttributes = nil
+			v.CSI = &own
+		}
+		if v.FlexVolume != nil {
+			own := *v.FlexVolume
+			own.Options = nil
+			v.FlexVolume = &own
+		}
+	}
+	return out
 }
 
 func resourceClaim(x *resourcev1.ResourceClaim) *resourcev1.ResourceClaim {
