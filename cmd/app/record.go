@@ -37,7 +37,8 @@ type recording struct {
 	*records.Writer
 	file *os.File
 	tell func(text string)
-	told bool
+	// lacks is why the recording cannot be replayed, as it was told last.
+	lacks string
 }
 
 // segments is into how many parts the size of a folder is divided. A segment has one, or two if the scheduler
@@ -52,12 +53,19 @@ func (r *recording) recorder() inbox.Recorder {
 	return r
 }
 
-// Enter says at the start whether the recording can be replayed.
+// Enter says at the start, and when plugins are replaced, whether the recording can be replayed.
 func (r *recording) Enter(e inbox.Event) {
-	if s, ok := e.(*inbox.Settings); ok && s.Lacks != "" && !r.told {
-		r.told = true
-		r.tell("the recording is not replayable: " + s.Lacks)
+	lacks := r.lacks
+	switch e := e.(type) {
+	case *inbox.Settings:
+		lacks = e.Lacks
+	case *inbox.Swap:
+		lacks = e.Lacks
 	}
+	if lacks != r.lacks && lacks != "" {
+		r.tell("the recording is not replayable from here on: " + lacks)
+	}
+	r.lacks = lacks
 	r.Writer.Enter(e)
 }
 

@@ -162,3 +162,31 @@ func TestRecordCheckpointTooLarge(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// TestRecordLacks: a recording that cannot be replayed says so at its start, and when plugins are replaced, once.
+func TestRecordLacks(t *testing.T) {
+	var log bytes.Buffer
+	o := recordOptions{to: t.TempDir(), size: "16Mi"}
+	r, err := o.toFolder(slog.New(slog.NewTextHandler(&log, nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	says := func(e inbox.Event, want int) {
+		t.Helper()
+		r.Enter(e)
+		if n := strings.Count(log.String(), "the recording is not replayable from here on"); n != want {
+			t.Errorf("said %d times, want %d:\n%s", n, want, log.String())
+		}
+	}
+	says(&inbox.Settings{Lacks: "plugins are compiled into the program"}, 1)
+	says(&inbox.Swap{Lacks: "plugins are compiled into the program"}, 1)
+	says(&inbox.Swap{}, 1)
+	says(&inbox.Step{}, 1)
+	says(&inbox.Swap{Lacks: "plugin a reads whole pods"}, 2)
+	if err := r.close(); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(log.String(), "from here on: plugins are compiled into the program") {
+		t.Error(log.String())
+	}
+}
