@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -152,5 +153,16 @@ func TestProgressOnlyOnATerminal(t *testing.T) {
 	p.close()
 	if !strings.HasSuffix(b.String(), "\r") {
 		t.Errorf("the line is not empty in the end: %q", b.String())
+	}
+	// What is repeated is known by the size of its file.
+	b.Reset()
+	file := &counting{in: strings.NewReader("repeated"), size: 16}
+	if _, err := io.ReadAll(file); err != nil {
+		t.Fatal(err)
+	}
+	p = &progress{bar: newBar(&b, 100, 80), start: time.Now().Add(-time.Minute), portion: file.portion}
+	p.set(6000)
+	if got := b.String(); !strings.Contains(got, "repeating 100 decisions/s") || !strings.Contains(got, " 50% ") {
+		t.Errorf("the bar is %q", got)
 	}
 }

@@ -20,15 +20,29 @@ const (
 type progress struct {
 	bar          *progressbar.ProgressBar
 	start, drawn time.Time
+	// portion (optional) returns how much is done, in percent; otherwise it is the number of pods.
+	portion func() int
 }
 
 // newProgress returns a bar for n pods, or nil if w is not a terminal.
 func newProgress(w io.Writer, n int) *progress {
-	file, ok := w.(*os.File)
-	if !ok || !term.IsTerminal(int(file.Fd())) {
+	if !isTerminal(w) {
 		return nil
 	}
-	return &progress{bar: newBar(w, n, width(w)), start: time.Now()}
+	return &progress{bar: newBar(w, n, width(w), progressbar.OptionShowCount()), start: time.Now()}
+}
+
+// newPortion returns a bar for what is done in percent, or nil if w is not a terminal.
+func newPortion(w io.Writer, portion func() int) *progress {
+	if !isTerminal(w) {
+		return nil
+	}
+	return &progress{bar: newBar(w, 100, width(w)), start: time.Now(), portion: portion}
+}
+
+func isTerminal(w io.Writer) bool {
+	file, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(file.Fd()))
 }
 
 func (p *progress) set(done int) {
@@ -41,7 +55,11 @@ func (p *progress) set(done int) {
 	}
 	p.drawn = now
 	// The rate of the bar itself ignores the time before the first drawing.
-	p.bar.Describe(fmt.Sprintf("scheduling %.0f pods/s", float64(done)/now.Sub(p.start).Seconds()))
+	doing, rate := "scheduling %.0f pods/s", float64(done)/now.Sub(p.start).Seconds()
+	if p.portion != nil {
+		doing, done = "repeating %.0f decisions/s", p.portion()
+	}
+	p.bar.Describe(fmt.Sprintf(doing, rate))
 	_ = p.bar.Set(done) // the run goes on without a bar
 }
 
@@ -49,17 +67,16 @@ func (p *progress) set(done int) {
 // "scheduling 100000 pods/s 100% || (1000000/1000000) ".
 const beside = 52
 
-func newBar(w io.Writer, total, width int) *progressbar.ProgressBar {
-	return progressbar.NewOptions(total,
+func newBar(w io.Writer, total, width int, more ...progressbar.Option) *progressbar.ProgressBar {
+	return progressbar.NewOptions(total, append(more,
 		progressbar.OptionSetWriter(w),
 		progressbar.OptionSetWidth(min(max(width-beside, 5), 40)),
 		progressbar.OptionSetDescription("scheduling"),
-		progressbar.OptionShowCount(),
 		progressbar.OptionSetElapsedTime(false),
 		progressbar.OptionSetPredictTime(false),
 		progressbar.OptionSetRenderBlankState(false),
 		progressbar.OptionClearOnFinish(),
-	)
+	)...)
 }
 
 // close erases the bar.

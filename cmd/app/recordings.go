@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 
 	"github.com/berth-scheduler/berth/runtime/assembly"
@@ -13,7 +14,8 @@ import (
 type openedRecording struct {
 	reader  *records.Reader
 	modules *assembly.Modules
-	dir     string // for the modules of the recording
+	dir     string     // for the modules of the recording
+	portion func() int // how much was read, in percent
 	close   func()
 }
 
@@ -36,7 +38,12 @@ func openRecording(ctx context.Context, flag, file string, o *moduleOptions) (op
 		return nil, fmt.Errorf("%s%w (name a file that --record of berth simulate or berth run has written)", flag, err)
 	}
 	undo = append(undo, func() { _ = f.Close() }) // it was only read
-	if r.reader, err = records.NewReader(f); err != nil {
+	in := &counting{in: f}
+	r.portion = in.portion
+	if info, err := f.Stat(); err == nil {
+		in.size = info.Size()
+	}
+	if r.reader, err = records.NewReader(in); err != nil {
 		return nil, fmt.Errorf("%s%s: %w", flag, file, err)
 	}
 	if r.dir, err = os.MkdirTemp("", "berth-recording-"); err != nil {
@@ -50,3 +57,19 @@ func openRecording(ctx context.Context, flag, file string, o *moduleOptions) (op
 	undo = append(undo, func() { _ = r.modules.Close(context.WithoutCancel(ctx)) }) // the process ends anyway
 	return r, nil
 }
+
+// counting counts what is read of a file.
+type counting struct {
+	in         io.Reader
+	read, size int64
+}
+
+// Read implements io.Reader.
+func (c *counting) Read(p []byte) (n int, err error) {
+	n, err = c.in.Read(p)
+	c.read += int64(n)
+	return n, err
+}
+
+// portion returns how much was read, in percent. The size of a pipe is not known.
+func (c *counting) portion() int { return int(min(100*c.read/max(1, c.size), 100)) }

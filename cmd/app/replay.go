@@ -105,15 +105,15 @@ func (o *replayOptions) run(ctx context.Context, stdout, stderr io.Writer) error
 	if o.changes() {
 		return o.experiment(ctx, stdout, stderr, opened.reader, experiment.Config{Modules: opened.modules, Dir: opened.dir, Workers: o.workers, Reuse: kept})
 	}
-	return o.replay(ctx, stdout, stderr, opened.reader, replay.Config{
+	return o.replay(ctx, stdout, stderr, opened, replay.Config{
 		Modules: opened.modules, Dir: opened.dir, Workers: o.workers, Reuse: kept, Pod: pod, Try: o.try,
 	})
 }
 
-func (o *replayOptions) replay(ctx context.Context, stdout, stderr io.Writer, reader *records.Reader, c replay.Config) error {
-	bar := newProgress(stderr, -1)
+func (o *replayOptions) replay(ctx context.Context, stdout, stderr io.Writer, opened *openedRecording, c replay.Config) error {
+	bar := newPortion(stderr, opened.portion)
 	c.Progress = bar.set
-	result, err := replay.Run(ctx, reader, c)
+	result, err := replay.Run(ctx, opened.reader, c)
 	bar.close()
 	p := &printer{w: stdout, width: width(stdout)}
 	var differs *replay.Difference

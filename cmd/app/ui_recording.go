@@ -30,7 +30,7 @@ func (o *uiOptions) recording(ctx context.Context, stderr io.Writer) (http.Handl
 		return nil, err
 	}
 	defer opened.close()
-	bar := newProgress(stderr, -1)
+	bar := newPortion(stderr, opened.portion)
 	c := debughttp.Config{
 		Lookup: func(context.Context, types.NamespacedName) (*v1.Pod, error) { return nil, nil },
 		Leader: func() (string, bool) { return "", true },

@@ -37,8 +37,9 @@ func (o *whatIfOptions) askRecording(ctx context.Context, stderr io.Writer) (*wh
 	}
 	defer opened.close()
 	var answer *whatif.Answer
+	bar := newPortion(stderr, opened.portion)
 	result, err := replay.Run(ctx, opened.reader, replay.Config{
-		Modules: opened.modules, Dir: opened.dir, Reuse: reuse.Default(), Until: until, Log: log,
+		Modules: opened.modules, Dir: opened.dir, Reuse: reuse.Default(), Until: until, Progress: bar.set, Log: log,
 		Reached: func(a *assembly.Assembly, s *stores.Stores) (err error) {
 			c := clusterOf(a.Config(), a.Scheduler.Contents())
 			c.Storage, c.Owners, c.Log = s.Storage.All(), s.Owners.All(), log
@@ -48,6 +49,7 @@ func (o *whatIfOptions) askRecording(ctx context.Context, stderr io.Writer) (*wh
 			return err
 		},
 	})
+	bar.close()
 	if err := stopped(ctx, err); err != nil {
 		return nil, fmt.Errorf("--recording: %s: %w", o.recording, err)
 	}
