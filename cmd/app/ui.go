@@ -137,12 +137,15 @@ func (p *passing) get(path string) (status int, body []byte, err error) {
 		}
 	}()
 	var response *http.Response
-	if p.mu.line == nil {
-		p.mu.line, response, err = p.server.first(p.ctx, http.MethodGet, path, "")
-	} else {
+	if p.mu.line != nil {
 		ctx, cancel := context.WithTimeout(p.ctx, p.server.timeLimit)
 		defer cancel()
-		response, err = p.mu.line.send(ctx, http.MethodGet, path, "")
+		if response, err = p.mu.line.send(ctx, http.MethodGet, path, ""); err != nil {
+			p.mu.line = nil // a way that nobody uses for a while is closed
+		}
+	}
+	if p.mu.line == nil {
+		p.mu.line, response, err = p.server.first(p.ctx, http.MethodGet, path, "")
 	}
 	if err != nil {
 		return 0, nil, err

@@ -1,7 +1,11 @@
 package e2e
 
 import (
+	"bufio"
+	"bytes"
 	"context"
+	"errors"
+	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -17,6 +21,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/berth-scheduler/berth/runtime/console"
+	"github.com/berth-scheduler/berth/runtime/debughttp"
 	"github.com/berth-scheduler/berth/test/internal/cluster"
 	"github.com/berth-scheduler/berth/test/internal/manifests"
 )
@@ -127,6 +133,7 @@ func explainsFromAfar(t *testing.T) {
 		explain("is on node-", "--kubeconfig", kubeconfig)
 		explain(`"outcome"`, "-o", "json")
 		explain("nothing listens on port 1 of", "--leader-port", "1")
+		b.console(append(os.Environ(), "XDG_RUNTIME_DIR="+t.TempDir(), "KUBECONFIG="+kubeconfig))
 		if got, want := ask("plugin", "status"), "No modules run."; !strings.Contains(got, want) {
 			t.Errorf("plugin status: %s, want %s", got, want)
 		}
@@ -171,4 +178,73 @@ func explainsFromAfar(t *testing.T) {
 		code, _ := port.get(t, "/debug/berth/explain/"+b.namespace+"/pod", cluster.Guest)
 		return code == http.StatusOK
 	})
+}
+
+// console opens the console of the leader as a browser does: the link of berth ui admits once, and what the pages ask
+// for is what the leader knows.
+func (b *bench) console(env []string) {
+	b.Helper()
+	ui := exec.CommandContext(b.Context(), b.Binaries().Berth, "ui")
+	ui.Env = env
+	var stderr bytes.Buffer
+	ui.Stderr = &stderr
+	stdout, err := ui.StdoutPipe()
+	if err == nil {
+		err = ui.Start()
+	}
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer func() {
+		if err := errors.Join(ui.Process.Signal(os.Interrupt), ui.Wait()); err != nil {
+			b.Errorf("berth ui after an interrupt: %v: %s", err, stderr.String())
+		}
+	}()
+	line, err := bufio.NewReader(stdout).ReadString('\n')
+	words := strings.Fields(line)
+	if err != nil || len(words) < 2 {
+		b.Fatalf("berth ui printed %q: %s", line, stderr.String())
+	}
+	link, token, _ := strings.Cut(words[1], "#token=")
+	base := strings.TrimSuffix(link, console.Path)
+	ask := func(path, secret string) (status int, body string) {
+		b.Helper()
+		request, err := http.NewRequestWithContext(b.Context(), http.MethodGet, base+path, nil)
+		if err != nil {
+			b.Fatal(err)
+		}
+		request.Header.Set("Authorization", "Bearer "+secret)
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer response.Body.Close()
+		data, err := io.ReadAll(response.Body)
+		if err != nil {
+			b.Fatal(err)
+		}
+		return response.StatusCode, string(data)
+	}
+	if status, body := ask(console.Path, ""); status != http.StatusOK || !strings.Contains(body, "<title>Berth") {
+		b.Errorf("the page: %d %s", status, body)
+	}
+	status, secret := ask(console.Path+"session", token)
+	if status != http.StatusOK {
+		b.Fatalf("the link: %d %s", status, secret)
+	}
+	if status, body := ask(console.Path+"session", token); status != http.StatusUnauthorized {
+		b.Errorf("the link, once more: %d %s", status, body)
+	}
+	secret = strings.TrimSpace(secret)
+	for path, want := range map[string]string{
+		debughttp.OverviewPath: `"decisions":`, debughttp.NodesPath: `"node-`, debughttp.DecisionsPath: b.namespace, debughttp.PluginsPath: "{",
+		debughttp.ExplainPath + b.namespace + "/pod": `"node-`,
+	} {
+		if status, body := ask(path, secret); status != http.StatusOK || !strings.Contains(body, want) {
+			b.Errorf("%s: %d %s, want %s", path, status, body, want)
+		}
+		if status, body := ask(path, token); status != http.StatusUnauthorized {
+			b.Errorf("%s with the token of the link: %d %s", path, status, body)
+		}
+	}
 }
