@@ -13,6 +13,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/berth-scheduler/berth/test/internal/cluster"
@@ -26,6 +27,12 @@ const kubernetes = "k8s.io/kubernetes"
 //
 //go:embed testdata/patch
 var patch embed.FS
+
+// more are the hashes of modules that only upstream's tests need. For another version of Kubernetes, go list -mod=mod
+// -modfile=FILE.mod -deps -test of the tests adds to FILE.sum what is missing.
+//
+//go:embed testdata/go.sum
+var more []byte
 
 // rename gives a function of upstream another name, under which the patch calls it.
 type rename struct {
@@ -221,5 +228,5 @@ func (t tree) writeModfile(moduleDir string) error {
 	if err != nil {
 		return err
 	}
-	return replace(strings.TrimSuffix(t.modfile, ".mod")+".sum", sums)
+	return replace(strings.TrimSuffix(t.modfile, ".mod")+".sum", slices.Concat(sums, more))
 }

@@ -17,7 +17,9 @@ import (
 )
 
 // patterns are the packages under test/integration that start a scheduler.
-func patterns() []string { return []string{"scheduler/...", "volumescheduling", "daemonset"} }
+func patterns() []string {
+	return []string{"scheduler/...", "volumescheduling", "daemonset", "dra/..."}
+}
 
 // tries is how often a case runs at most, and mostFlaky how many may need more than one.
 const (
