@@ -127,7 +127,7 @@ func (p *passing) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(body) // the tab may be gone
 }
 
-// get asks by the way that worked last, or looks for one.
+// get asks and returns the answer.
 func (p *passing) get(path string) (status int, body []byte, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -136,17 +136,9 @@ func (p *passing) get(path string) (status int, body []byte, err error) {
 			p.mu.line = nil
 		}
 	}()
-	var response *http.Response
-	if p.mu.line != nil {
-		ctx, cancel := context.WithTimeout(p.ctx, p.server.timeLimit)
-		defer cancel()
-		if response, err = p.mu.line.send(ctx, http.MethodGet, path, ""); err != nil {
-			p.mu.line = nil // a way that nobody uses for a while is closed
-		}
-	}
-	if p.mu.line == nil {
-		p.mu.line, response, err = p.server.first(p.ctx, http.MethodGet, path, "")
-	}
+	ctx, cancel := context.WithTimeout(p.ctx, p.server.timeLimit)
+	defer cancel()
+	response, err := p.ask(ctx, path)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -156,4 +148,15 @@ func (p *passing) get(path string) (status int, body []byte, err error) {
 		err = errors.New("the scheduler's answer is too large")
 	}
 	return response.StatusCode, body, err
+}
+
+// ask asks by the way that worked last. One that nobody uses for a while is closed; then it looks for another.
+func (p *passing) ask(ctx context.Context, path string) (response *http.Response, err error) {
+	if p.mu.line != nil {
+		if response, err := p.mu.line.send(ctx, http.MethodGet, path, ""); err == nil {
+			return response, nil
+		}
+	}
+	p.mu.line, response, err = p.server.first(p.ctx, http.MethodGet, path, "")
+	return response, err
 }
