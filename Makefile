@@ -148,7 +148,7 @@ race-plugins: examples ## measure berth run with two plugins and without, in ten
 	cd test && go run ./cmd/race -out ../race-plugins.out -workloads basic,mixed -nodes 5000 -schedulers berth,berth+plugins -repetitions 10 \
 		-plugins '$(CURDIR)/bin/plugins/noisy-neighbour.wasm?config=$(CURDIR)/bin/race/noisy-neighbour.json $(CURDIR)/bin/plugins/zone-cost.wasm?config=$(CURDIR)/bin/race/zone-cost.json' $(RACE)
 
-tenants: examples ## measure what 200 plugins of 50 tenants cost on 1,000 nodes (a minute); what a hostile tenant does to others (TENANTS=-beside)
+tenants: examples ## measure what 200 plugins of 50 tenants cost on 1,000 nodes (a minute); what hostile tenants and trials do to the p99 of one (TENANTS=-beside)
 	cd test && go run ./cmd/tenants $(TENANTS)
 
 soak: ## change plugins that fail at every point while pods come and go on 1,000 nodes, for SOAK=time

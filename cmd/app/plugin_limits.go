@@ -41,6 +41,7 @@ func limitsOf(l *module.Loaded) []limitInfo {
 		{"fuelPerCall", number(d.FuelBase), nil, "units of fuel for a call"},
 		{"fuelPerRow", number(d.FuelPerRow), nil, "more units for each node or pod of the call"},
 		{"fuelPerCycle", number(d.FuelPerCycle), nil, "units for all plugins of a tenant in a cycle"},
+		{"fuelPerCycleRow", number(d.FuelPerCycleRow), nil, "more of these units for each node of the cluster"},
 		{"fuelStart", number(d.FuelStart), nil, "units for starting an instance"},
 		{"fuelRestarts", number(d.FuelRestarts), nil, "units for restarts after faults in the last 100 calls"},
 		{"deadline", d.Deadline.String(), nil, "time limit of a call; fuel runs out long before"},

@@ -327,7 +327,7 @@ func (m *Modules) plugin(ctx context.Context, named *Module, shards int, kept bo
 // limitsOf translates what a user wrote.
 func limitsOf(l *module.Limits) sandbox.Limits {
 	return sandbox.Limits{
-		FuelBase: l.FuelPerCall, FuelPerRow: l.FuelPerRow, FuelPerCycle: l.FuelPerCycle, FuelStart: l.FuelStart, FuelRestarts: l.FuelRestarts,
+		FuelBase: l.FuelPerCall, FuelPerRow: l.FuelPerRow, FuelPerCycle: l.FuelPerCycle, FuelPerCycleRow: l.FuelPerCycleRow, FuelStart: l.FuelStart, FuelRestarts: l.FuelRestarts,
 		Deadline: l.Deadline, OwnMemory: l.Memory, TotalMemory: l.MemoryTotal, Depth: l.Depth, TableElements: l.TableElements,
 		ModuleSize: l.ModuleSize, Functions: l.Functions, Globals: l.Globals, Locals: l.Locals, Nesting: l.Nesting,
 		StateSize: l.StateSize, TextSize: l.ReasonSize, DirectiveSize: l.DirectiveSize, LogSize: l.LogSize,

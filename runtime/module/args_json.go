@@ -29,26 +29,27 @@ type moduleDocument struct {
 }
 
 type limitsDocument struct {
-	FuelPerCall   int64  `json:"fuelPerCall,omitempty"`
-	FuelPerRow    int64  `json:"fuelPerRow,omitempty"`
-	FuelPerCycle  int64  `json:"fuelPerCycle,omitempty"`
-	FuelStart     int64  `json:"fuelStart,omitempty"`
-	FuelRestarts  int64  `json:"fuelRestarts,omitempty"`
-	Deadline      string `json:"deadline,omitempty"`
-	Memory        string `json:"memory,omitempty"`
-	MemoryTotal   string `json:"memoryTotal,omitempty"`
-	Depth         uint32 `json:"depth,omitempty"`
-	TableElements uint32 `json:"tableElements,omitempty"`
-	Functions     int    `json:"functions,omitempty"`
-	Globals       int    `json:"globals,omitempty"`
-	Locals        int    `json:"locals,omitempty"`
-	Nesting       int    `json:"nesting,omitempty"`
-	ModuleSize    string `json:"moduleSize,omitempty"`
-	ConfigSize    string `json:"configSize,omitempty"`
-	StateSize     string `json:"stateSize,omitempty"`
-	ReasonSize    string `json:"reasonSize,omitempty"`
-	DirectiveSize string `json:"directiveSize,omitempty"`
-	LogSize       string `json:"logSize,omitempty"`
+	FuelPerCall     int64  `json:"fuelPerCall,omitempty"`
+	FuelPerRow      int64  `json:"fuelPerRow,omitempty"`
+	FuelPerCycle    int64  `json:"fuelPerCycle,omitempty"`
+	FuelPerCycleRow int64  `json:"fuelPerCycleRow,omitempty"`
+	FuelStart       int64  `json:"fuelStart,omitempty"`
+	FuelRestarts    int64  `json:"fuelRestarts,omitempty"`
+	Deadline        string `json:"deadline,omitempty"`
+	Memory          string `json:"memory,omitempty"`
+	MemoryTotal     string `json:"memoryTotal,omitempty"`
+	Depth           uint32 `json:"depth,omitempty"`
+	TableElements   uint32 `json:"tableElements,omitempty"`
+	Functions       int    `json:"functions,omitempty"`
+	Globals         int    `json:"globals,omitempty"`
+	Locals          int    `json:"locals,omitempty"`
+	Nesting         int    `json:"nesting,omitempty"`
+	ModuleSize      string `json:"moduleSize,omitempty"`
+	ConfigSize      string `json:"configSize,omitempty"`
+	StateSize       string `json:"stateSize,omitempty"`
+	ReasonSize      string `json:"reasonSize,omitempty"`
+	DirectiveSize   string `json:"directiveSize,omitempty"`
+	LogSize         string `json:"logSize,omitempty"`
 }
 
 // MarshalJSON writes args that DecodeArgs can read. It hides what may be secret in a module's
@@ -96,7 +97,7 @@ func writtenLimits(l *Limits) limitsDocument {
 		return inBytes(int64(n))
 	}
 	out := limitsDocument{
-		FuelPerCall: l.FuelPerCall, FuelPerRow: l.FuelPerRow, FuelPerCycle: l.FuelPerCycle, FuelStart: l.FuelStart, FuelRestarts: l.FuelRestarts,
+		FuelPerCall: l.FuelPerCall, FuelPerRow: l.FuelPerRow, FuelPerCycle: l.FuelPerCycle, FuelPerCycleRow: l.FuelPerCycleRow, FuelStart: l.FuelStart, FuelRestarts: l.FuelRestarts,
 		Memory: size(int(l.Memory)), MemoryTotal: size(int(l.MemoryTotal)), Depth: l.Depth, TableElements: l.TableElements,
 		Functions: l.Functions, Globals: l.Globals, Locals: l.Locals, Nesting: l.Nesting,
 		ModuleSize: size(l.ModuleSize), ConfigSize: size(l.ConfigSize), StateSize: size(l.StateSize),

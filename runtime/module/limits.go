@@ -15,8 +15,8 @@ import (
 // Limits are limits of a plugin's guest; zero means the host's default. Fuel is in units of
 // package runtime/wasm/meter.
 type Limits struct {
-	FuelPerCall, FuelPerRow, FuelPerCycle, FuelStart, FuelRestarts int64
-	Deadline                                                       time.Duration
+	FuelPerCall, FuelPerRow, FuelPerCycle, FuelPerCycleRow, FuelStart, FuelRestarts int64
+	Deadline                                                                        time.Duration
 	// Memory is the limit of one instance, without what the host writes there. MemoryTotal is
 	// the limit of all instances of the plugin, with it. Both are in bytes.
 	Memory               uint32
@@ -53,6 +53,7 @@ func (d *argsDecoder) limits(into *Limits) func(any, string) {
 		return number(most, func(v int64) { *into = int(v) })
 	}
 	fuel := func(into *int64) func(any, string) { return number(most, func(v int64) { *into = v }) }
+	perRow := func(into *int64) func(any, string) { return number(1<<30, func(v int64) { *into = v }) } // times any number of rows fits into 64 bits
 	quantity := func(least, most int64, store func(int64)) func(any, string) {
 		return func(value any, path string) {
 			text := schema.Show(value)
@@ -72,8 +73,9 @@ func (d *argsDecoder) limits(into *Limits) func(any, string) {
 	}
 	return func(value any, path string) {
 		d.object(value, path, map[string]func(any, string){
-			"fuelPerCall": fuel(&into.FuelPerCall), "fuelPerRow": fuel(&into.FuelPerRow),
-			"fuelPerCycle": fuel(&into.FuelPerCycle), "fuelStart": fuel(&into.FuelStart), "fuelRestarts": fuel(&into.FuelRestarts),
+			"fuelPerCall": fuel(&into.FuelPerCall), "fuelPerRow": perRow(&into.FuelPerRow),
+			"fuelPerCycle": fuel(&into.FuelPerCycle), "fuelPerCycleRow": perRow(&into.FuelPerCycleRow),
+			"fuelStart": fuel(&into.FuelStart), "fuelRestarts": fuel(&into.FuelRestarts),
 			"depth": small(&into.Depth, 1_000_000), "tableElements": small(&into.TableElements, 10_000_000),
 			"functions": whole(&into.Functions, 1_000_000), "globals": whole(&into.Globals, 1_000_000),
 			"locals": whole(&into.Locals, 50_000), "nesting": whole(&into.Nesting, 50_000),

@@ -16,7 +16,7 @@ import (
 // TestLimitsOfArgs: each limit accepts its maximum and refuses one more.
 func TestLimitsOfArgs(t *testing.T) {
 	for field, most := range map[string]int64{
-		"fuelPerCall": 1 << 50, "fuelPerRow": 1 << 50, "fuelPerCycle": 1 << 50, "fuelStart": 1 << 50, "fuelRestarts": 1 << 50,
+		"fuelPerCall": 1 << 50, "fuelPerRow": 1 << 30, "fuelPerCycle": 1 << 50, "fuelPerCycleRow": 1 << 30, "fuelStart": 1 << 50, "fuelRestarts": 1 << 50,
 		"depth": 1_000_000, "tableElements": 10_000_000, "memory": 3 << 30, "memoryTotal": 1 << 40,
 		"functions": 1_000_000, "globals": 1_000_000, "locals": 50_000, "nesting": 50_000,
 		"moduleSize": wire.MaxModuleSize, "configSize": abi.MaxConfigSize, "stateSize": abi.MaxStateSize,

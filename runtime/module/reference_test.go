@@ -90,7 +90,7 @@ p.args.grants.annotations[0]: "k8s.io/x" is reserved for Kubernetes; use a domai
 p.args.grants.annotations[1]: "a b" is not well formed; write the beginning of keys with their domain, such as example.com/ or example.com/gpu-
 p.args.limits.deadline: "soon" is not a duration of at least 1ms; write 500ms or 2s
 p.args.limits.depth: "deep" is not a valid limit; write a whole number from 1 to 1000000
-p.args.limits.fuel: unknown field; known are configSize, deadline, depth, directiveSize, fuelPerCall, fuelPerCycle, fuelPerRow, fuelRestarts, fuelStart, functions, globals, locals, logSize, memory, memoryTotal, moduleSize, nesting, reasonSize, stateSize, tableElements
+p.args.limits.fuel: unknown field
 p.args.limits.fuelPerCall: 0 is not a valid limit; write a whole number from 1 to 1125899906842624
 p.args.limits.memory: "9Gi" is not a size from 64Ki to 3Gi; write it as 64Ki`},
 		{text: `[]`, err: `p.args: expected an object, found a list`},

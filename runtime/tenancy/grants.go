@@ -17,9 +17,11 @@ import (
 const (
 	defaultMaxWeight       = 1
 	defaultMaxPlugins      = 1
-	defaultFuelPerPod      = 5_000_000
+	defaultFuelPerPod      = 100_000
+	defaultFuelPerNode     = 150
 	defaultMemoryPerPlugin = 64 << 20
 	leastMemory            = 1 << 20
+	maxFuelPerNode         = 1 << 30
 )
 
 // grant is a PluginGrant that is in force, and what it has admitted so far.
@@ -31,7 +33,8 @@ type grant struct {
 
 	maxWeight  int32
 	maxPlugins int32
-	fuel       int64
+	fuel       int64 // for a pod
+	fuelRow    int64 // and for each node
 	memory     int64 // of a plugin
 	total      int64 // of all plugins; 0 is unlimited
 
@@ -80,7 +83,7 @@ func readGrant(p *v1alpha1.PluginGrant) (grant, error) {
 	s := &p.Spec
 	g := grant{
 		name: p.Name, spec: s, maxWeight: cmp.Or(s.MaxWeight, defaultMaxWeight), maxPlugins: cmp.Or(s.MaxPlugins, defaultMaxPlugins),
-		fuel: cmp.Or(s.FuelPerPod, defaultFuelPerPod), memory: defaultMemoryPerPlugin, count: map[string]int32{},
+		fuel: cmp.Or(s.FuelPerPod, defaultFuelPerPod), fuelRow: cmp.Or(s.FuelPerNode, defaultFuelPerNode), memory: defaultMemoryPerPlugin, count: map[string]int32{},
 	}
 	if s.Namespaces == nil && s.NamespaceSelector == nil {
 		return g, fmt.Errorf("spec: name namespaces, or select them by labels with namespaceSelector; {} selects all")
@@ -102,6 +105,8 @@ func readGrant(p *v1alpha1.PluginGrant) (grant, error) {
 		return g, fmt.Errorf("spec.maxPlugins: %d is not from 1", g.maxPlugins)
 	case g.fuel < 1:
 		return g, fmt.Errorf("spec.fuelPerPod: %d is not from 1", g.fuel)
+	case g.fuelRow < 1 || g.fuelRow > maxFuelPerNode:
+		return g, fmt.Errorf("spec.fuelPerNode: %d is not from 1 to %d", g.fuelRow, maxFuelPerNode)
 	case g.memory < leastMemory:
 		return g, fmt.Errorf("spec.memoryPerPlugin: %s is less than 1Mi", s.MemoryPerPlugin)
 	case s.MemoryTotal != nil && g.total < g.memory:

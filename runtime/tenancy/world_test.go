@@ -236,6 +236,7 @@ func show(r *tenancy.Result) string {
 			{", signed by %v", p.Module.Signers, len(p.Module.Signers) == 0},
 			{", granted by %s", p.Grant, p.Grant == ""},
 			{", %d fuel for a pod", ref.Limits.FuelPerCycle, ref.Limits.FuelPerCycle == 0},
+			{" and %d for each node", ref.Limits.FuelPerCycleRow, ref.Limits.FuelPerCycleRow == 0},
 			{", %d bytes", ref.Limits.MemoryTotal, ref.Limits.MemoryTotal == 0},
 			{", configured as %s", p.Module.Config, string(p.Module.Config) == "{}"},
 		} {

@@ -79,10 +79,11 @@ func (a *aux) call(ctx context.Context, c *auxCall) (reply, *fault.Fault) {
 		a.own.ledger = a.pool.between.at(a.core.deps.Clock.Now())
 	}
 	var out reply
+	limit := a.core.config.Limits.CycleFuel(len(c.pods)) // about one event, or the pods of one moment
 	var used int64
 	for {
-		if used >= a.core.config.Limits.FuelPerCycle { // about one event, or the pods of one moment
-			return out, a.core.spent(c.point)
+		if used >= limit {
+			return out, a.core.spent(c.point, limit)
 		}
 		r, err := a.prepare(ctx, c)
 		for try := 0; errors.Is(err, mirror.ErrNoRoom) && try < maxGrowth; try++ {

@@ -68,7 +68,7 @@ func (s *shard) call(c *plugin.Cycle, r *request) (_ reply, f *fault.Fault) {
 	allowed, starts := p.ration.enter(r.point, len(r.rows) == 1 && int(r.rows[0]) >= c.Snapshot.Capacity(), p.affordsStarts)
 	switch {
 	case !allowed:
-		return reply{}, p.spent(r.point)
+		return reply{}, p.spent(r.point, p.config.Limits.CycleFuel(c.Snapshot.Len()))
 	case !starts:
 		return reply{}, p.breaker.StartFault(r.point)
 	}

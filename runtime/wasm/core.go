@@ -95,8 +95,8 @@ func (c *core) startFirst(ctx context.Context) (fuel int64, bytes uint64, err er
 func (c *core) affordsStarts() bool { return c.breaker.Affords(c.ending.Restarts()) }
 
 // spent is the fault of a plugin whose tenant has used its fuel.
-func (c *core) spent(point abi.Point) *fault.Fault {
-	return c.faults.at(point, fault.OutOfFuel, fmt.Sprintf("the plugins of the tenant have used their %d units of this cycle", c.config.Limits.FuelPerCycle), nil)
+func (c *core) spent(point abi.Point, fuel int64) *fault.Fault {
+	return c.faults.at(point, fault.OutOfFuel, fmt.Sprintf("the plugins of the tenant have used their %d units of this cycle", fuel), nil)
 }
 
 // namespace returns a namespace outside of cycles; nil if it is not known.

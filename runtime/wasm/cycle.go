@@ -102,7 +102,7 @@ func (i *cycleInstances) begin(c *plugin.Cycle, key cycleKey, point abi.Point) {
 	case i.breaker.Overspent():
 		f = i.breaker.StartFault(point)
 	default:
-		i.ration.begin(key, i.config.Limits.FuelPerCycle)
+		i.ration.begin(key, i.config.Limits.CycleFuel(c.Snapshot.Len()))
 		if f = i.faults.of(point, i.guarded(c)); f != nil {
 			i.drop(c.Context) // nothing half-written stays
 			i.ending.Lost(f)

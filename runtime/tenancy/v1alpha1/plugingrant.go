@@ -86,12 +86,19 @@ type PluginGrantSpec struct {
 	// +kubebuilder:validation:Maximum=64
 	MaxPlugins int32 `json:"maxPlugins,omitempty"`
 	// The fuel that all plugins of a namespace may use together for one pod, in one scheduling
-	// cycle.
+	// cycle, besides fuelPerNode.
 	//
 	// +optional
-	// +kubebuilder:default=5000000
+	// +kubebuilder:default=100000
 	// +kubebuilder:validation:Minimum=1
 	FuelPerPod int64 `json:"fuelPerPod,omitempty"`
+	// More of that fuel for each node of the cluster.
+	//
+	// +optional
+	// +kubebuilder:default=150
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1073741824
+	FuelPerNode int64 `json:"fuelPerNode,omitempty"`
 	// The memory of one plugin. An instance of it may have half of that.
 	//
 	// +optional

@@ -233,6 +233,12 @@ type Limits struct {
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	FuelPerCycle int64 `json:"fuelPerCycle,omitempty"`
+	// More of that fuel for each node of the cluster.
+	//
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1073741824
+	FuelPerCycleRow int64 `json:"fuelPerCycleRow,omitempty"`
 	// The fuel to start an instance.
 	//
 	// +optional

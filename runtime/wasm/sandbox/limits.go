@@ -12,9 +12,10 @@ type Limits struct {
 	// FuelBase and FuelPerRow are the fuel of one call, in units of package meter:
 	// base + perRow × the rows or pods that it is about.
 	FuelBase, FuelPerRow int64
-	// FuelPerCycle is the fuel of all calls of a plugin's tenant in one scheduling
-	// cycle, or about one event.
-	FuelPerCycle int64
+	// FuelPerCycle and FuelPerCycleRow are the fuel of all calls of a plugin's tenant in one
+	// scheduling cycle, or about one event: per cycle + per row × the nodes of the cluster,
+	// or the pods that the event is about.
+	FuelPerCycle, FuelPerCycleRow int64
 	// FuelStart is the fuel of making an instance: start section, _initialize and
 	// configuration together. FuelRestarts is the fuel of making instances again after
 	// faults, for the faults of the last 100 cycles or calls.
@@ -117,3 +118,6 @@ func (l *Limits) structure(s meter.Limits) meter.Limits {
 
 // CallFuel returns the fuel of a call about n rows or pods.
 func (l *Limits) CallFuel(n int) int64 { return l.FuelBase + l.FuelPerRow*int64(n) }
+
+// CycleFuel returns the fuel of a cycle with n nodes, or of an event about n pods.
+func (l *Limits) CycleFuel(n int) int64 { return l.FuelPerCycle + l.FuelPerCycleRow*int64(n) }

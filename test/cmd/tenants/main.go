@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"regexp"
 	"text/tabwriter"
 	"time"
 
@@ -27,7 +28,8 @@ func main() {
 	flag.IntVar(&c.Nodes, "nodes", 1000, "nodes")
 	flag.IntVar(&c.Pods, "pods", 2000, "pods of each measurement")
 	flag.IntVar(&c.Repetitions, "repetitions", 5, "how often the CPU time is measured; the median counts")
-	beside := flag.Bool("beside", false, "measure instead what a hostile tenant does to the pods of another one")
+	beside := flag.Bool("beside", false, "measure instead what a hostile tenant, or a trial, does to the pods of another one")
+	flag.Func("only", "with -beside: only the lines that match `EXPRESSION`", func(s string) (err error) { c.Only, err = regexp.Compile(s); return err })
 	root := flag.String("root", "..", "the folder of Berth's go.mod")
 	flag.Parse()
 	write := write
@@ -72,7 +74,7 @@ func writeBeside(ctx context.Context, w io.Writer, c tenants.Config, root string
 		return err
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "P99 OF OTHERS, WHILE\tATTEMPT\tWITHOUT\tRATIO\tDECIDED AFTER\tWITHOUT\tRATIO\tLONGEST WAIT\tWITHOUT\tFAULTS")
+	fmt.Fprintln(t, "P99 OF A TENANT, WHILE\tATTEMPT\tWITHOUT\tRATIO\tDECIDED AFTER\tWITHOUT\tRATIO\tLONGEST WAIT\tWITHOUT\tFAULTS")
 	for i := range all {
 		b := &all[i]
 		fmt.Fprintf(t, "%s\t%v\t%v\t%.2f\t%v\t%v\t%.2f\t%v\t%v\t%d\n", b.What, b.With.Try.Round(time.Microsecond), b.Without.Try.Round(time.Microsecond), b.Try,

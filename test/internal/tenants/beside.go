@@ -14,7 +14,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
 	"github.com/berth-scheduler/berth/runtime/wasm/fault"
-	"github.com/berth-scheduler/berth/test/internal/attack"
+	hostiles "github.com/berth-scheduler/berth/test/internal/attack"
 )
 
 // hostile is the namespace of the tenant that attacks. Every tenth pod that arrives is one of its.
@@ -23,13 +23,23 @@ const (
 	hostileOne = 10
 )
 
-// attacks are modules of the corpus of runtime/internal/hostile, with what a tenant does with them.
-func attacks() []struct{ what, module string } {
-	return []struct{ what, module string }{
-		{"its plugin loops", "guests/fuel_loop"},
-		{"its plugin fails", "guests/trap_unreachable"},
-		{"its plugin floods the log", "guests/log_flood"},
-		{"its objects change 100 times a second", ""},
+// attack is what a tenant does, with a module of the corpus of runtime/internal/hostile or with that
+// of all others.
+type attack struct {
+	what, module string
+	// changing says that its objects change all the time.
+	changing bool
+	// own says that the plugin is one of the measured tenant's own, on trial.
+	own bool
+}
+
+func attacks() []attack {
+	return []attack{
+		{what: "another's plugin loops", module: "guests/fuel_loop"},
+		{what: "another's plugin fails", module: "guests/trap_unreachable"},
+		{what: "another's plugin floods the log", module: "guests/log_flood"},
+		{what: "another's objects change 100 times a second", changing: true},
+		{what: "one more plugin of its own is on trial", own: true},
 	}
 }
 
@@ -50,7 +60,7 @@ func MeasureBeside(ctx context.Context, c Config, root string) (out []Beside, er
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	corpus, err := attack.Corpus(ctx, root, filepath.Join(dir, "corpus"))
+	corpus, err := hostiles.Corpus(ctx, root, filepath.Join(dir, "corpus"))
 	if err != nil {
 		return nil, err
 	}
@@ -69,13 +79,16 @@ func MeasureBeside(ctx context.Context, c Config, root string) (out []Beside, er
 	if err := w.attach(ctx, image, 1, c.Plugins); err != nil {
 		return nil, err
 	}
-	if _, _, err := w.leg(ctx, c, "warm-", image, false, false); err != nil {
+	if _, _, err := w.leg(ctx, c, "warm-", image, nil); err != nil {
 		return nil, err
 	}
 	for n, a := range attacks() {
+		if c.Only != nil && !c.Only.MatchString(a.what) {
+			continue
+		}
 		bad := image
 		if a.module != "" {
-			i := slices.IndexFunc(corpus, func(x attack.Attack) bool { return x.Name == a.module })
+			i := slices.IndexFunc(corpus, func(x hostiles.Attack) bool { return x.Name == a.module })
 			if i < 0 {
 				return nil, fmt.Errorf("the corpus has no %s", a.module)
 			}
@@ -85,7 +98,7 @@ func MeasureBeside(ctx context.Context, c Config, root string) (out []Beside, er
 			}
 			defer stop()
 		}
-		b, err := w.beside(ctx, c, fmt.Sprint("attack-", n), bad, a.module == "")
+		b, err := w.beside(ctx, c, fmt.Sprint("attack-", n), bad, &a)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", a.what, err)
 		}
@@ -112,12 +125,16 @@ func hostilePod(prefix string) func(i int) *state.Pod {
 }
 
 // beside measures one attack.
-func (w *world) beside(ctx context.Context, c Config, prefix, image string, changing bool) (out Beside, err error) {
+func (w *world) beside(ctx context.Context, c Config, prefix, image string, a *attack) (out Beside, err error) {
 	var all [2][]times
 	for pair := range c.Repetitions {
 		for i := range 2 {
 			leg := fmt.Sprintf("%s-%d-%d-", prefix, pair, i)
-			t, faults, err := w.leg(ctx, c, leg, image, i == 1, changing)
+			in := a
+			if i == 0 {
+				in = nil
+			}
+			t, faults, err := w.leg(ctx, c, leg, image, in)
 			if err != nil {
 				return out, err
 			}
@@ -143,16 +160,17 @@ func (w *world) beside(ctx context.Context, c Config, prefix, image string, chan
 	return out, nil
 }
 
-// leg measures pods with or without the attack. The pods of the hostile tenant arrive in both.
-func (w *world) leg(ctx context.Context, c Config, prefix, image string, attacked, changing bool) (t times, faults int64, err error) {
+// leg measures pods with or, if it is nil, without the attack. The pods of the hostile tenant arrive
+// in both.
+func (w *world) leg(ctx context.Context, c Config, prefix, image string, a *attack) (t times, faults int64, err error) {
 	changes, end := context.WithCancel(ctx)
 	defer end()
 	var changed sync.WaitGroup
-	if attacked {
-		if err := w.attack(ctx, image); err != nil {
+	if a != nil {
+		if err := w.attack(ctx, image, a.own); err != nil {
 			return t, 0, err
 		}
-		if changing {
+		if a.changing {
 			changed.Go(func() { w.change(changes) })
 		}
 	}
@@ -164,7 +182,7 @@ func (w *world) leg(ctx context.Context, c Config, prefix, image string, attacke
 	}
 	faults = faultsOf(w.assembly.Status(), hostile)
 	w.remove(prefix+"-hostile-", c.Pods/hostileOne+1)
-	if attacked {
+	if a != nil {
 		w.set(nil)
 		err = w.settled(ctx, func(n int) bool { return n == c.Plugins })
 	}
@@ -185,10 +203,13 @@ func faultsOf(s assembly.Status, namespace string) (n int64) {
 	return n
 }
 
-// set replaces the plugins of the hostile tenant.
+// attacker is the name of the object that makes the attack.
+const attacker = "attacker"
+
+// set replaces the plugins that make the attack.
 func (w *world) set(plugins []*v1alpha1.TenantPlugin) {
 	w.mu.Lock()
-	w.objects.TenantPlugins = append(slices.DeleteFunc(slices.Clone(w.objects.TenantPlugins), func(p *v1alpha1.TenantPlugin) bool { return p.Namespace == hostile }), plugins...)
+	w.objects.TenantPlugins = append(slices.DeleteFunc(slices.Clone(w.objects.TenantPlugins), func(p *v1alpha1.TenantPlugin) bool { return p.Name == attacker }), plugins...)
 	w.mu.Unlock()
 	select {
 	case w.changed <- struct{}{}:
@@ -197,9 +218,12 @@ func (w *world) set(plugins []*v1alpha1.TenantPlugin) {
 }
 
 // attack attaches a module for the hostile tenant, and returns when it runs.
-func (w *world) attack(ctx context.Context, image string) error {
-	p := tenantPlugin(image, hostile, "bad")
-	p.Spec.Config = nil
+func (w *world) attack(ctx context.Context, image string, own bool) error {
+	p := tenantPlugin(image, hostile, attacker)
+	if p.Spec.Config = nil; own {
+		p = tenantPlugin(image, namespace(0), attacker)
+		p.Spec.Mode = v1alpha1.ModeShadow
+	}
 	before := len(w.assembly.Status().Plugins)
 	w.mu.Lock()
 	grant := w.objects.PluginGrants[0].DeepCopy()

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime/debug"
 	"runtime/pprof"
 	"slices"
@@ -24,6 +25,8 @@ import (
 type Config struct {
 	Module, Profile                                    string
 	Tenants, Plugins, Active, Nodes, Pods, Repetitions int
+	// Only (optional) selects what hostile tenants do.
+	Only *regexp.Regexp
 }
 
 // Result is what was measured.
