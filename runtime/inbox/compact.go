@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -127,11 +128,14 @@ func (c *Encoder) object(_, _ string, v metav1.Object) metav1.Object {
 		c.out = append(c.out, 0)
 		return nil
 	}
-	data, err := v.(protobuf).Marshal()
-	if err != nil {
+	object := v.(protobuf)
+	size := object.Size()
+	c.out = slices.Grow(binary.AppendUvarint(c.out, uint64(size)+1), size)
+	into := c.out[len(c.out) : len(c.out)+size]
+	if _, err := object.MarshalToSizedBuffer(into); err != nil {
 		c.fail(err)
 	}
-	c.out = append(binary.AppendUvarint(c.out, uint64(len(data))+1), data...)
+	c.out = c.out[:len(c.out)+size]
 	return v
 }
 

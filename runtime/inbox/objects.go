@@ -14,7 +14,8 @@ import (
 // protobuf is what all objects of the API implement.
 type protobuf interface {
 	metav1.Object
-	Marshal() ([]byte, error)
+	Size() int
+	MarshalToSizedBuffer(out []byte) (int, error)
 	Unmarshal(data []byte) error
 }
 
