@@ -148,7 +148,7 @@ func (w *work) rightOne(ctx context.Context, language string, g *guest) ([]byte,
 		root = w.top // the tree has the mistake
 	}
 	if err := w.build(ctx, language, g, root, env); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("without a mistake, it %s", err.Error()) // not errBuild: no mistake was found
 	}
 	if by, says := w.check(ctx, g, w.module()); by != "" {
 		return nil, fmt.Errorf("%s in %s fails without a mistake: %s: %s", g.name, language, by, says)

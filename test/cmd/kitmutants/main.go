@@ -124,6 +124,14 @@ func readList(name string) ([]mutate.Change, error) {
 
 // table makes the mistakes and prints a table of what found them.
 func (w *work) table(ctx context.Context, changes []mutate.Change, stdout io.Writer) error {
+	for _, c := range changes { // before the first mistake is made, so that nobody waits for a toolchain that is not there
+		if c.Subject == host {
+			continue
+		}
+		if _, err := w.rightOne(ctx, languageOf(c.Subject), &guests(languageOf(c.Subject))[0]); err != nil {
+			return err
+		}
+	}
 	var deadline time.Time
 	if w.budget > 0 {
 		deadline = time.Now().Add(w.budget)
