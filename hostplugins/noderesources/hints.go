@@ -8,6 +8,7 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/utils/ptr"
 
+	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
@@ -77,6 +78,16 @@ func (f *Fit) afterNodeChange(pod *state.Pod, object state.Object) (state.Hint, 
 // delegated reports whether a node must have a resource as devices, if at all.
 func (f *Fit) delegated(resource v1.ResourceName, has *state.Resources) bool {
 	return has.Scalar(resource) == 0 && f.devices.Provides(resource)
+}
+
+// Delegates returns the resource claims if the pod can have one of its resources on the node as devices only.
+func (f *Fit) Delegates(p *plugin.Placement) state.Feature {
+	for _, s := range p.Pod.Requests.Scalars {
+		if s.Value != 0 && !f.ignores(s.Name) && f.delegated(s.Name, &p.Node.Allocatable) {
+			return state.FeatureResourceClaims
+		}
+	}
+	return 0
 }
 
 func (f *Fit) fitsEmpty(asked, has *state.Resources) bool {

@@ -27,6 +27,9 @@ type Binding struct {
 	Placement plugin.Placement
 	// Try is the try that chose the node.
 	Try Try
+	// LeftToOthers is what the pod asks for on the node that no plugin of the profile enforces, and that
+	// the profile leaves to others.
+	LeftToOthers state.Feature
 	// Wait is how the pod waited at Permit; nil if it did not.
 	Wait *report.PermitWait
 
@@ -58,6 +61,7 @@ func (p *Pipeline) NewBinding(placement plugin.Placement, try Try) *Binding {
 		b = &Binding{p: p}
 	}
 	b.Placement, b.Try, b.own = placement, try, p.viewOf(placement.Pod)
+	b.LeftToOthers = p.leftToOthers(&b.Placement)
 	if len(b.own.preBind) > 0 {
 		b.interruption = &Interruption{}
 	}

@@ -68,7 +68,9 @@ type Pipeline struct {
 	timings  timings    // of points outside cycles and bindings
 	failing  []*failing // by plugin index; nil for plugins that cannot fail so
 	breakers []plugin.Breaker
-	hinters  []plugin.Hinter // by plugin index; nil for a plugin with hints of its events
+	// delegators are asked about a placement.
+	delegators []plugin.Delegator
+	hinters    []plugin.Hinter // by plugin index; nil for a plugin with hints of its events
 	// wantsInfo tells that a plugin reads Placement.Info.
 	wantsInfo bool
 
@@ -173,6 +175,9 @@ func (b *builder) add(entry Entry) int {
 		b.p.failing = append(b.p.failing, already)
 		if breaker, ok := p.(plugin.Breaker); ok {
 			b.p.breakers = append(b.p.breakers, breaker)
+		}
+		if delegator, ok := p.(plugin.Delegator); ok {
+			b.p.delegators = append(b.p.delegators, delegator)
 		}
 		hinter, _ := p.(plugin.Hinter)
 		b.p.hinters = append(b.p.hinters, hinter)
@@ -281,8 +286,16 @@ func (p *Pipeline) Unenforced(pod *state.Pod) state.Feature {
 	return pod.Features &^ p.enforced &^ p.config.AllowUnenforced
 }
 
-// LeftToOthers returns what a pod asks for that no plugin of the profile enforces,
+// leftToOthers returns what the pod asks for on its node that no plugin of the profile enforces,
 // and that was explicitly allowed.
-func (p *Pipeline) LeftToOthers(pod *state.Pod) state.Feature {
-	return pod.Features & p.config.AllowUnenforced &^ p.enforced
+func (p *Pipeline) leftToOthers(placement *plugin.Placement) state.Feature {
+	allowed := p.config.AllowUnenforced &^ p.enforced
+	if allowed == 0 {
+		return 0
+	}
+	needs := placement.Pod.Features
+	for _, d := range p.delegators {
+		needs |= d.Delegates(placement)
+	}
+	return needs & allowed
 }

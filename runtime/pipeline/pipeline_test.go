@@ -242,9 +242,39 @@ func TestInfo(t *testing.T) {
 	if f := p.Unenforced(pod); f != state.FeatureVolumeClaims {
 		t.Errorf("unenforced: %v", f)
 	}
+	if b := p.NewBinding(plugin.Placement{Pod: pod}, pipeline.Try{}); b.LeftToOthers != state.FeatureTopologySpread {
+		t.Errorf("left to others: %v", b.LeftToOthers)
+	}
 	var timings []report.Timing
 	p.PreEnqueue(nil, nil)
 	if timings = p.Timings(timings); len(timings) != 0 {
 		t.Errorf("nobody was called, but timings are %+v", timings)
+	}
+}
+
+// delegator leaves everything to plugins that enforce resource claims and host ports.
+type delegator struct{ filter }
+
+type filter = plugin.Filter // a field named Filter would hide the method
+
+func (delegator) Delegates(*plugin.Placement) state.Feature {
+	return state.FeatureResourceClaims | state.FeatureHostPorts
+}
+
+// TestDelegated: what a plugin delegates counts as what the pod asks for, where the profile leaves it to others.
+func TestDelegated(t *testing.T) {
+	for allowed, want := range map[state.Feature]state.Feature{
+		state.FeatureResourceClaims | state.FeatureHostPorts: state.FeatureResourceClaims,
+		state.FeatureVolumeClaims:                            0,
+		0:                                                    0,
+	} {
+		w := newWorld(t, nil)
+		w.declare("A", scenario.MustParse("sort= filter= bind= enforces=host-ports digest=sha256:1"))
+		b := w.declare("B", scenario.MustParse("filter= digest=sha256:2"))
+		w.config.Points[abi.Filter][1].Plugin = delegator{b.(plugin.Filter)}
+		w.config.AllowUnenforced = allowed
+		if b := w.get().NewBinding(plugin.Placement{Pod: &state.Pod{}}, pipeline.Try{}); b.LeftToOthers != want {
+			t.Errorf("%v left to others: got %v, want %v", allowed, b.LeftToOthers, want)
+		}
 	}
 }

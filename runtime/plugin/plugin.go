@@ -327,6 +327,14 @@ type Bind interface {
 	Bind(p *Placement) (Directives, *Status)
 }
 
+// Delegator is a plugin that leaves something that a pod asks for to plugins that enforce another
+// feature, on nodes where that has it.
+type Delegator interface {
+	Plugin
+	// Delegates returns these features for a placement. It is called on the scheduler's loop.
+	Delegates(p *Placement) state.Feature
+}
+
 // Breaker is a plugin that is not called for a while if it keeps failing.
 type Breaker interface {
 	Plugin

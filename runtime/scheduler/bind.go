@@ -75,7 +75,7 @@ func (s *Scheduler) bound(e *inbox.Bound) {
 	if status.Success() {
 		s.queue.Delete(assumed.UID)
 		s.end(b, nil)
-		s.deps.Outlet.Scheduled(assumed, assumed.NodeName(), b.Pipeline().LeftToOthers(assumed))
+		s.deps.Outlet.Scheduled(assumed, assumed.NodeName(), b.LeftToOthers)
 		return
 	}
 	gone := s.giveUp(b)

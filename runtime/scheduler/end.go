@@ -22,7 +22,7 @@ func (s *Scheduler) end(b *pipeline.Binding, status *plugin.Status) {
 		Sequence: b.Try.Sequence, Namespace: pod.Namespace, Pod: pod.Name, Profile: profile, Node: pod.NodeName(),
 		Try: b.Try.Number, Duration: b.Try.Watch.Elapsed(), SinceFirst: s.deps.Clock.Now().Sub(b.Try.First),
 		Code: status.CodeOf(), Message: plain.Lines(status.Message(), report.MaxMessage), Flushed: b.Try.Flushed, Wait: b.Wait,
-		LeftToOthers: b.Pipeline().LeftToOthers(pod).Names(),
+		LeftToOthers: b.LeftToOthers.Names(),
 	}
 	s.scratch, s.points = b.Release(s.scratch[:0], s.points[:0])
 	e.Timings, e.Points = s.scratch, s.points
