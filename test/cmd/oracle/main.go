@@ -14,6 +14,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -25,7 +26,7 @@ import (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := run(ctx, os.Args[1:])
 	stop()
 	if err != nil {
@@ -38,7 +39,7 @@ func run(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("oracle", flag.ContinueOnError)
 	seed := flags.Uint64("seed", 1, "draws the cases")
 	count := flags.Int("count", 0, "cases of each subject; 0 for as many as the budget allows, or as -least needs")
-	budget := flags.Duration("budget", 0, "how long cases are begun; 0 for no limit")
+	budget := flags.Duration("budget", 0, "how long cases are begun, and longer for subjects that -least needs; 0 for no limit")
 	only := flags.String("only", "", "subjects, separated by commas; all if empty")
 	least := flags.Int("least", 0, "verdicts on (pod, node) pairs, and scores, that each plugin must be compared in")
 	first := flags.Bool("first", false, "stop at the first difference")

@@ -31,7 +31,8 @@ type Config struct {
 	// Count is the number of cases per subject; 0 means as many as Budget allows, and without a
 	// Budget as many as Least needs.
 	Count int
-	// Budget is the time during which cases are started; 0 means no limit.
+	// Budget is the time during which cases are started, and longer while a subject has fewer
+	// answers than Least, so that a slow machine does not fail; 0 means no limit.
 	Budget time.Duration
 	// Least is the number of answers to be compared for each subject that counts them: while one
 	// has fewer, only those subjects are run.
@@ -157,11 +158,7 @@ func Run(ctx context.Context, c Config, subjects []Subject) []*Result {
 	}
 	r := &runner{config: c, subjects: subjects, results: results, begun: make([]int, len(subjects)), ctx: ctx}
 	r.kept(byName)
-	if c.Budget > 0 {
-		var cancel context.CancelFunc
-		r.ctx, cancel = context.WithTimeout(ctx, c.Budget)
-		defer cancel()
-	}
+	r.end = time.Now().Add(c.Budget)
 	var group sync.WaitGroup
 	for range max(1, c.Workers) {
 		group.Go(r.work)
@@ -180,6 +177,7 @@ type runner struct {
 	config   Config
 	subjects []Subject
 	ctx      context.Context //nolint:containedctx // the life of one Run
+	end      time.Time       // of the budget
 
 	mu      sync.Mutex
 	next    int   // all attempts, subjects in turn
@@ -208,14 +206,24 @@ func (r *runner) take() (subject, n int, ok bool) {
 	if len(r.subjects) == 0 || r.ctx.Err() != nil || r.config.First && r.differs {
 		return 0, 0, false
 	}
-	wanting := r.config.Count == 0 && r.wanting()
-	if !wanting && r.config.Count == 0 && r.config.Budget == 0 {
+	wants := func(subject int) bool { return r.begun[subject] < r.config.Count }
+	over := !time.Now().Before(r.end)
+	switch {
+	case r.config.Count > 0 && r.config.Budget > 0 && over:
 		return 0, 0, false
+	case r.config.Count > 0:
+	case over:
+		wants = r.lacks
+	case r.wanting():
+		wants = r.wants
+	default:
+		wants = func(int) bool { return true }
 	}
 	for range r.subjects {
 		subject = r.next % len(r.subjects)
 		r.next++
-		if n = r.begun[subject]; (r.config.Count == 0 || n < r.config.Count) && (!wanting || r.wants(subject)) {
+		if wants(subject) {
+			n = r.begun[subject]
 			r.begun[subject]++
 			return subject, n, true
 		}
@@ -230,9 +238,13 @@ const fair = 1024
 // wants reports whether a subject is run while some need more answers: it needs more, or has
 // not had its fair share.
 func (r *runner) wants(subject int) bool {
-	n := &r.results[subject].Counts
+	return r.begun[subject] < fair || r.lacks(subject)
+}
+
+// lacks reports whether fewer answers of a subject were compared than are asked for.
+func (r *runner) lacks(subject int) bool {
 	answers := r.subjects[subject].Answers
-	return r.begun[subject] < fair || answers != nil && answers(n) < r.config.Least
+	return answers != nil && answers(&r.results[subject].Counts) < r.config.Least
 }
 
 func (r *runner) wanting() bool {
