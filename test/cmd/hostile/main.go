@@ -32,6 +32,7 @@ func main() {
 }
 
 func run(ctx context.Context, args []string, out io.Writer) error {
+	began := time.Now()
 	flags := flag.NewFlagSet("hostile", flag.ContinueOnError)
 	root := flags.String("root", "..", "`DIR` of Berth's go.mod")
 	berth := flags.String("berth", "../bin/berth", "the `PROGRAM` that is attacked")
@@ -61,18 +62,18 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	attacks = slices.DeleteFunc(attacks, func(a attack.Attack) bool { return !match.MatchString(a.Name) })
+	over := func() bool { return ctx.Err() != nil || *budget > 0 && time.Since(began) > *budget }
 	if *beside {
 		b.Corpus, b.Dir = filepath.Join(dir, "corpus"), dir
-		return runBeside(ctx, &b, *root, attacks, *nodes, out)
+		return runBeside(ctx, &b, *root, attacks, *nodes, over, out)
 	}
-	began := time.Now()
 	s := &attack.Simulator{Berth: *berth, Dir: dir, Patience: *patience}
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "ATTACK\tENDED\tMEMORY\tBOUND\tLOG\tBOUND\tTIME\tHOLDS")
 	var problems []error
 	tried, left := 0, 0
 	for _, a := range attacks {
-		if *budget > 0 && time.Since(began) > *budget {
+		if over() {
 			left++
 			continue
 		}
@@ -94,15 +95,11 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "%d attacks, %d bounds that did not hold", tried, len(problems))
-	if left > 0 {
-		fmt.Fprintf(out, "; %d attacks not tried, since the time was over", left)
-	}
-	fmt.Fprintln(out)
+	fmt.Fprintf(out, "%d attacks, %d bounds that did not hold%s\n", tried, len(problems), notTried(left))
 	return errors.Join(problems...)
 }
 
-func runBeside(ctx context.Context, b *attack.Bench, root string, attacks []attack.Attack, nodes int, out io.Writer) (err error) {
+func runBeside(ctx context.Context, b *attack.Bench, root string, attacks []attack.Attack, nodes int, over func() bool, out io.Writer) (err error) {
 	root, err = filepath.Abs(root)
 	if err != nil {
 		return err
@@ -114,16 +111,20 @@ func runBeside(ctx context.Context, b *attack.Bench, root string, attacks []atta
 	if b.Cluster, err = cluster.Start(ctx, cluster.Config{Binaries: binaries, APIServerFlags: []string{"--enable-priority-and-fairness=false"}}); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, b.Cluster.Stop(), b.Cluster.Remove()) }()
+	defer func() { err = errors.Join(err, b.Close(), b.Cluster.Stop(), b.Cluster.Remove()) }()
 	if err := b.Prepare(ctx, nodes); err != nil {
 		return err
 	}
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "ATTACK\tFAULTS\tP99 WITHOUT\tWITH\tRATIO\tDIFFERENCE\tMEMORY\tLOG A FAULT\tHOLDS")
 	var problems []error
-	refused := 0
+	tried, refused := 0, 0
 	for _, a := range attacks {
+		if over() {
+			break
+		}
 		r, err := b.Run(ctx, a)
+		tried++
 		if err != nil {
 			problems = append(problems, fmt.Errorf("%s: %w", a.Name, err))
 			continue
@@ -144,6 +145,13 @@ func runBeside(ctx context.Context, b *attack.Bench, root string, attacks []atta
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "%d attacks, of which %d are refused when they are loaded; %d are not bounded\n", len(attacks), refused, len(problems))
+	fmt.Fprintf(out, "%d attacks, of which %d are refused when they are loaded; %d are not bounded%s\n", tried, refused, len(problems), notTried(len(attacks)-tried))
 	return errors.Join(problems...)
+}
+
+func notTried(left int) string {
+	if left == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; %d attacks not tried, since the time was over", left)
 }

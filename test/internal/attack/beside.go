@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -54,6 +55,7 @@ type Bench struct {
 	Progress              io.Writer
 
 	client kubernetes.Interface
+	trial  *attempts // what tries whether attacks are refused
 }
 
 // Beside is the effect of an attack on other pods.
@@ -93,75 +95,112 @@ func (b *Bench) Prepare(ctx context.Context, nodes int) error {
 	return load.Nodes(ctx, client, 0, nodes, workload.Large(), false)
 }
 
-// Run measures an attack.
+// Run measures an attack. An attack that is refused costs little: one scheduler tries all those that follow
+// each other.
 func (b *Bench) Run(ctx context.Context, a Attack) (result Beside, err error) {
-	result.Attack = a
-	dir, err := os.MkdirTemp(b.Dir, "plugins-")
-	if err != nil {
-		return result, err
-	}
-	good, err := filepath.Glob(filepath.Join(b.Corpus, "good", "*.wasm"))
-	if err != nil || len(good) == 0 {
-		return result, fmt.Errorf("plugins in %s: %w", b.Corpus, err)
-	}
-	for _, file := range good {
-		if err := os.Link(file, filepath.Join(dir, filepath.Base(file))); err != nil {
+	if b.trial == nil {
+		if b.trial, err = b.start("trial"); err != nil {
 			return result, err
 		}
 	}
-	socket := filepath.Join(b.Dir, "s")
-	process, err := b.Cluster.StartScheduler(cluster.Scheduler{
-		Program: cluster.BerthProgram, Name: "berth-" + filepath.Base(a.Name), Flags: []string{"--plugin-dir=" + dir, "--debug-socket=" + socket},
-	})
+	result.Attack = a
+	logged := len(b.trial.process.Log())
+	loaded, err := b.trial.attach(ctx, a)
+	if err == nil && !loaded {
+		result.Refused, result.Log = true, int64(len(b.trial.process.Log())-logged)
+		return result, b.trial.detach(ctx, a)
+	}
+	if err = errors.Join(err, b.Close()); err != nil {
+		return result, err
+	}
+	r, err := b.start(filepath.Base(a.Name))
 	if err != nil {
 		return result, err
 	}
 	defer func() {
-		err = errors.Join(err, process.Kill(), load.Clear(context.WithoutCancel(ctx), b.client, attacked))
+		err = errors.Join(err, r.process.Kill(), load.Clear(context.WithoutCancel(ctx), b.client, attacked))
 	}()
-	r := &attempts{bench: b, socket: socket, process: process, names: map[string]bool{}}
-	if _, err := r.leg(ctx, 0); err != nil { // to warm everything up
-		return result, err
+	return result, r.measure(ctx, &result)
+}
+
+// Close stops the scheduler that tries attacks, if one runs.
+func (b *Bench) Close() error {
+	if b.trial == nil {
+		return nil
 	}
-	quiet, err := process.Usage()
+	process := b.trial.process
+	b.trial = nil
+	return process.Kill()
+}
+
+// start starts a scheduler with the good plugins in a folder of its own.
+func (b *Bench) start(name string) (*attempts, error) {
+	dir, err := os.MkdirTemp(b.Dir, "plugins-")
 	if err != nil {
-		return result, err
+		return nil, err
+	}
+	good, err := filepath.Glob(filepath.Join(b.Corpus, "good", "*.wasm"))
+	if err != nil || len(good) == 0 {
+		return nil, fmt.Errorf("plugins in %s: %w", b.Corpus, err)
+	}
+	for _, file := range good {
+		if err := os.Link(file, filepath.Join(dir, filepath.Base(file))); err != nil {
+			return nil, err
+		}
+	}
+	socket := filepath.Join(b.Dir, "s")
+	process, err := b.Cluster.StartScheduler(cluster.Scheduler{
+		Program: cluster.BerthProgram, Name: "berth-" + name, Flags: []string{"--plugin-dir=" + dir, "--debug-socket=" + socket},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &attempts{bench: b, dir: dir, socket: socket, process: process, names: map[string]bool{}}, nil
+}
+
+// measure measures pairs of legs without and with an attack that is not refused.
+func (r *attempts) measure(ctx context.Context, result *Beside) error {
+	b, a := r.bench, result.Attack
+	if _, err := r.leg(ctx, 0); err != nil { // to warm everything up
+		return err
+	}
+	quiet, err := r.process.Usage()
+	if err != nil {
+		return err
 	}
 	var without, with []time.Duration
 	for pair := range b.Pairs {
 		p99, err := r.leg(ctx, 0)
 		if err != nil {
-			return result, err
+			return err
 		}
 		without = append(without, p99)
-		logged := len(process.Log())
-		loaded, err := r.attach(ctx, dir, a)
+		logged := len(r.process.Log())
+		loaded, err := r.attach(ctx, a)
 		if err != nil {
-			return result, err
+			return err
 		}
 		if !loaded {
-			result.Refused = true
-			result.Log = int64(len(process.Log()) - logged)
-			return result, nil
+			return errors.New("it was loaded once, and then refused")
 		}
 		if p99, err = r.leg(ctx, b.Attacked); err != nil {
-			return result, err
+			return err
 		}
 		with = append(with, p99)
 		faults, err := r.faults()
 		if err != nil {
-			return result, err
+			return err
 		}
 		result.Faults += faults
-		result.Log += int64(len(process.Log()) - logged)
-		if err := r.detach(ctx, dir, a); err != nil {
-			return result, err
+		result.Log += int64(len(r.process.Log()) - logged)
+		if err := r.detach(ctx, a); err != nil {
+			return err
 		}
 		fmt.Fprintf(b.Progress, "%s %d: p99 %v without, %v with, %d faults\n", a.Name, pair+1, without[pair], with[pair], faults)
 	}
-	used, err := process.Usage()
+	used, err := r.process.Usage()
 	if err != nil {
-		return result, err
+		return err
 	}
 	result.Memory = used.PeakMemory - quiet.PeakMemory
 	var ratios []float64
@@ -171,7 +210,7 @@ func (b *Bench) Run(ctx context.Context, a Attack) (result Beside, err error) {
 		differences = append(differences, with[i]-without[i])
 	}
 	result.Without, result.With, result.Ratio, result.Difference = median(without), median(with), median(ratios), median(differences)
-	return result, nil
+	return nil
 }
 
 func median[T int64 | float64 | time.Duration](values []T) T {
@@ -182,6 +221,7 @@ func median[T int64 | float64 | time.Duration](values []T) T {
 // attempts reads the durations of a scheduler's attempts.
 type attempts struct {
 	bench   *Bench
+	dir     string // of its plugins
 	socket  string
 	process *cluster.Process
 	names   map[string]bool // of hostile plugins
@@ -281,7 +321,7 @@ func (r *attempts) leg(ctx context.Context, hostile int) (time.Duration, error) 
 
 // attach puts the plugins of an attack into the folder, and waits until the scheduler has
 // processed them. It reports whether one is loaded.
-func (r *attempts) attach(ctx context.Context, dir string, a Attack) (loaded bool, err error) {
+func (r *attempts) attach(ctx context.Context, a Attack) (loaded bool, err error) {
 	for i, module := range a.Modules() {
 		name := fmt.Sprintf("hostile-%d", i)
 		r.names[name] = true
@@ -300,20 +340,21 @@ func (r *attempts) attach(ctx context.Context, dir string, a Attack) (loaded boo
 		if err != nil {
 			return false, err
 		}
-		if err := os.WriteFile(filepath.Join(dir, name+".yaml"), data, 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(r.dir, name+".yaml"), data, 0o644); err != nil {
 			return false, err
 		}
-		if err := os.Link(module, filepath.Join(dir, name+".wasm")); err != nil {
+		if err := os.Link(module, filepath.Join(r.dir, name+".wasm")); err != nil {
 			return false, err
 		}
 	}
 	return r.await(ctx, len(a.Plugins))
 }
 
-func (r *attempts) detach(ctx context.Context, dir string, a Attack) error {
+func (r *attempts) detach(ctx context.Context, a Attack) error {
 	for i := range a.Plugins {
 		for _, ending := range []string{".wasm", ".yaml"} {
-			if err := os.Remove(filepath.Join(dir, fmt.Sprintf("hostile-%d%s", i, ending))); err != nil {
+			// An attack that is refused for its configuration has no files, or not all.
+			if err := os.Remove(filepath.Join(r.dir, fmt.Sprintf("hostile-%d%s", i, ending))); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return err
 			}
 		}
