@@ -98,7 +98,7 @@ func TestOneOfEach(t *testing.T) {
 }
 
 func TestScaled(t *testing.T) {
-	for n, want := range map[int]int{0: 0, 1: 1, 10: 1, 5000: 100} {
+	for n, want := range map[int]int{0: 0, 1: 1, 10: 1, 51: 2, 5000: 100} {
 		if got := scaled(n, 0.02); got != want {
 			t.Errorf("%d: got %d, want %d", n, got, want)
 		}

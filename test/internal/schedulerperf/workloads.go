@@ -147,7 +147,7 @@ func scaled(n int, factor float64) int {
 	if n == 0 {
 		return 0
 	}
-	return max(1, int(math.Round(float64(n)*factor)))
+	return max(1, int(math.Ceil(float64(n)*factor)))
 }
 
 // skip leaves out what begins with a package and a name, for a reason.

@@ -46,14 +46,30 @@ func mustSetupCluster(tCtx ktesting.TContext, c *config.KubeSchedulerConfigurati
 	return sched, factory, inner
 }
 
-// get scales counts, but not those that multiply others.
+// claimsLeft is how many claims upstream leaves room for in a cluster that it fills.
+const claimsLeft = 10
+
+// get scales counts, but not those that multiply others, or of classes, which pods name by index. It rounds
+// up, so that there are as many claims as pods need, and devices for them.
 func (p params) get(key string) (int, error) {
 	n, err := p.getInside(key)
 	factor, unscaled := strconv.ParseFloat(os.Getenv(outsideScale), 64)
-	if err != nil || unscaled != nil || n == 0 || strings.Contains(key, "Per") {
+	if err != nil || unscaled != nil || n == 0 || strings.Contains(key, "Per") || key == "classes" {
 		return n, err
 	}
-	return max(1, int(math.Round(float64(n)*factor))), nil
+	n = max(1, int(math.Ceil(float64(n)*factor)))
+	if key != "initClaims" {
+		return n, nil
+	}
+	nodes, err := p.get("nodesWithDRA")
+	if err != nil {
+		return 0, err
+	}
+	claims, err := p.get("maxClaimsPerNode")
+	if err != nil {
+		return 0, err
+	}
+	return min(n, nodes*claims-claimsLeft), nil
 }
 
 // applyThreshold judges nothing: the program that started this one does.
