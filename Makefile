@@ -90,7 +90,7 @@ examples: build ## compile the example plugins into bin/plugins
 test: ## run all tests, with a summary at the end (PKG=./runtime/queue for one package)
 	$(GOTESTSUM) --format pkgname --format-hide-empty-pkg -- $(LINK) -timeout 20m $(PKG)
 
-test-fast: ## run the tests that are quick, and parts of the slow ones, in about a minute on two processors once all is compiled
+test-fast: ## run the tests that are quick, and parts of the slow ones; Go repeats only what a change reaches
 	$(GOTESTSUM) --format pkgname --format-hide-empty-pkg -- $(LINK) -short $(PKG)
 
 test-race: ## run all tests under the race detector (needs a C compiler)
