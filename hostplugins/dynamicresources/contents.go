@@ -23,6 +23,7 @@ type contents struct {
 	order   []poolID                    // wide pools as they are searched
 	reaches []reaches                   // of wide pools
 	blurred bool                        // how nodes see wide pools is not known
+	mixed   bool                        // wide pools of two drivers have the same name, and counters
 	at      []place
 }
 
@@ -49,7 +50,7 @@ type devicesOf struct {
 	taken       []byte
 	counters    bool // a pool has counters
 	// unlike is true if the node is like no other, because names that are not unique matter; shared is true as long
-	// as a device allows several allocations.
+	// as a device allows several allocations, or has shares.
 	unlike, shared bool
 	// sees is what a version of the node sees of wide pools.
 	sees []byte
@@ -177,8 +178,8 @@ func (c *contents) row(row uint32, node *v1.Node) *devicesOf {
 	return p.devices
 }
 
-// allocated returns a byte for each device, which says whether it is allocated.
-func (n *devicesOf) allocated(now *structured.AllocatedState) []byte {
+// allocated returns a byte for each device, which says whether a claim has it for itself.
+func (l *Ledger) allocated(n *devicesOf) []byte {
 	if n.at == n.version {
 		return n.taken
 	}
@@ -186,8 +187,10 @@ func (n *devicesOf) allocated(now *structured.AllocatedState) []byte {
 	for _, s := range n.slices {
 		for i := range s.Spec.Devices {
 			d := &s.Spec.Devices[i]
-			n.taken = append(n.taken, bit(now.AllocatedDevices.Has(structured.MakeDeviceID(s.Spec.Driver, s.Spec.Pool.Name, d.Name))))
-			n.shared = n.shared || ptr.Deref(d.AllowMultipleAllocations, false)
+			id := structured.MakeDeviceID(s.Spec.Driver, s.Spec.Pool.Name, d.Name)
+			n.taken = append(n.taken, bit(l.state.AllocatedDevices.Has(id)))
+			// Shares stay when the driver no longer allows several allocations.
+			n.shared = n.shared || ptr.Deref(d.AllowMultipleAllocations, false) || l.shares[id] > 0
 		}
 	}
 	return n.taken

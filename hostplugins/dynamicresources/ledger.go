@@ -40,7 +40,8 @@ type Ledger struct {
 
 	// state is read by allocators, which never change it.
 	state structured.AllocatedState
-	held  map[structured.DeviceID]int // number of claims that have the device for themselves
+	// held and shares have how many claims have a device for themselves, and share it.
+	held, shares map[structured.DeviceID]int
 	// counted are the allocated claims of the API, as they are counted in state.
 	counted map[key]*resourcev1.ResourceClaim
 	flights map[types.UID]*resourcev1.ResourceClaim // with their allocation
@@ -108,7 +109,8 @@ func (l *Ledger) reset() {
 		AllocatedSharedDeviceIDs: sets.New[structured.SharedDeviceID](),
 		AggregatedCapacity:       structured.NewConsumedCapacityCollection(),
 	}
-	l.held, l.counted, l.allocator = make(map[structured.DeviceID]int), make(map[key]*resourcev1.ResourceClaim), nil
+	l.held, l.shares = make(map[structured.DeviceID]int), make(map[structured.DeviceID]int)
+	l.counted, l.allocator = make(map[key]*resourcev1.ResourceClaim), nil
 	l.special, l.pods = make(map[types.UID][]key), make(map[key]types.UID)
 	l.provided, l.counters, l.contents = nil, nil, nil
 	for _, claim := range l.flights {
@@ -198,30 +200,46 @@ func (l *Ledger) count(claim *resourcev1.ResourceClaim, n int) {
 		}
 		id := structured.MakeDeviceID(r.Driver, r.Pool, r.Device)
 		if r.ShareID == nil {
-			if l.held[id] += n; l.held[id] > 0 {
+			if add(l.held, id, n) {
 				l.state.AllocatedDevices.Insert(id)
 			} else {
-				delete(l.held, id)
 				l.state.AllocatedDevices.Delete(id)
 			}
 			continue
 		}
-		shared := structured.MakeSharedDeviceID(id, r.ShareID)
-		consumed := structured.NewDeviceConsumedCapacity(id, r.ConsumedCapacity)
-		if n > 0 {
-			l.state.AllocatedSharedDeviceIDs.Insert(shared)
+		add(l.shares, id, n)
+		if share := structured.MakeSharedDeviceID(id, r.ShareID); n > 0 {
+			l.state.AllocatedSharedDeviceIDs.Insert(share)
+		} else {
+			l.state.AllocatedSharedDeviceIDs.Delete(share)
+		}
+		if r.ConsumedCapacity == nil {
+			continue // the library takes an empty entry for capacity in use
+		}
+		if consumed := structured.NewDeviceConsumedCapacity(id, r.ConsumedCapacity); n > 0 {
 			l.state.AggregatedCapacity.Insert(consumed)
 		} else {
-			l.state.AllocatedSharedDeviceIDs.Delete(shared)
 			l.state.AggregatedCapacity.Remove(consumed)
 		}
 	}
 }
 
+// add changes how many claims have a device, and reports whether there are any.
+func add(claims map[structured.DeviceID]int, id structured.DeviceID, n int) bool {
+	if claims[id] += n; claims[id] > 0 {
+		return true
+	}
+	delete(claims, id)
+	return false
+}
+
 // allocatorFor returns what searches the devices of a node, for what is allocated now. Pools with counters are shown
 // to the nodes only that can use their devices: the library would look at the counters of all pools for each node.
+//
+// An allocator remembers what is left of counters by the name of the pool without its driver. Where that is not one
+// pool, each search has its own allocator, so that its result does not depend on what was searched before.
 func (l *Ledger) allocatorFor(ctx context.Context, node *v1.Node) (structured.Allocator, error) {
-	if n := l.contents.of(node.Name); n.counters {
+	if n := l.contents.of(node.Name); n.counters || l.contents.mixed {
 		return l.newAllocator(ctx, slices.Concat(n.slices, l.contents.wide))
 	}
 	if l.allocator != nil {

@@ -63,7 +63,7 @@ func (l *Ledger) number(v *view, row uint32, node *v1.Node) uint32 {
 		return r.number
 	}
 	*r = numbered{devices: n, version: n.version, node: node, changes: c.changes}
-	taken := n.allocated(&l.state)
+	taken := l.allocated(n)
 	key, alike := c.seen(binary.AppendUvarint(v.key[:0], uint64(len(n.slices))), n, node)
 	if !alike || n.unlike || n.shared { // how much of a shared device is left is not in the key
 		r.number = v.next

@@ -33,11 +33,16 @@ func idOf(s *resourcev1.ResourceSlice) poolID { return poolID{s.Spec.Driver, s.S
 
 // widen takes in the slices of wide pools.
 func (c *contents) widen() {
-	c.order, c.reaches, c.blurred = nil, nil, false
+	c.order, c.reaches, c.blurred, c.mixed = nil, nil, false, false
+	drivers := make(map[string]string) // by name of a pool with counters
 	for _, s := range c.wide {
-		c.order = append(c.order, idOf(s))
+		id := idOf(s)
+		c.order = append(c.order, id)
 		switch {
 		case hasCounters(s): // every node sees them
+			other, ok := drivers[id.name]
+			c.mixed = c.mixed || ok && other != id.driver
+			drivers[id.name] = id.driver
 		case ptr.Deref(s.Spec.PerDeviceNodeSelection, false):
 			for i := range s.Spec.Devices {
 				d := &s.Spec.Devices[i]
