@@ -15,7 +15,7 @@ import (
 )
 
 // Filter rejects nodes on which allocated devices cannot be used, or are not ready, and nodes that
-// do not have the devices for the other claims. Preemption does not help.
+// do not have the devices for the other claims. Preemption does not help. An error about one node stands for all that follow.
 func (d *DynamicResources) Filter(c *plugin.Cycle, rows []uint32, out *plugin.Verdicts) {
 	a := attemptOf(c.State)
 	if a == nil {
@@ -36,7 +36,10 @@ func (d *DynamicResources) Filter(c *plugin.Cycle, rows []uint32, out *plugin.Ve
 	var last *plugin.Status
 	var number uint16
 	for i, row := range rows {
-		status := f.judge(row)
+		status := last
+		if !last.Is(abi.Error) { // which ends the attempt
+			status = f.judge(row)
+		}
 		if status == nil {
 			continue
 		}

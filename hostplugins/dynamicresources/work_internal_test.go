@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -31,6 +32,7 @@ type fleet struct {
 	snapshot *state.Snapshot
 	rows     []uint32
 	pods     int
+	codes    []abi.Code // of the last pod's nodes
 }
 
 // patient implements objects.Search without limits.
@@ -125,6 +127,7 @@ func (f *fleet) place(tb testing.TB, spec *resourcev1.ResourceClaimSpec, measure
 			tb.Fatal(status)
 		}
 	})
+	f.codes = verdicts.Codes
 	return fit
 }
 
@@ -323,5 +326,17 @@ func BenchmarkClaims(b *testing.B) {
 				}
 			})
 		}
+	}
+}
+
+// TestErrorEnds: the first error ends the search, as it ends the attempt.
+func TestErrorEnds(t *testing.T) {
+	f := newFleet(t, 300, true)
+	f.place(t, asks(request(1, `device.attributes["gpu.example.com"].missing == 1`)), at)
+	if searched := f.ledger.Work().Searched; searched != 1 {
+		t.Errorf("%d nodes were searched with a selector that fails", searched)
+	}
+	if !slices.Equal(f.codes, slices.Repeat([]abi.Code{abi.Error}, len(f.rows))) {
+		t.Error("some nodes have another verdict")
 	}
 }

@@ -17,7 +17,7 @@ import (
 // start on, around the end, and stops at the want-th feasible row, whatever the
 // number of workers; looked tells how many rows it went past. A row's verdict is
 // that of the first plugin that rejected it. A verdict that is neither success
-// nor a rejection fails the attempt; the lowest such row counts.
+// nor a rejection fails the attempt and ends the search; the lowest such row counts.
 func (r *Run) Filter(rows []uint32, start, want int) (feasible []uint32, looked int, status *plugin.Status) {
 	watch := clock.Start()
 	feasible, looked, status = r.filter(rows, start, want)
@@ -40,17 +40,17 @@ func (r *Run) filter(rows []uint32, start, want int) (feasible []uint32, looked 
 		r.feasible = append(r.feasible, r.stand(rows)...)
 	} else {
 		size := max(want, 256)
-		for looked < len(rows) && len(r.feasible) < want {
+		for failed := false; looked < len(rows) && len(r.feasible) < want && !failed; {
 			from := (start + looked) % len(rows)
 			chunk := rows[from:min(from+size, len(rows), from+len(rows)-looked)]
 			r.chain(&r.Cycle, chunk)
 			for _, row := range chunk {
 				looked++
 				o.Evaluated = append(o.Evaluated, row)
-				if o.Codes[row] == abi.Success {
-					if r.feasible = append(r.feasible, row); len(r.feasible) == want {
-						break
-					}
+				if code := o.Codes[row]; code != abi.Success {
+					failed = failed || !code.Rejected()
+				} else if r.feasible = append(r.feasible, row); len(r.feasible) == want {
+					break
 				}
 			}
 		}
