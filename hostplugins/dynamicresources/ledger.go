@@ -6,6 +6,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -32,7 +33,7 @@ const compiledExpressions = 256
 
 // Ledger is what is allocated, for the plugins of all profiles: the devices of the claims that are
 // allocated in the API, and those of claims in flight. A claim is in flight from Reserve until the
-// API's version of it has the allocation, or until its pod is no longer being bound. Another pod
+// API's version of it has that allocation, or until its pod is no longer being bound. Another pod
 // that uses a claim in flight waits. It must be used on the scheduler's loop.
 type Ledger struct {
 	devices    objects.Devices
@@ -157,9 +158,13 @@ func (l *Ledger) claimChanged(k key) {
 	if now == nil || now.Status.Allocation == nil {
 		return
 	}
-	l.land(now.UID)
-	if pod := madeFor(now); pod != nil {
-		l.land(flightOf(pod.UID))
+	flight := l.flights[now.UID]
+	if pod := madeFor(now); flight == nil && pod != nil {
+		flight = l.flights[flightOf(pod.UID)]
+	}
+	// An allocation of somebody else does not keep the one in flight from being written, once that one is gone.
+	if flight != nil && flight.Name == now.Name && equality.Semantic.DeepEqual(flight.Status.Allocation.Devices.Results, now.Status.Allocation.Devices.Results) {
+		l.land(flight)
 	}
 	l.counted[k] = now
 	l.count(now, 1)
@@ -168,19 +173,21 @@ func (l *Ledger) claimChanged(k key) {
 // inFlight reports whether a claim is being allocated for a pod.
 func (l *Ledger) inFlight(uid types.UID) bool { return l.flights[uid] != nil }
 
-// start puts a claim in flight. It does nothing if it is already: a pod may name a claim twice.
-func (l *Ledger) start(uid types.UID, claim *resourcev1.ResourceClaim) {
-	if l.flights[uid] == nil {
-		l.flights[uid] = claim
-		l.count(claim, 1)
+// start puts a claim in flight. It returns nil if it is already: a pod may name a claim twice.
+func (l *Ledger) start(claim *resourcev1.ResourceClaim) *resourcev1.ResourceClaim {
+	if l.flights[claim.UID] != nil {
+		return nil
 	}
+	l.flights[claim.UID] = claim
+	l.count(claim, 1)
+	return claim
 }
 
-// land ends the flight of a claim, if it is in flight.
-func (l *Ledger) land(uid types.UID) {
-	if claim := l.flights[uid]; claim != nil {
-		delete(l.flights, uid)
-		l.count(claim, -1)
+// land ends a flight, if it has not ended. The claim may be in flight again for another pod.
+func (l *Ledger) land(flight *resourcev1.ResourceClaim) {
+	if flight != nil && l.flights[flight.UID] == flight {
+		delete(l.flights, flight.UID)
+		l.count(flight, -1)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/dynamic-resource-allocation/structured"
 	"k8s.io/utils/ptr"
 
@@ -29,8 +30,6 @@ func free(name string) *resourcev1.ResourceClaim {
 	return c
 }
 
-func fly(l *Ledger, c *resourcev1.ResourceClaim) { l.start(c.UID, c) }
-
 // TestLedger: a device is taken from Reserve on, is not counted twice when the API shows its claim as
 // allocated, and is free when the last claim that has it gave it up.
 func TestLedger(t *testing.T) {
@@ -45,8 +44,10 @@ func TestLedger(t *testing.T) {
 	}
 	store.Set(free("a"))
 	check("at first", 0)
-	fly(l, allocated("a", "1", "2"))
-	fly(l, allocated("a", "3")) // the same claim again
+	a := l.start(allocated("a", "1", "2"))
+	if again := l.start(allocated("a", "3")); again != nil {
+		t.Error("the same claim is in flight twice")
+	}
 	check("in flight", 2)
 	if !l.inFlight("uid-a") {
 		t.Error("the claim is not in flight")
@@ -56,7 +57,7 @@ func TestLedger(t *testing.T) {
 	if l.inFlight("uid-a") {
 		t.Error("a written claim is in flight")
 	}
-	l.land("uid-a")
+	l.land(a)
 	check("landed again", 2)
 	store.Set(allocated("b", "2"))
 	store.Set(free("a"))
@@ -64,19 +65,69 @@ func TestLedger(t *testing.T) {
 	store.Delete(allocated("b", "2"))
 	check("both gave it up", 0)
 
-	fly(l, allocated("c", "5"))
+	c := l.start(allocated("c", "5"))
 	for range 20000 { // more changes than are kept
 		store.Set(free("d"))
 	}
 	store.Set(allocated("e", "6"))
 	check("after too many changes", 2)
-	l.land("uid-c")
+	l.land(c)
 	check("not written", 1)
 
 	admin := allocated("f", "7")
 	admin.Status.Allocation.Devices.Results[0].AdminAccess = ptr.To(true)
 	store.Set(admin)
 	check("an administrator's device", 1)
+}
+
+// TestFlights: a flight ends with its own allocation only, and with nothing that concerns another claim or pod.
+func TestFlights(t *testing.T) {
+	store := storage.New()
+	l := NewLedger(store.Devices())
+	check := func(when string, want ...string) {
+		t.Helper()
+		l.update()
+		ids := sets.New[structured.DeviceID]()
+		for _, name := range want {
+			ids.Insert(structured.MakeDeviceID("d", "p", name))
+		}
+		if !l.state.AllocatedDevices.Equal(ids) {
+			t.Errorf("%s: allocated are %v, want %v", when, l.state.AllocatedDevices, want)
+		}
+	}
+	store.Set(free("a"))
+	first := l.start(allocated("a", "1"))
+	store.Set(allocated("a", "2"))
+	check("somebody else allocated the claim", "1", "2")
+	store.Set(free("a"))
+	check("it is free again, and could be written", "1")
+	store.Set(allocated("a", "1"))
+	check("it is written", "1")
+	store.Set(free("a"))
+	check("somebody gave it up")
+	second := l.start(allocated("a", "3"))
+	l.land(first)
+	check("the first pod's binding has ended", "3")
+	l.land(second)
+	check("the second pod's, too")
+
+	special := func(name string, uid types.UID) *resourcev1.ResourceClaim {
+		c := allocated(name, "1")
+		c.UID, c.Annotations = uid, map[string]string{resourcev1.ExtendedResourceClaimAnnotation: "true"}
+		c.OwnerReferences = []metav1.OwnerReference{{UID: "pod", Controller: ptr.To(true)}}
+		return c
+	}
+	now := l.start(special("now", flightOf("pod")))
+	store.Set(special("before", "x"))
+	check("an earlier try's claim is seen", "1")
+	store.Delete(special("before", "x"))
+	check("it is gone", "1")
+	store.Set(special("now", "y"))
+	check("its claim is seen", "1")
+	store.Delete(special("now", "y"))
+	check("it is deleted")
+	l.land(now)
+	check("its pod's binding has ended")
 }
 
 // TestShares: capacity that claims share adds up, and is given back.
@@ -99,7 +150,7 @@ func TestShares(t *testing.T) {
 		return q.Value()
 	}
 	store.Set(share("a", 3))
-	fly(l, share("b", 4))
+	l.start(share("b", 4))
 	if got := used(); got != 7 {
 		t.Errorf("used are %d, want 7", got)
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	resourcev1 "k8s.io/api/resource/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 	"k8s.io/dynamic-resource-allocation/resourceclaim"
 
@@ -53,7 +52,7 @@ type podClaim struct {
 	unavailable bool
 	// allocation is what Reserve allocated; nil if the claim was allocated before.
 	allocation *resourcev1.AllocationResult
-	flight     types.UID // of the allocation
+	flight     *resourcev1.ResourceClaim // with the allocation; nil if the pod names the claim twice
 	// special has the extended resources of a claim that PreBind creates; nil for other claims.
 	special *variant
 }

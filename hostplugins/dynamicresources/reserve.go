@@ -42,11 +42,10 @@ func (d *DynamicResources) Reserve(pl *plugin.Placement) (plugin.Directives, *pl
 			continue
 		}
 		claim.allocation, results = &results[0], results[1:]
-		claim.flight = claim.object.UID
 		shareIDs(claim, pl.Seed)
 		flying := claim.object.DeepCopy()
 		flying.Status.Allocation = claim.allocation
-		d.deps.Ledger.start(claim.flight, flying)
+		claim.flight = d.deps.Ledger.start(flying)
 	}
 	// Whatever was written has been handled before the binding cycle's result is.
 	pl.Ended = append(pl.Ended, func() { d.land(a) })
@@ -88,9 +87,7 @@ func (d *DynamicResources) chosen(pl *plugin.Placement, a *attempt) (found, erro
 // land ends the flights of an attempt.
 func (d *DynamicResources) land(a *attempt) {
 	for i := range a.claims {
-		if claim := &a.claims[i]; claim.allocation != nil {
-			d.deps.Ledger.land(claim.flight)
-		}
+		d.deps.Ledger.land(a.claims[i].flight)
 	}
 }
 

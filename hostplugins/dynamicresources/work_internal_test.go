@@ -285,7 +285,7 @@ func TestKept(t *testing.T) {
 	} {
 		f.place(t, spec, at) // so that something is kept
 		for _, flight := range f.ledger.flights {
-			f.ledger.land(flight.UID)
+			f.ledger.land(flight)
 		}
 		x.change()
 		want := fresh()
@@ -293,7 +293,7 @@ func TestKept(t *testing.T) {
 			t.Errorf("after %s: %d nodes fit, %d without what was kept", x.name, got, want)
 		}
 		for _, flight := range f.ledger.flights {
-			f.ledger.land(flight.UID)
+			f.ledger.land(flight)
 		}
 		seen[want] = true
 	}
