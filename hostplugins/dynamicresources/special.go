@@ -97,10 +97,14 @@ func (s *special) on(node *v1.Node) (*variant, *plugin.Status) {
 	return v, nil
 }
 
-// claim returns the claim with some requests, without a name.
+// searchedName is the name of the claim until it gets its own, as kube-scheduler's messages have it. No object has it.
+const searchedName = "<extended-resources>"
+
+// claim returns the claim with some requests.
 func (s *special) claim(requests []resourcev1.DeviceRequest) *resourcev1.ResourceClaim {
 	claim := &resourcev1.ResourceClaim{ObjectMeta: metav1.ObjectMeta{
 		Namespace:    s.pod.Namespace,
+		Name:         searchedName,
 		GenerateName: s.pod.Name + "-extended-resources-",
 		UID:          flightOf(s.pod.UID),
 		OwnerReferences: []metav1.OwnerReference{{
