@@ -10,6 +10,7 @@ import (
 	"time"
 
 	resourcev1 "k8s.io/api/resource/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -25,7 +26,9 @@ import (
 // If an answer gets lost, the claim may or may not have been written. Devices that are allocated to
 // it must not be given away meanwhile, so the request is repeated: the resource version makes a
 // second write of the same fail with a conflict. If the server still does not say, the loop is told
-// of what was sent, as if it had been carried out, and later of what the claim is like then.
+// of what was sent, as if it had been carried out, unless that would free devices. Further requests
+// about the claim wait until none of those before can be carried out any more, and the loop is told
+// of what the claim is like then.
 type claimWriter struct {
 	cluster *Cluster
 	ended   <-chan struct{} // closed by Close
@@ -34,7 +37,7 @@ type claimWriter struct {
 		sync.Mutex
 		loop  Scheduler                   // nil before Start
 		begun map[types.UID]chan struct{} // closed when the last request begun for a claim has ended
-		all   sync.WaitGroup              // of these
+		all   sync.WaitGroup              // of those beside the loop
 	}
 }
 
@@ -62,19 +65,27 @@ func (w *claimWriter) told(claim *resourcev1.ResourceClaim) *resourcev1.Resource
 	return claim
 }
 
+// errRecreated is the answer for a claim whose name another one has now.
+var errRecreated = errors.New("deleted and made again")
+
 // Read implements objects.ClaimWriter.
 func (w *claimWriter) Read(ctx context.Context, claim *resourcev1.ResourceClaim) (*resourcev1.ResourceClaim, error) {
 	if err := w.queue(ctx, claim.UID); err != nil {
 		return nil, err
 	}
-	now, err := w.claims(claim.Namespace).Get(ctx, claim.Name, metav1.GetOptions{})
-	switch {
-	case err != nil:
+	now, err := w.get(ctx, claim)
+	if err != nil {
 		return nil, err
-	case now.UID != claim.UID:
-		return nil, fmt.Errorf("resourceclaim %q was deleted and made again", claim.Name)
 	}
 	return w.told(now), nil
+}
+
+func (w *claimWriter) get(ctx context.Context, claim *resourcev1.ResourceClaim) (*resourcev1.ResourceClaim, error) {
+	now, err := w.claims(claim.Namespace).Get(ctx, claim.Name, metav1.GetOptions{})
+	if err == nil && now.UID != claim.UID {
+		err = fmt.Errorf("resourceclaim %q was %w", claim.Name, errRecreated)
+	}
+	return now, err
 }
 
 // Update implements objects.ClaimWriter.
@@ -105,24 +116,27 @@ func (w *claimWriter) sendStatus(ctx context.Context, claim *resourcev1.Resource
 func (w *claimWriter) send(
 	ctx context.Context, kind string, claim *resourcev1.ResourceClaim, request func(ctx context.Context) (*resourcev1.ResourceClaim, error),
 ) (*resourcev1.ResourceClaim, error) {
-	now, doubt, err := carry(ctx, w.cluster, kind, request)
+	now, settled, err := carry(ctx, w.cluster, kind, request)
 	if err == nil {
 		return w.told(now), nil
 	}
-	if doubt {
-		w.told(claim)
-		go w.settle(claim)
+	if !settled.IsZero() {
+		if claim.Status.Allocation != nil {
+			w.told(claim)
+		}
+		w.settle(claim, settled)
 	}
 	return nil, err
 }
 
-// carry sends a request until the server says whether it has carried it out. doubt is true if it has not said
-// so for bindPatience.
+// carry sends a request until the server says whether it has carried it out. If it has not said so for
+// bindPatience, it may still carry it out until settled, which is zero otherwise.
 func carry[T any](
 	ctx context.Context, c *Cluster, kind string, request func(ctx context.Context) (T, error),
-) (answer T, doubt bool, last error) {
+) (answer T, settled time.Time, last error) {
 	watch := clock.Start()
 	var errs time.Time // start of the server's errors; zero for none
+	doubt := false
 	delay := wait.Backoff{Duration: 100 * time.Millisecond, Factor: 2, Jitter: 0.2, Steps: 10, Cap: 2 * time.Second}.DelayFunc()
 	_ = delay.Until(ctx, true, true, func(ctx context.Context) (done bool, _ error) {
 		writing, end, err := c.begin(ctx)
@@ -138,21 +152,34 @@ func carry[T any](
 			doubt = false
 			return true, nil
 		}
-		doubt = unanswered(last) || doubt && notYet(last)
 		at := c.deps.Clock.Now()
+		if unanswered(last) {
+			late := at.Add(bindSettles)
+			if apierrors.ReasonForError(last) == metav1.StatusReasonUnknown { // no answer
+				late = at.Add(writeTimeout)
+			}
+			if late.After(settled) {
+				settled = late
+			}
+		}
+		doubt = unanswered(last) || doubt && notYet(last)
 		if errs.IsZero() {
 			errs = at
 		}
 		return !doubt || at.Sub(errs) >= bindPatience, nil
 	}) // last says more than the context's error
 	c.deps.wrote(kind, watch, last)
-	return answer, doubt, last
+	if !doubt {
+		settled = time.Time{}
+	}
+	return answer, settled, last
 }
 
-// settle reports a claim when no request about it can be carried out any more.
-func (w *claimWriter) settle(claim *resourcev1.ResourceClaim) {
+// settle makes further requests about a claim wait until none of those before can be carried out any more: the claim
+// has another version than they ask for, or it is late enough. Then it reports the claim.
+func (w *claimWriter) settle(claim *resourcev1.ResourceClaim, settled time.Time) {
+	_, end := w.begin(claim.UID)
 	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
 	go func() {
 		select {
 		case <-w.ended:
@@ -160,10 +187,23 @@ func (w *claimWriter) settle(claim *resourcev1.ResourceClaim) {
 		case <-ctx.Done():
 		}
 	}()
-	_ = wait.PollUntilContextCancel(ctx, bindSettles, false, func(ctx context.Context) (bool, error) {
-		_, err := w.Read(ctx, claim)
-		return err == nil || !unanswered(err) && !notYet(err), nil
-	})
+	go func() {
+		defer end()
+		defer cancel()
+		_ = wait.PollUntilContextCancel(ctx, bindSettles, false, func(ctx context.Context) (bool, error) {
+			now, err := w.get(ctx, claim)
+			switch {
+			case errors.Is(err, errRecreated):
+				return true, nil // as the watch tells
+			case err != nil:
+				return !unanswered(err) && !notYet(err), nil
+			case now.ResourceVersion == claim.ResourceVersion && w.cluster.deps.Clock.Now().Before(settled):
+				return false, nil
+			}
+			w.told(now)
+			return true, nil
+		})
+	}()
 }
 
 // begin makes the requests about a claim that follow wait until end is called. The caller waits for
@@ -174,7 +214,6 @@ func (w *claimWriter) begin(uid types.UID) (before <-chan struct{}, end func()) 
 	before = w.mu.begun[uid]
 	mine := make(chan struct{})
 	w.mu.begun[uid] = mine
-	w.mu.all.Add(1)
 	return before, func() {
 		w.mu.Lock()
 		defer w.mu.Unlock()
@@ -182,7 +221,6 @@ func (w *claimWriter) begin(uid types.UID) (before <-chan struct{}, end func()) 
 			delete(w.mu.begun, uid)
 		}
 		close(mine)
-		w.mu.all.Done()
 	}
 }
 
@@ -209,7 +247,9 @@ func (w *claimWriter) beside(
 ) <-chan struct{} {
 	before, end := w.begin(claim.UID)
 	done := make(chan struct{})
+	w.mu.all.Add(1)
 	go func() {
+		defer w.mu.all.Done()
 		defer close(done)
 		defer end()
 		if before != nil {

@@ -109,7 +109,7 @@ func TestClaimInDoubt(t *testing.T) {
 				if test.made != (err == nil) {
 					t.Errorf("error is %v", err)
 				}
-				time.Sleep(time.Minute)
+				time.Sleep(2 * time.Minute)
 				synctest.Wait()
 				if !slices.Equal(l.told, test.told) {
 					t.Errorf("the loop was told of %q, want %q", l.told, test.told)
@@ -117,6 +117,102 @@ func TestClaimInDoubt(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestClaimLate: a request without an answer may be carried out late. Until that is no longer possible, its devices count
+// as allocated, whatever the API says, and further requests wait.
+func TestClaimLate(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		then func(s *remote, w *claimWriter) // what happens to the claim on the server after the lost answer
+		told []string
+		at   time.Duration // when the next request got an answer
+	}{
+		{"carried out", func(s *remote, _ *claimWriter) { s.after(35*time.Second, claimOf("2", true)) }, []string{"1 allocated", "2 allocated", "2 allocated ignored"}, 40 * time.Second},
+		{"never", func(*remote, *claimWriter) {}, []string{"1 allocated", "1", "1 ignored"}, 70 * time.Second},
+		{"somebody changes it", func(s *remote, _ *claimWriter) { s.after(15*time.Second, claimOf("2", false)) }, []string{"1 allocated", "2", "2 ignored"}, 20 * time.Second},
+		{"the watch comes after", func(_ *remote, w *claimWriter) { w.cluster.Change(claimOf("1", false), false) }, []string{"1 allocated", "1", "1 ignored"}, 70 * time.Second},
+		{"another is in its place", func(s *remote, _ *claimWriter) {
+			other := claimOf("9", false)
+			other.UID = "uid-other"
+			s.after(15*time.Second, other)
+		}, []string{"1 allocated"}, 20 * time.Second},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w, client, l := writing(t)
+				defer w.cluster.Close(t.Context())
+				ctx, stop := context.WithCancel(t.Context())
+				defer stop()
+				s := &remote{start: time.Now(), claims: []*resourcev1.ResourceClaim{claimOf("1", false)}, times: []time.Duration{0}}
+				client.PrependReactor("update", "resourceclaims", func(clienttesting.Action) (bool, runtime.Object, error) {
+					stop()
+					return true, nil, io.ErrUnexpectedEOF
+				})
+				client.PrependReactor("get", "resourceclaims", func(clienttesting.Action) (bool, runtime.Object, error) {
+					return true, s.now(), nil
+				})
+				if _, err := w.UpdateStatus(ctx, claimOf("1", true)); err == nil {
+					t.Fatal("the request has an answer")
+				}
+				test.then(s, w)
+				if got := w.cluster.stores.Storage.ResourceClaim("ns", "c"); got.Status.Allocation == nil {
+					t.Error("the devices are free at once")
+				}
+				_, err := w.Read(t.Context(), claimOf("1", false))
+				if took := time.Since(s.start); took != test.at || (err != nil) != errors.Is(err, errRecreated) {
+					t.Errorf("the next request ended after %v, want %v; error is %v", took, test.at, err)
+				}
+				if !slices.Equal(l.told, test.told) {
+					t.Errorf("the loop was told of %q, want %q", l.told, test.told)
+				}
+			})
+		})
+	}
+}
+
+// remote is a claim on a server, which changes at certain times.
+type remote struct {
+	start  time.Time
+	times  []time.Duration
+	claims []*resourcev1.ResourceClaim
+}
+
+func (s *remote) after(d time.Duration, claim *resourcev1.ResourceClaim) {
+	s.times, s.claims = append(s.times, d), append(s.claims, claim)
+}
+
+func (s *remote) now() (now *resourcev1.ResourceClaim) {
+	for i, d := range s.times {
+		if time.Since(s.start) >= d {
+			now = s.claims[i]
+		}
+	}
+	return now.DeepCopy()
+}
+
+// TestClaimKept: a claim stays allocated as long as nobody knows whether it was deallocated.
+func TestClaimKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, client, l := writing(t)
+		defer w.cluster.Close(t.Context())
+		w.cluster.Change(claimOf("2", true), false)
+		client.PrependReactor("update", "resourceclaims", func(clienttesting.Action) (bool, runtime.Object, error) {
+			return true, nil, apierrors.NewInternalError(errors.New("etcdserver: request timed out"))
+		})
+		client.PrependReactor("get", "resourceclaims", func(clienttesting.Action) (bool, runtime.Object, error) {
+			return true, claimOf("3", false), nil
+		})
+		w.Deallocate(claimOf("2", false), "p")
+		time.Sleep(bindPatience + 5*time.Second)
+		if synctest.Wait(); len(l.told) > 0 || !slices.Contains(l.activated, "p") {
+			t.Errorf("the loop was told of %q, activated are %q", l.told, l.activated)
+		}
+		time.Sleep(bindSettles)
+		if synctest.Wait(); !slices.Equal(l.told, []string{"3"}) {
+			t.Errorf("the loop was told of %q in the end", l.told)
+		}
+	})
 }
 
 // TestClaimRelease: what follows waits for a release, and finds it done.

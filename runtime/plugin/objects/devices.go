@@ -43,7 +43,8 @@ type DeviceClasses interface {
 
 // ClaimWriter writes resource claims to the API. What the API server answers enters the scheduler's
 // loop before a call returns, or, if nobody knows whether it has carried a write out, what it may
-// have. Requests about a claim are sent in the order of the calls.
+// have. Requests about a claim are sent in the order of the calls, and after one without an answer when that one can
+// no longer be carried out.
 type ClaimWriter interface {
 	// Read returns the current version of a claim.
 	Read(ctx context.Context, claim *resourcev1.ResourceClaim) (*resourcev1.ResourceClaim, error)

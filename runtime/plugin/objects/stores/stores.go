@@ -49,8 +49,8 @@ func (s *Stores) Change(object metav1.Object, gone bool) (event state.ClusterEve
 		s.Budgets.change(x, gone)
 		return event, changed, false
 	case *resourcev1.ResourceClaim:
-		// A write of this scheduler may have told of a newer version.
-		if was := s.Storage.ResourceClaim(x.Namespace, x.Name); !gone && was != nil && was.UID == x.UID && !news(x, was) {
+		// A write of this scheduler may have told of a newer version, or of what an unanswered request may have made of this one.
+		if was := s.Storage.ResourceClaim(x.Namespace, x.Name); !gone && was != nil && was.UID == x.UID && ages(x, was) <= 0 {
 			return event, changed, false
 		}
 	}
@@ -72,21 +72,28 @@ func (s *Stores) All() []metav1.Object {
 	return out
 }
 
-// Written stores a version of a resource claim that a request was answered with. It ignores claims that
-// are gone, or were made anew: only the watch adds objects, because an answer may come later than
-// the claim's end.
+// Written stores a version of a resource claim that a request was answered with, or that an unanswered one may have
+// made. It ignores claims that are gone, or were made anew: only the watch adds objects, because an answer may come
+// later than the claim's end.
 func (s *Stores) Written(claim *resourcev1.ResourceClaim) (event state.ClusterEvent, changed state.Object, ok bool) {
-	if was := s.Storage.ResourceClaim(claim.Namespace, claim.Name); was == nil || was.UID != claim.UID {
+	was := s.Storage.ResourceClaim(claim.Namespace, claim.Name)
+	if was == nil || was.UID != claim.UID {
 		return event, changed, false
 	}
-	return s.Change(claim, false)
+	if order := ages(claim, was); order < 0 || order == 0 && equality.Semantic.DeepEqual(claim, was) {
+		return event, changed, false
+	}
+	change := s.Storage.Set(claim)
+	return change.Event, change.Object, true
 }
 
-// news reports whether a version of a claim is newer than another one, or the same with another
-// content: it may be what an unanswered write would have made.
-func news(now, was *resourcev1.ResourceClaim) bool {
+// ages is positive if a version of a claim is newer than another one, and 0 if it is the same.
+func ages(now, was *resourcev1.ResourceClaim) int {
 	order, err := resourceversion.CompareResourceVersion(now.ResourceVersion, was.ResourceVersion)
-	return err != nil || order > 0 || order == 0 && !equality.Semantic.DeepEqual(now, was)
+	if err != nil {
+		return 1
+	}
+	return order
 }
 
 // Budgets are the PodDisruptionBudgets, sorted by namespace and name.
