@@ -68,8 +68,9 @@ func aboutDevice(s *resourcev1.ResourceSlice, d *resourcev1.Device) subject {
 	})
 }
 
-// of returns what an expression says of a device. What that may cost is bounded by the library.
-func (a *answers) of(text string, s *subject) answer {
+// of returns what an expression says of a device, and nothing if the context ended before. What an answer may cost is
+// bounded by the library.
+func (a *answers) of(ctx context.Context, text string, s *subject) answer {
 	e := a.expressions[text]
 	if e == nil {
 		if len(a.expressions) >= compiledExpressions {
@@ -88,7 +89,9 @@ func (a *answers) of(text string, s *subject) answer {
 	}
 	a.programs++
 	said := no
-	switch ok, _, err := e.compiled.DeviceMatches(context.Background(), s.Device); {
+	switch ok, _, err := e.compiled.DeviceMatches(ctx, s.Device); {
+	case ctx.Err() != nil:
+		return 0
 	case err != nil:
 		said = fails
 	case ok:
@@ -103,12 +106,12 @@ func (a *answers) of(text string, s *subject) answer {
 }
 
 // all returns what selectors say of a device together.
-func (a *answers) all(selectors []resourcev1.DeviceSelector, s *subject) answer {
+func (a *answers) all(ctx context.Context, selectors []resourcev1.DeviceSelector, s *subject) answer {
 	for i := range selectors {
 		if selectors[i].CEL == nil {
 			continue
 		}
-		if said := a.of(selectors[i].CEL.Expression, s); said != yes {
+		if said := a.of(ctx, selectors[i].CEL.Expression, s); said != yes {
 			return said
 		}
 	}

@@ -98,7 +98,7 @@ func TestAnswers(t *testing.T) {
 				}
 				about := subjectOf(device)
 				for range 2 {
-					if got := a.of(text, &about); got != want {
+					if got := a.of(t.Context(), text, &about); got != want {
 						t.Fatalf("%+v: %v, want %v", device, got, want)
 					}
 				}
@@ -120,14 +120,14 @@ func TestAnswersBounded(t *testing.T) {
 	a.bytes = mostAnswerBytes - 1000
 	for i := range 100 {
 		about := subjectOf(cel.Device{Driver: "d", Attributes: map[resourcev1.QualifiedName]resourcev1.DeviceAttribute{"serial": {StringValue: ptr.To(fmt.Sprint(i))}}})
-		a.of(`device.attributes["d"].serial == "1"`, &about)
+		a.of(t.Context(), `device.attributes["d"].serial == "1"`, &about)
 	}
 	if a.programs != 100 || a.bytes > 100*200 || len(a.expressions) > 1 {
 		t.Errorf("%d programs, %d bytes, %d expressions", a.programs, a.bytes, len(a.expressions))
 	}
 	for i := range compiledExpressions + 1 {
 		about := subjectOf(cel.Device{})
-		a.of(fmt.Sprintf("%d == 1", i), &about)
+		a.of(t.Context(), fmt.Sprintf("%d == 1", i), &about)
 	}
 	if len(a.expressions) > compiledExpressions {
 		t.Errorf("%d expressions are kept", len(a.expressions))

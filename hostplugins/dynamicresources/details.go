@@ -1,6 +1,7 @@
 package dynamicresources
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -47,13 +48,16 @@ func (d *DynamicResources) Details(c *plugin.Cycle, rows []uint32) []plugin.Deta
 		if kept.whole == nil {
 			kept.whole = ledger.viewOf(wanted, true)
 		}
-		number := ledger.number(kept.whole, row, node)
+		number, err := ledger.number(c.Context, kept.whole, row, node)
+		if err != nil {
+			return nil
+		}
 		lines, ok := kept.details[number]
 		if !ok {
 			if looked++; looked > mostDetailed {
 				break
 			}
-			lines = ledger.describe(node, wanted)
+			lines = ledger.describe(c.Context, node, wanted)
 			if kept.details == nil {
 				kept.details = make(map[uint32][]string)
 			}
@@ -74,16 +78,16 @@ func (d *DynamicResources) Details(c *plugin.Cycle, rows []uint32) []plugin.Deta
 }
 
 // describe returns a line for each request of claims about the devices that a node can use.
-func (l *Ledger) describe(node *v1.Node, claims []*resourcev1.ResourceClaim) (out []string) {
+func (l *Ledger) describe(ctx context.Context, node *v1.Node, claims []*resourcev1.ResourceClaim) (out []string) {
 	for _, claim := range claims {
 		for i := range claim.Spec.Devices.Requests {
 			r := &claim.Spec.Devices.Requests[i]
 			if e := r.Exactly; e != nil {
-				out = append(out, l.describeRequest(node, r.Name, e.DeviceClassName, e.Selectors, e.Tolerations))
+				out = append(out, l.describeRequest(ctx, node, r.Name, e.DeviceClassName, e.Selectors, e.Tolerations))
 			}
 			for j := range r.FirstAvailable {
 				s := &r.FirstAvailable[j]
-				out = append(out, l.describeRequest(node, resourceclaim.CreateSubRequestRef(r.Name, s.Name), s.DeviceClassName, s.Selectors, s.Tolerations))
+				out = append(out, l.describeRequest(ctx, node, resourceclaim.CreateSubRequestRef(r.Name, s.Name), s.DeviceClassName, s.Selectors, s.Tolerations))
 			}
 		}
 	}
@@ -91,7 +95,7 @@ func (l *Ledger) describe(node *v1.Node, claims []*resourcev1.ResourceClaim) (ou
 }
 
 func (l *Ledger) describeRequest(
-	node *v1.Node, name, class string, selectors []resourcev1.DeviceSelector, tolerations []resourcev1.DeviceToleration,
+	ctx context.Context, node *v1.Node, name, class string, selectors []resourcev1.DeviceSelector, tolerations []resourcev1.DeviceToleration,
 ) string {
 	var all, match, free, tainted, failed int
 	with := slices.Clone(selectors)
@@ -106,7 +110,7 @@ func (l *Ledger) describeRequest(
 			}
 			all++
 			about := aboutDevice(slice, device)
-			switch l.compiled().all(with, &about) {
+			switch l.compiled().all(ctx, with, &about) {
 			case fails:
 				failed++
 			case yes:

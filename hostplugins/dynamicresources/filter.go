@@ -112,33 +112,42 @@ func (f *filtering) search(row uint32, node *v1.Node, special *variant) *plugin.
 		return nil
 	}
 	ledger := f.deps.Ledger
-	number := ledger.number(kept.view, row, node)
+	number := ledger.numbered(kept.view, row, node)
 	verdict := kept.verdict(number)
+	found := found{special: special}
+	if verdict == unknown {
+		err := f.deps.Search.Within(f.c.Context, node.Name, f.filterTimeout, func(ctx context.Context) (err error) {
+			if number == 0 { // selectors are asked of its devices
+				number, err = ledger.number(ctx, kept.view, row, node)
+				verdict = kept.verdict(number)
+			}
+			if verdict == unknown && err == nil {
+				found.results, err = ledger.allocate(ctx, node, wanted)
+			}
+			return err
+		})
+		if status := failure(f.c.Context, node, err); status != nil {
+			return status
+		}
+	}
 	if verdict != unknown {
 		ledger.work.Kept++
 		f.a.kept = true
 	}
-	found := found{special: special}
-	switch verdict {
-	case lacks:
+	switch {
+	case verdict == lacks:
 		return f.lacks
-	case fits:
+	case verdict == fits:
 		if found.score = kept.score(number); found.score != 0 {
 			f.a.found[node.Name] = found
 		}
 		return nil
-	}
-	results, status := f.allocate(f.c.Context, node, wanted)
-	switch {
-	case status != nil:
-		return status
-	case results == nil:
+	case len(found.results) != len(wanted):
 		kept.learn(number, lacks, 0)
 		return f.lacks
 	}
-	found.results = results
 	for i, claim := range wanted {
-		found.score += scoreOf(claim, &results[i])
+		found.score += scoreOf(claim, &found.results[i])
 	}
 	f.a.found[node.Name] = found
 	kept.learn(number, fits, found.score)
@@ -166,33 +175,29 @@ func (f *filtering) want(special *variant) ([]*resourcev1.ResourceClaim, *verdic
 	return wanted, kept
 }
 
-// allocate searches devices for claims on a node. It returns nothing if the node lacks some.
-func (d *DynamicResources) allocate(
-	ctx context.Context, node *v1.Node, claims []*resourcev1.ResourceClaim,
-) (results []resourcev1.AllocationResult, _ *plugin.Status) {
-	d.deps.Ledger.work.Searched++
-	allocator, err := d.deps.Ledger.allocatorFor(ctx, node)
+// allocate searches devices for claims on a node. The results are fewer than the claims if the node lacks some.
+func (l *Ledger) allocate(ctx context.Context, node *v1.Node, claims []*resourcev1.ResourceClaim) ([]resourcev1.AllocationResult, error) {
+	l.work.Searched++
+	allocator, err := l.allocatorFor(ctx, node)
 	if err != nil {
-		return nil, plugin.Fail(err)
+		return nil, err
 	}
-	err = d.deps.Search.Within(ctx, node.Name, d.filterTimeout, func(ctx context.Context) (err error) {
-		results, err = allocator.Allocate(ctx, node, claims)
-		return err
-	})
+	return allocator.Allocate(ctx, node, claims)
+}
+
+// failure returns what the error of a search on a node means for the pod; nil for no error.
+func failure(ctx context.Context, node *v1.Node, err error) *plugin.Status {
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		return nil, plugin.Fail(fmt.Errorf("node %s: timed out trying to allocate devices", node.Name))
+		return plugin.Fail(fmt.Errorf("node %s: timed out trying to allocate devices", node.Name))
 	case errors.Is(err, structured.ErrFailedAllocationOnNode):
-		return nil, unresolvable(err.Error())
+		return unresolvable(err.Error())
 	case ctx.Err() != nil:
-		return nil, unresolvable(fmt.Sprintf("asked by caller to stop allocating devices: %v", context.Cause(ctx)))
-	case err != nil:
-		// The claim or a class is wrong, so the other nodes need not be asked.
-		return nil, plugin.Fail(err)
-	case len(results) != len(claims):
-		return nil, nil
+		return unresolvable(fmt.Sprintf("asked by caller to stop allocating devices: %v", context.Cause(ctx)))
+	default:
+		// An error is about the claim or a class, so the other nodes need not be asked.
+		return plugin.Fail(err)
 	}
-	return results, nil
 }
 
 // neverReady reports whether the devices of an allocated claim cannot become ready: a condition

@@ -1,6 +1,7 @@
 package dynamicresources
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
@@ -25,10 +26,10 @@ func (d *DynamicResources) Reserve(pl *plugin.Placement) (plugin.Directives, *pl
 	if !a.search {
 		return plugin.Directives{}, nil
 	}
-	f, err := d.chosen(pl, a)
+	f, status := d.chosen(pl, a)
 	a.search, a.found = false, nil // other nodes no longer matter
-	if err != nil {
-		return plugin.Directives{}, plugin.Fail(err)
+	if !status.Success() {
+		return plugin.Directives{}, status
 	}
 	if f.special != nil {
 		claim := f.special.claim.DeepCopy()
@@ -53,7 +54,7 @@ func (d *DynamicResources) Reserve(pl *plugin.Placement) (plugin.Directives, *pl
 }
 
 // chosen returns what the node has for the pod. If the answer of Filter was a kept one, devices are searched now.
-func (d *DynamicResources) chosen(pl *plugin.Placement, a *attempt) (found, error) {
+func (d *DynamicResources) chosen(pl *plugin.Placement, a *attempt) (found, *plugin.Status) {
 	f, ok := a.found[pl.Node.Name]
 	if ok && f.results != nil {
 		return f, nil
@@ -68,20 +69,21 @@ func (d *DynamicResources) chosen(pl *plugin.Placement, a *attempt) (found, erro
 	case len(wanted) == 0: // the node has the extended resources itself
 		return f, nil
 	case !a.kept:
-		return f, errors.New("claim allocation not found for node")
+		return f, plugin.Fail(errors.New("claim allocation not found for node"))
 	}
-	d.deps.Ledger.work.Searched++
-	allocator, err := d.deps.Ledger.allocatorFor(pl.Context, pl.Node.Object)
-	if err != nil {
-		return f, err
-	}
-	f.results, err = allocator.Allocate(pl.Context, pl.Node.Object, wanted)
-	if err == nil && len(f.results) == len(wanted) {
+	err := d.deps.Search.Within(pl.Context, pl.Node.Name, d.filterTimeout, func(ctx context.Context) (err error) {
+		f.results, err = d.deps.Ledger.allocate(ctx, pl.Node.Object, wanted)
+		return err
+	})
+	switch {
+	case errors.Is(err, context.DeadlineExceeded) || pl.Context.Err() != nil:
+		return f, failure(pl.Context, pl.Node.Object, err)
+	case err == nil && len(f.results) == len(wanted):
 		return f, nil
 	}
 	d.deps.Ledger.work.Wrong++
 	d.deps.Ledger.forget()
-	return f, errors.Join(fmt.Errorf("BUG: node %s does not have the devices that were kept for its claims", pl.Node.Name), err)
+	return f, plugin.Fail(errors.Join(fmt.Errorf("BUG: node %s does not have the devices that were kept for its claims", pl.Node.Name), err))
 }
 
 // land ends the flights of an attempt.

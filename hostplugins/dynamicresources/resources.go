@@ -1,6 +1,7 @@
 package dynamicresources
 
 import (
+	"context"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
@@ -144,7 +145,7 @@ func (c *counter) add(node *string, all *bool, selector *v1.NodeSelector, ids []
 func (l *Ledger) matching(slice *resourcev1.ResourceSlice, devices []resourcev1.Device, class *resourcev1.DeviceClass) (out []structured.DeviceID, ok bool) {
 	for i := range devices {
 		device := subjectOf(cel.Device{Driver: slice.Spec.Driver, Attributes: devices[i].Attributes, Capacity: devices[i].Capacity})
-		switch l.compiled().all(class.Spec.Selectors, &device) {
+		switch l.compiled().all(context.Background(), class.Spec.Selectors, &device) {
 		case fails:
 			return nil, false
 		case yes:

@@ -1,6 +1,7 @@
 package dynamicresources
 
 import (
+	"context"
 	"encoding/binary"
 	"slices"
 
@@ -51,8 +52,8 @@ const mostViews = 64
 // full reports whether there are too many numbers.
 func (v *view) full() bool { return int(v.next) >= mostContents+2*len(v.rows) }
 
-// number returns the number of what a node has.
-func (l *Ledger) number(v *view, row uint32, node *v1.Node) uint32 {
+// numbered returns the number of what a node has, if it is known; else 0.
+func (l *Ledger) numbered(v *view, row uint32, node *v1.Node) uint32 {
 	c := l.contents
 	n := c.row(row, node)
 	for len(v.rows) <= int(row) {
@@ -62,44 +63,66 @@ func (l *Ledger) number(v *view, row uint32, node *v1.Node) uint32 {
 	if r.devices == n && r.version == n.version && (len(c.wide) == 0 || r.changes == c.changes && r.node == node) {
 		return r.number
 	}
-	*r = numbered{devices: n, version: n.version, node: node, changes: c.changes}
+	return 0
+}
+
+// number returns the number of what a node has.
+//
+// # Errors
+//
+// The context ended.
+func (l *Ledger) number(ctx context.Context, v *view, row uint32, node *v1.Node) (uint32, error) {
+	if number := l.numbered(v, row, node); number != 0 {
+		return number, nil
+	}
+	c := l.contents
+	n := c.row(row, node)
+	now := numbered{devices: n, version: n.version, number: v.next, node: node, changes: c.changes}
 	taken := l.allocated(n)
 	key, alike := c.seen(binary.AppendUvarint(v.key[:0], uint64(len(n.slices))), n, node)
-	if !alike || n.unlike || n.shared { // how much of a shared device is left is not in the key
-		r.number = v.next
+	if alike && !n.unlike && !n.shared { // how much of a shared device is left is not in the key
+		at := 0
+		for i, s := range n.slices {
+			first := at
+			at += len(s.Spec.Devices)
+			says, err := l.says(ctx, v, s, taken[first:at])
+			if err != nil {
+				return 0, err
+			}
+			begins := i == 0 || idOf(s) != idOf(n.slices[i-1])
+			key = append(binary.LittleEndian.AppendUint32(key, says), bit(begins))
+		}
+		v.key = append(key, taken...)
+		if number := v.numbers[string(v.key)]; number != 0 {
+			now.number = number
+		} else {
+			v.numbers[string(v.key)] = now.number
+		}
+	}
+	if now.number == v.next {
 		v.next++
-		return r.number
 	}
-	at := 0
-	for i, s := range n.slices {
-		first := at
-		at += len(s.Spec.Devices)
-		begins := i == 0 || idOf(s) != idOf(n.slices[i-1])
-		key = append(binary.LittleEndian.AppendUint32(key, l.says(v, s, taken[first:at])), bit(begins))
-	}
-	v.key = append(key, taken...)
-	if r.number = v.numbers[string(v.key)]; r.number == 0 {
-		r.number = v.next
-		v.numbers[string(v.key)] = r.number
-		v.next++
-	}
-	return r.number
+	v.rows[row] = now
+	return now.number, nil
 }
 
 // says returns the number of what a slice says to the claims of a view. taken says which of its devices are allocated.
-func (l *Ledger) says(v *view, s *resourcev1.ResourceSlice, taken []byte) uint32 {
+func (l *Ledger) says(ctx context.Context, v *view, s *resourcev1.ResourceSlice, taken []byte) (uint32, error) {
 	v.part = binary.LittleEndian.AppendUint32(v.part[:0], l.contents.static[s])
 	if v.free {
 		v.part = append(v.part, taken...)
 	}
 	if number := v.sliced[string(v.part)]; number != 0 {
-		return number
+		return number, nil
 	}
 	b := appendPool(v.slice[:0], s)
 	for i := range s.Spec.Devices {
 		device := s.Spec.Devices[i]
 		if !v.free || taken[i] == 0 {
-			b = l.appendSeen(b, v, s, &device)
+			b = l.appendSeen(ctx, b, v, s, &device)
+			if err := ctx.Err(); err != nil {
+				return 0, err
+			}
 		}
 		device.Name, device.Attributes = "", nil
 		b = appendMessage(b, &device)
@@ -107,17 +130,17 @@ func (l *Ledger) says(v *view, s *resourcev1.ResourceSlice, taken []byte) uint32
 	v.slice = b
 	number := numberIn(v.says, b)
 	v.sliced[string(v.part)] = number
-	return number
+	return number, nil
 }
 
 // appendSeen appends what the claims of a view see of a device's attributes.
-func (l *Ledger) appendSeen(b []byte, v *view, s *resourcev1.ResourceSlice, d *resourcev1.Device) []byte {
+func (l *Ledger) appendSeen(ctx context.Context, b []byte, v *view, s *resourcev1.ResourceSlice, d *resourcev1.Device) []byte {
 	for i := range v.attributes {
 		b = appendAttribute(b, s.Spec.Driver, d.Attributes, &v.attributes[i])
 	}
 	about := aboutDevice(s, d)
 	for _, e := range v.expressions {
-		b = append(b, byte(l.compiled().of(e, &about)))
+		b = append(b, byte(l.compiled().of(ctx, e, &about)))
 	}
 	return b
 }

@@ -93,8 +93,8 @@ func used(claim, node, device string) *resourcev1.ResourceClaim {
 	return c
 }
 
-// place tries a pod with a claim of a spec, and returns how many nodes fit. The pod before is bound by then.
-func (f *fleet) place(tb testing.TB, spec *resourcev1.ResourceClaimSpec, measure func(run func())) (fit int) {
+// cycle makes a pod with a claim of a spec.
+func (f *fleet) cycle(tb testing.TB, spec *resourcev1.ResourceClaimSpec) *plugin.Cycle {
 	tb.Helper()
 	f.pods++
 	name := fmt.Sprintf("c%d", f.pods)
@@ -102,7 +102,19 @@ func (f *fleet) place(tb testing.TB, spec *resourcev1.ResourceClaimSpec, measure
 	pod := state.NewPod(&v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID("pod-" + name)}, Spec: v1.PodSpec{
 		ResourceClaims: []v1.PodResourceClaim{{Name: "c", ResourceClaimName: &name}},
 	}})
-	c := &plugin.Cycle{Context: tb.Context(), Snapshot: f.snapshot, Pod: pod, State: &state.CycleState{}}
+	return &plugin.Cycle{Context: tb.Context(), Snapshot: f.snapshot, Pod: pod, State: &state.CycleState{}}
+}
+
+// reserve reserves a pod on a node.
+func (f *fleet) reserve(c *plugin.Cycle, row int) *plugin.Status {
+	_, status := f.plugin.Reserve(&plugin.Placement{Context: c.Context, Pod: c.Pod, Node: f.snapshot.Nodes.Node[row], State: c.State})
+	return status
+}
+
+// place tries a pod with a claim of a spec, and returns how many nodes fit. The pod before is bound by then.
+func (f *fleet) place(tb testing.TB, spec *resourcev1.ResourceClaimSpec, measure func(run func())) (fit int) {
+	tb.Helper()
+	c := f.cycle(tb, spec)
 	var verdicts plugin.Verdicts
 	verdicts.Reset(len(f.rows))
 	chosen := -1
@@ -122,8 +134,7 @@ func (f *fleet) place(tb testing.TB, spec *resourcev1.ResourceClaimSpec, measure
 		if chosen < 0 {
 			return
 		}
-		p := &plugin.Placement{Context: tb.Context(), Pod: pod, Node: f.snapshot.Nodes.Node[chosen], State: c.State}
-		if _, status := f.plugin.Reserve(p); !status.Success() {
+		if status := f.reserve(c, chosen); !status.Success() {
 			tb.Fatal(status)
 		}
 	})
