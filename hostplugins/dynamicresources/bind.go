@@ -103,7 +103,11 @@ func (d *DynamicResources) bind(pl *plugin.Placement, c *podClaim) error {
 	err := wait.ExponentialBackoffWithContext(pl.Context, again, func(ctx context.Context) (bool, error) {
 		if read {
 			now, err := d.deps.Writer.Read(ctx, b.claim)
-			if err != nil {
+			switch {
+			case err == nil:
+			case conflict == nil:
+				return false, fmt.Errorf("get reserved claim %s: %w", b.name(), err)
+			default:
 				return false, fmt.Errorf("get updated claim %s after conflict: %w", b.name(), err)
 			}
 			b.claim = now

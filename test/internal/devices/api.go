@@ -163,7 +163,11 @@ func (a *api) client() *fake.Clientset {
 type writer struct{ *api }
 
 func (w writer) Read(_ context.Context, claim *resourcev1.ResourceClaim) (*resourcev1.ResourceClaim, error) {
-	return w.get(claim.Namespace, claim.Name)
+	now, err := w.get(claim.Namespace, claim.Name)
+	if err == nil && now.UID != claim.UID {
+		return nil, fmt.Errorf("resourceclaim %q was deleted and made again", claim.Name)
+	}
+	return now, err
 }
 
 func (w writer) Update(_ context.Context, claim *resourcev1.ResourceClaim) (*resourcev1.ResourceClaim, error) {
