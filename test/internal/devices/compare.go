@@ -258,6 +258,9 @@ func (r *run) try(ctx context.Context, pod *state.Pod) error {
 		s.plugin.Filter(cycles[i], r.rows, &verdicts[i])
 	}
 	for at, row := range r.rows {
+		if failed {
+			break // kube-scheduler asks no further, and Berth searches no further
+		}
 		r.result.Verdicts++
 		if _, err := r.both(fmt.Sprintf("Filter on %s", r.nodes.snapshot.Name(row)), func(_ *side, i int) string {
 			return fmt.Sprintf("%v: %q", verdicts[i].Codes[at], verdicts[i].Texts(at))
