@@ -37,8 +37,8 @@ var ErrCut = errors.New("the recording was not closed: it may lack the last seco
 // The input is not a recording, or is of another version.
 func NewReader(in io.Reader) (*Reader, error) {
 	r := &Reader{in: bufio.NewReaderSize(in, 64<<10), decoder: inbox.NewDecoder()}
-	line, err := r.in.ReadString('\n')
-	plain, text := strings.CutPrefix(line, "# ")
+	first, err := r.in.ReadSlice('\n') // no more than the buffer: the file may be anything
+	plain, text := strings.CutPrefix(string(first), "# ")
 	switch {
 	case plain == Header:
 		r.text = text
@@ -46,7 +46,7 @@ func NewReader(in io.Reader) (*Reader, error) {
 	case text && plain == firstHeader:
 		r.text, r.first = true, true
 		return r, nil
-	case err != nil && !errors.Is(err, io.EOF):
+	case err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, bufio.ErrBufferFull):
 		return nil, err
 	case strings.HasPrefix(plain, "berth recording "):
 		return nil, fmt.Errorf("the recording has the format %q, and this berth reads %q and the text form of %q: use the berth that wrote it, or print it as text with that one (berth replay FILE --text)",
@@ -72,15 +72,36 @@ func (r *Reader) Next() (e inbox.Event, err error) {
 	} else {
 		e, err = r.event()
 	}
+	if err == nil {
+		r.read++
+		if _, r.ended = e.(*inbox.End); r.ended && r.more() {
+			err = errors.New("something follows its end (repeat each segment by itself)")
+		}
+	}
 	switch {
 	case errors.Is(err, ErrCut):
 		return nil, err
 	case err != nil:
 		return nil, fmt.Errorf("the recording is damaged after event %d: %w", r.read, err)
 	}
-	r.read++
-	_, r.ended = e.(*inbox.End)
 	return e, nil
+}
+
+// more reports whether anything but comments follows.
+func (r *Reader) more() bool {
+	if !r.text {
+		_, err := r.in.Peek(1)
+		return len(r.frame) > 0 || err == nil
+	}
+	for {
+		line, err := r.in.ReadString('\n')
+		if line = strings.TrimSuffix(line, "\n"); line != "" && line[0] != '#' {
+			return true
+		}
+		if err != nil {
+			return false
+		}
+	}
 }
 
 // line reads an event from the text form. It skips comments and empty lines.
@@ -118,32 +139,31 @@ func (r *Reader) event() (e inbox.Event, err error) {
 // next reads a frame.
 func (r *Reader) next() ([]byte, error) {
 	var head [12]byte
-	if _, err := io.ReadFull(r.in, head[:]); err != nil {
-		return nil, cut(err)
+	if _, err := io.ReadFull(r.in, head[:]); errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return nil, ErrCut
+	} else if err != nil {
+		return nil, err
 	}
 	packed, size, sum := binary.LittleEndian.Uint32(head[:]), binary.LittleEndian.Uint32(head[4:]), binary.LittleEndian.Uint32(head[8:])
 	if packed > maxFrame || size > maxFrame || size == 0 {
 		return nil, errors.New("the next frame has an impossible size")
 	}
 	// Buffers grow with what is read, so that a wrong size costs nothing.
-	var data bytes.Buffer
-	if n, err := io.CopyN(&data, r.in, int64(packed)); err != nil || n < int64(packed) {
-		return nil, cut(err)
+	var data, frame bytes.Buffer
+	_, short := io.CopyN(&data, r.in, int64(packed))
+	if short != nil && !errors.Is(short, io.EOF) {
+		return nil, short
 	}
-	var frame bytes.Buffer
 	n, err := io.Copy(&frame, io.LimitReader(flate.NewReader(&data), int64(size)+1))
 	switch {
+	case short != nil && errors.Is(err, io.ErrUnexpectedEOF): // what is there is the beginning of a frame
+		return nil, ErrCut
 	case err != nil:
 		return nil, fmt.Errorf("the next frame cannot be unpacked: %w", err)
+	case short != nil || data.Len() > 0: // flate takes no byte more than it needs
+		return nil, errors.New("the next frame has a wrong size")
 	case n != int64(size) || crc32.Checksum(frame.Bytes(), crc32.MakeTable(crc32.Castagnoli)) != sum:
 		return nil, errors.New("the next frame has a wrong checksum")
 	}
 	return frame.Bytes(), nil
-}
-
-func cut(err error) error {
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return ErrCut
-	}
-	return err
 }

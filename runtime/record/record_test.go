@@ -2,6 +2,7 @@ package record_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"io"
 	"os"
@@ -84,20 +85,12 @@ func TestTwoForms(t *testing.T) {
 	}
 }
 
-// TestDamaged: a recording that was cut off says so, and one with other bytes says at which event.
+// TestDamaged: a recording that was cut off says so, and one with other events says at which.
 func TestDamaged(t *testing.T) {
 	recording := written(t, record.Config{}, many(5000)...)
 	for _, at := range []int{len(recording) - 1, len(recording) / 2, len(record.Header) + 1, len(record.Header)} {
 		if lines, err := read(t, recording[:at]); !errors.Is(err, record.ErrCut) || len(lines) > 10_000 {
 			t.Errorf("%d of %d bytes: %d events, %v", at, len(recording), len(lines), err)
-		}
-	}
-	for _, at := range []int{len(record.Header), len(record.Header) + 5, len(record.Header) + 9, len(record.Header) + 100, len(recording) - 9} {
-		other := bytes.Clone(recording)
-		other[at] ^= 0x41
-		lines, err := read(t, other)
-		if err == nil || !errors.Is(err, record.ErrCut) && !strings.Contains(err.Error(), "the recording is damaged after event ") {
-			t.Errorf("byte %d: %d events, %v", at, len(lines), err)
 		}
 	}
 	for in, want := range map[string]string{
@@ -112,6 +105,62 @@ func TestDamaged(t *testing.T) {
 		if _, err := read(t, []byte(in)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", in, err)
 		}
+	}
+}
+
+// TestDamagedSize: a size that was damaged is not taken for a recording that was cut off, however much of it is left,
+// and neither are other bytes in the middle of it.
+func TestDamagedSize(t *testing.T) {
+	recording := written(t, record.Config{}, many(5000)...)
+	for at, n := len(record.Header), 0; at < len(recording); n++ {
+		for bit := range 12 * 8 {
+			other := bytes.Clone(recording)
+			other[at+bit/8] ^= 1 << (bit % 8)
+			if lines, err := read(t, other); err == nil || !strings.Contains(err.Error(), "the recording is damaged after event ") {
+				t.Errorf("bit %d of the head of frame %d: %d events, %v", bit, n, len(lines), err)
+			}
+		}
+		at += 12 + int(binary.LittleEndian.Uint32(recording[at:]))
+	}
+	for at := len(record.Header); at < len(recording); at += 97 {
+		other := bytes.Clone(recording)
+		other[at] ^= 0x10
+		if lines, err := read(t, other); err == nil || !strings.Contains(err.Error(), "the recording is damaged after event ") {
+			t.Errorf("byte %d: %d events, %v", at, len(lines), err)
+		}
+		if lines, err := read(t, recording[:at]); !errors.Is(err, record.ErrCut) {
+			t.Errorf("%d bytes: %d events, %v", at, len(lines), err)
+		}
+	}
+}
+
+// TestFollowed: of two recordings in one file the second is not passed over in silence.
+func TestFollowed(t *testing.T) {
+	first, text := written(t, record.Config{}, many(1)...), "# "+record.Header+"step\nend\n"
+	for _, in := range []string{string(first) + string(first), string(first) + "x", text + text + "step\n", text + "step"} {
+		if lines, err := read(t, []byte(in)); err == nil || !strings.Contains(err.Error(), "something follows its end") {
+			t.Errorf("%q: %d events, %v", in, len(lines), err)
+		}
+	}
+	if lines, err := read(t, []byte(text+"\n# a comment")); err != nil || len(lines) != 2 {
+		t.Errorf("%d events, %v", len(lines), err)
+	}
+}
+
+// endless is a file that never ends. It counts what is read of it.
+type endless struct{ read int }
+
+func (f *endless) Read(p []byte) (int, error) {
+	if f.read += len(p); f.read > 1<<20 {
+		return 0, errors.New("that is too much")
+	}
+	return len(p), nil
+}
+
+// TestEndless: of a file that is no recording no more is read than a buffer.
+func TestEndless(t *testing.T) {
+	if _, err := record.NewReader(&endless{}); err == nil || !strings.Contains(err.Error(), "it is not a recording of berth") {
+		t.Error(err)
 	}
 }
 
