@@ -94,9 +94,9 @@ func TestRun(t *testing.T) {
 	golden.Check(t, "testdata/report.golden", append(text, '\n'))
 }
 
-// TestHTML: hostile names are text in the page, which has no scripts.
+// TestHTML: hostile names are text in the page, which has no scripts, and nothing that cannot be seen.
 func TestHTML(t *testing.T) {
-	hostile := `<script>alert("x")</script>`
+	hostile := "<script>alert(\"x\")</script>\x1b[31m\u202e\u2066"
 	sample := func(x, share float64) Sample { return Sample{X: x, Resources: []ResourceState{{Requested: share}}} }
 	totals := Totals{Resources: []Resource{{Resource: v1.ResourceName(hostile)}}}
 	r := &Report{
@@ -109,7 +109,7 @@ func TestHTML(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := page.String()
-	if strings.Contains(text, "<script") || strings.Count(text, "&lt;script&gt;") < 8 {
+	if strings.ContainsAny(text, "\x1b\u202e\u2066") || strings.Contains(text, "<script") || strings.Count(text, "&lt;script&gt;") < 8 {
 		t.Errorf("%s", text)
 	}
 	for _, want := range []string{`d="M48.0 170.0L468.0 90.0"`, `d="M48.0 170.0L468.0 10.0"`, "1 elsewhere.", ">10s<"} {

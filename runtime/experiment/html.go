@@ -1,12 +1,15 @@
 package experiment
 
 import (
+	"bytes"
 	_ "embed"
 	"fmt"
 	"html/template"
 	"io"
 	"strings"
 	"time"
+
+	"github.com/berth-scheduler/berth/internal/plain"
 )
 
 //go:embed report.html.tmpl
@@ -49,13 +52,19 @@ func (r *Report) WriteHTML(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	return t.Execute(w, struct {
+	var out bytes.Buffer
+	if err := t.Execute(&out, struct {
 		*Report
 		Changes []Changed
 		Shown   []Move
 		Hidden  int
 		Plots   []plot
-	}{r, r.Summary(), r.Moves[:min(len(r.Moves), maxRows)], max(0, len(r.Moves)-maxRows), r.plots()})
+	}{r, r.Summary(), r.Moves[:min(len(r.Moves), maxRows)], max(0, len(r.Moves)-maxRows), r.plots()}); err != nil {
+		return err
+	}
+	// A recording that was edited may have names that no API server takes.
+	_, err = io.WriteString(w, plain.Lines(out.Bytes(), 3*out.Len()))
+	return err
 }
 
 // Changed is how many pods changed in one way.
