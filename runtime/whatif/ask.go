@@ -10,7 +10,6 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
-	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -119,7 +118,6 @@ func (c *Cluster) question(r *Request) (*question, error) {
 	if err != nil {
 		return nil, err
 	}
-	q.storage(c, r)
 	for i := range r.Pods {
 		template := i
 		for n := range r.Pods[i].Count {
@@ -127,13 +125,15 @@ func (c *Cluster) question(r *Request) (*question, error) {
 			if r.Pods[i].Count > 1 {
 				pod.Name = fmt.Sprintf("%s-%d", pod.Name, n)
 			}
-			pod.UID = types.UID(fmt.Sprintf("whatif-%d-%d", i, n))
+			pod.UID = cmp.Or(r.pending, types.UID(fmt.Sprintf("whatif-%d-%d", i, n)))
 			q.add(&pod, Pod{Template: &template})
 		}
 	}
-	if err := q.bound(c, removed); err != nil {
+	left, err := q.bound(c, removed)
+	if err != nil {
 		return nil, err
 	}
+	q.storage(c, r, left)
 	for _, pod := range c.Nominated {
 		if !removed[pod.Status.NominatedNodeName] {
 			q.config.Arrivals = append(q.config.Arrivals, input.Arrival{Pod: pod})
@@ -196,49 +196,25 @@ func numbered(node *v1.Node, n int) *v1.Node {
 	return out
 }
 
-// storage adds the claims of the question.
-func (q *question) storage(c *Cluster, r *Request) {
-	type name struct{ namespace, name string }
-	own := make(map[name]bool)
-	for _, claim := range r.PersistentVolumeClaims {
-		own[name{claim.Namespace, claim.Name}] = true
-	}
-	for _, o := range c.Storage {
-		if claim, ok := o.(*v1.PersistentVolumeClaim); !ok || !own[name{claim.Namespace, claim.Name}] {
-			q.config.Storage = append(q.config.Storage, o)
-		}
-	}
-	var classes []*storagev1.StorageClass
-	for _, o := range c.Storage {
-		if class, ok := o.(*storagev1.StorageClass); ok {
-			classes = append(classes, class)
-		}
-	}
-	class := input.DefaultStorageClass(classes)
-	for _, claim := range r.PersistentVolumeClaims {
-		if claim.Spec.StorageClassName == nil && class != "" {
-			claim = claim.DeepCopy()
-			claim.Spec.StorageClassName = &class
-		}
-		q.config.Storage = append(q.config.Storage, claim)
-	}
-}
-
 // bound keeps the pods on the nodes that stay, and asks about those that a controller would
-// create again elsewhere.
-func (q *question) bound(c *Cluster, removed map[string]bool) error {
+// create again elsewhere. It returns those that left.
+func (q *question) bound(c *Cluster, removed map[string]bool) (left pods, err error) {
 	if len(removed) == 0 {
 		q.config.Bound = c.Bound
-		return nil
+		return nil, nil
 	}
+	left = make(pods)
 	profiles := make(map[string]bool)
 	for i := range c.Scheduler.Scheduler.Profiles {
 		profiles[c.Scheduler.Scheduler.Profiles[i].SchedulerName] = true
 	}
 	for _, pod := range c.Bound {
-		switch {
-		case !removed[pod.NodeName()]:
+		if !removed[pod.NodeName()] {
 			q.config.Bound = append(q.config.Bound, pod)
+			continue
+		}
+		left[pod.UID] = ""
+		switch {
 		case !comesBack(pod.Object):
 			q.lost++
 		case !profiles[pod.Profile]:
@@ -247,14 +223,15 @@ func (q *question) bound(c *Cluster, removed map[string]bool) error {
 			again := *pod.Object
 			again.UID = "whatif-again-" + pod.UID
 			again.ResourceVersion = ""
-			again.Spec.NodeName, again.Status = "", v1.PodStatus{}
+			again.Spec.NodeName, again.Status = "", v1.PodStatus{ResourceClaimStatuses: pod.Object.Status.ResourceClaimStatuses}
+			left[pod.UID] = again.UID
 			q.add(&again, Pod{From: pod.NodeName()})
 		}
 	}
 	if len(q.pods) > MaxPods {
-		return fmt.Errorf("removeNodes: with their pods there are %d to place, more than %d: ask several questions", len(q.pods), MaxPods)
+		return nil, fmt.Errorf("removeNodes: with their pods there are %d to place, more than %d: ask several questions", len(q.pods), MaxPods)
 	}
-	return nil
+	return left, nil
 }
 
 // comesBack reports whether a controller would create the pod on another node. Pods of a

@@ -3,6 +3,7 @@ package whatif
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -66,8 +67,7 @@ func (q *question) try(ctx context.Context, trials []trial) error {
 	for i := range trials {
 		t := &trials[i]
 		at := time.Duration(i+1) * between
-		t.pod.UID = types.UID(fmt.Sprintf("whatif-change-%d", i))
-		t.pod.Name = fmt.Sprintf("%s-%d", t.pod.Name, i)
+		c.Storage = slices.Concat(c.Storage, q.become(t.pod, fmt.Sprintf("%s-%d", t.pod.Name, i), types.UID(fmt.Sprintf("whatif-change-%d", i))))
 		never := v1.PreemptNever
 		t.pod.Spec.PreemptionPolicy = &never
 		byUID[t.pod.UID] = i

@@ -22,6 +22,7 @@ func (c *Cluster) AskPod(ctx context.Context, pod *v1.Pod) (*Pod, *report.Change
 	if err := r.Check(); err != nil {
 		return nil, nil, &Refused{err}
 	}
+	r.pending, r.Pods[0].Pod.Status.ResourceClaimStatuses = pod.UID, pod.Status.ResourceClaimStatuses
 	answer, err := own.Ask(ctx, r)
 	if err != nil {
 		return nil, nil, err

@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berth-scheduler/berth/runtime/sim/input"
 )
@@ -54,6 +55,9 @@ type Request struct {
 	ReplicationControllers []*v1.ReplicationController `json:"replicationControllers,omitempty"`
 	ReplicaSets            []*appsv1.ReplicaSet        `json:"replicaSets,omitempty"`
 	StatefulSets           []*appsv1.StatefulSet       `json:"statefulSets,omitempty"`
+
+	// pending is the UID of the only pod, if it exists: what was made for it is its own.
+	pending types.UID
 }
 
 // Pods are pods that differ in their name only.
