@@ -119,10 +119,17 @@ func (r *Request) Check() error {
 	if r.APIVersion != APIVersion || r.Kind != RequestKind {
 		return fmt.Errorf("apiVersion and kind are %q and %q, not %s and %s", r.APIVersion, r.Kind, APIVersion, RequestKind)
 	}
-	var errs []error
-	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	var errs []error // past the most that are shown, nothing more is looked at
+	fail := func(format string, args ...any) {
+		if len(errs) < input.MaxErrors {
+			errs = append(errs, fmt.Errorf(format, args...))
+		}
+	}
 	prepare := func(where string, gvk schema.GroupVersionKind, o runtime.Object) {
-		if err := input.Prepare(where, gvk, o); err != nil && len(errs) < input.MaxErrors {
+		if len(errs) == input.MaxErrors {
+			return
+		}
+		if err := input.Prepare(where, gvk, o); err != nil {
 			errs = append(errs, err)
 		}
 	}
@@ -132,7 +139,9 @@ func (r *Request) Check() error {
 	total := 0
 	for i := range r.Pods {
 		p, where := &r.Pods[i], fmt.Sprintf("pods[%d]", i)
-		p.Count = count(where, p.Count, MaxPods, &total, fail)
+		if p.Count = count(where, p.Count, MaxPods, &total, fail); total > MaxPods {
+			break
+		}
 		if p.Pod == nil {
 			fail("%s.pod: it is missing", where)
 			continue
@@ -142,7 +151,9 @@ func (r *Request) Check() error {
 	total = 0
 	for i := range r.AddNodes {
 		n, where := &r.AddNodes[i], fmt.Sprintf("addNodes[%d]", i)
-		n.Count = count(where, n.Count, MaxNodes, &total, fail)
+		if n.Count = count(where, n.Count, MaxNodes, &total, fail); total > MaxNodes {
+			break
+		}
 		if n.Node == nil {
 			fail("%s.node: it is missing", where)
 			continue
@@ -167,7 +178,7 @@ func count(where string, n, most int, total *int, fail func(string, ...any)) int
 	case n == 0:
 		n = 1
 	}
-	if *total <= most && n > most-*total {
+	if n > most-*total {
 		fail("%s.count: with %d there are more than %d: ask several questions", where, n, most)
 	}
 	*total += min(n, most)

@@ -219,6 +219,17 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// TestMistakes: no more mistakes are named, and looked for, than somebody reads.
+func TestMistakes(t *testing.T) {
+	for _, list := range []string{`"pods":[{}`, `"addNodes":[{}`, `"services":[null`, `"pods":[{"pod":{}}`} {
+		_, item, _ := strings.Cut(list, "[")
+		_, err := whatif.Decode([]byte(`{"apiVersion":"berth.dev/v1alpha1","kind":"WhatIfRequest",` + list + strings.Repeat(","+item, whatif.MaxPods+10) + "]}"))
+		if err == nil || strings.Count(err.Error(), "\n") > 50 {
+			t.Errorf("%s: %.300v", list, err)
+		}
+	}
+}
+
 // TestHandler: one question at a time, and each mistake has its status.
 func TestHandler(t *testing.T) {
 	begun, release := make(chan struct{}), make(chan struct{})
