@@ -109,7 +109,7 @@ func TestRemovedClaims(t *testing.T) {
 		"claim of an agent": {
 			[]func(*v1.Pod){uses("made", true)}, append(devices(made("made", "set"), "a", "set"), devices(made("theirs", "agent"), "b", "agent")[0]), "set Fits b", false,
 		},
-		"one change":                {[]func(*v1.Pod){uses("made", true), selects}, devices(made("made", "set"), "a", "set"), "set DoesNotFit", true},
+		"one change": {[]func(*v1.Pod){uses("made", true), selects}, devices(made("made", "set"), "a", "set"), "set DoesNotFit", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cluster := full()
