@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -163,7 +164,7 @@ func shrink(dir string, most int64) error {
 			continue
 		}
 		if most -= info.Size(); most < 0 {
-			if err := os.Remove(filepath.Join(dir, e.Name())); err != nil {
+			if err := os.Remove(filepath.Join(dir, e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) { // others may clear up, too
 				return err
 			}
 		}

@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/berth-scheduler/berth/runtime/inbox"
@@ -93,6 +95,29 @@ func TestRecordFolder(t *testing.T) {
 	}
 	if begun < 20 || read < 4 || size > 16<<20 || !slices.Contains(files, filepath.Join(dir, "notes.txt")) || log.Len() > 0 {
 		t.Errorf("%d segments were begun, %d files with %d bytes are left: %v\n%s", begun, read, size, files, log.String())
+	}
+}
+
+// TestRecordShrink: several processes may remove old recordings of a folder at the same time.
+func TestRecordShrink(t *testing.T) {
+	dir := t.TempDir()
+	for i := range 500 {
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("%03d%s", i, recordedSuffix)), make([]byte, 100), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			if err := shrink(dir, 300); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	files, err := os.ReadDir(dir)
+	if err != nil || len(files) != 3 || files[0].Name() != "497"+recordedSuffix {
+		t.Errorf("%v, %v", files, err)
 	}
 }
 
