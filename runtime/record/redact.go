@@ -1,6 +1,7 @@
 package record
 
 import (
+	"fmt"
 	"hash/maphash"
 	"maps"
 	"slices"
@@ -9,6 +10,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -76,13 +78,20 @@ func (r *redactor) event(e inbox.Event) inbox.Event {
 	case *inbox.Namespace:
 		object := *e.Namespace.Object
 		object.ObjectMeta = r.meta(&object.ObjectMeta)
+		object.Status.Conditions = nil
 		return &inbox.Namespace{Namespace: &state.Namespace{Object: &object}}
 	case *inbox.Object:
 		return &inbox.Object{Object: r.object(e.Object), Early: e.Early}
 	case *inbox.ObjectGone:
 		return &inbox.ObjectGone{Object: r.object(e.Object)}
 	case *inbox.Written:
-		return &inbox.Written{Claim: resourceClaim(e.Claim)}
+		return &inbox.Written{Claim: r.object(e.Claim).(*resourcev1.ResourceClaim)}
+	case *inbox.Budgets:
+		out := &inbox.Budgets{}
+		for _, b := range e.List {
+			out.List = append(out.List, r.object(b).(*policyv1.PodDisruptionBudget))
+		}
+		return out
 	case *inbox.Raise:
 		out := *e
 		for _, o := range []*any{&out.Object.Old, &out.Object.New} {
@@ -122,6 +131,10 @@ func (r *redactor) node(object *v1.Node) *v1.Node {
 	out.Spec.ConfigSource = nil //nolint:staticcheck // it is deprecated, and left out
 	out.Status.NodeInfo, out.Status.Config, out.Status.Addresses = v1.NodeSystemInfo{}, nil, nil
 	out.Status.VolumesInUse = nil
+	out.Status.Conditions = slices.Clone(object.Status.Conditions)
+	for i := range out.Status.Conditions {
+		out.Status.Conditions[i].Message = ""
+	}
 	if len(out.Annotations) == len(object.Annotations) {
 		delete(r.others, object.Name)
 		return &out
@@ -151,7 +164,7 @@ func (r *redactor) pod(object *v1.Pod) *v1.Pod {
 	out.ObjectMeta = r.meta(&object.ObjectMeta)
 	out.Spec.Containers = containers(object.Spec.Containers)
 	out.Spec.InitContainers = containers(object.Spec.InitContainers)
-	out.Spec.Volumes = volumes(object.Spec.Volumes)
+	out.Spec.Volumes = r.volumes(object.Spec.Volumes)
 	out.Spec.EphemeralContainers = nil
 	out.Spec.ImagePullSecrets, out.Spec.HostAliases, out.Spec.DNSConfig = nil, nil, nil
 	out.Status.Conditions = slices.Clone(object.Status.Conditions)
@@ -195,34 +208,46 @@ func (r *redactor) object(object metav1.Object) metav1.Object {
 		return r.pod(x)
 	}
 	out := object.(runtime.Object).DeepCopyObject().(metav1.Object)
-	out.SetManagedFields(nil)
-	kept := out.GetAnnotations()
-	maps.DeleteFunc(kept, func(key, _ string) bool { return !r.keeps(key) && !ofKubernetes(key) })
-	out.SetAnnotations(kept)
+	r.strip(out)
 	switch x := out.(type) {
 	case *storagev1.StorageClass:
 		x.Parameters, x.MountOptions = nil, nil
 	case *v1.PersistentVolume:
 		volume(&x.Spec)
+		x.Status.Message = ""
+	case *v1.PersistentVolumeClaim:
+		x.Status.Conditions = nil
+	case *policyv1.PodDisruptionBudget:
+		x.Status.Conditions = nil
 	case *storagev1.VolumeAttachment:
 		if inline := x.Spec.Source.InlineVolumeSpec; inline != nil {
 			volume(inline)
 		}
 		x.Status.AttachmentMetadata, x.Status.AttachError, x.Status.DetachError = nil, nil, nil
+	case *v1.Service:
+		x.Status = v1.ServiceStatus{}
 	case *appsv1.ReplicaSet:
-		x.Spec.Template = v1.PodTemplateSpec{}
+		x.Spec.Template, x.Status = v1.PodTemplateSpec{}, appsv1.ReplicaSetStatus{}
 	case *appsv1.StatefulSet:
-		x.Spec.Template, x.Spec.VolumeClaimTemplates = v1.PodTemplateSpec{}, nil
+		x.Spec.Template, x.Spec.VolumeClaimTemplates, x.Status = v1.PodTemplateSpec{}, nil, appsv1.StatefulSetStatus{}
 	case *v1.ReplicationController:
-		x.Spec.Template = nil
+		x.Spec.Template, x.Status = nil, v1.ReplicationControllerStatus{}
 	case *resourcev1.ResourceClaim:
-		return resourceClaim(x)
+		return r.resourceClaim(x)
 	case *resourcev1.DeviceClass:
 		for i := range x.Spec.Config {
 			opaque(&x.Spec.Config[i].DeviceConfiguration)
 		}
 	}
 	return out
+}
+
+// strip leaves out of the metadata of such an object, which is a copy, what is not recorded.
+func (r *redactor) strip(m metav1.Object) {
+	m.SetManagedFields(nil)
+	kept := m.GetAnnotations()
+	maps.DeleteFunc(kept, func(key, _ string) bool { return !r.keeps(key) && !ofKubernetes(key) })
+	m.SetAnnotations(kept)
 }
 
 // ofKubernetes reports whether an annotation is one with which Kubernetes says how to treat an object, such as the node
@@ -243,8 +268,8 @@ func volume(s *v1.PersistentVolumeSpec) {
 	}
 }
 
-// volumes leaves out of a pod's volumes what only a driver understands.
-func volumes(list []v1.Volume) []v1.Volume {
+// volumes leaves out of a pod's volumes what only a driver understands, and other annotations of claims to be made.
+func (r *redactor) volumes(list []v1.Volume) []v1.Volume {
 	out := slices.Clone(list)
 	for i := range out {
 		v := &out[i]
@@ -258,11 +283,18 @@ func volumes(list []v1.Volume) []v1.Volume {
 			own.Options = nil
 			v.FlexVolume = &own
 		}
+		if v.GitRepo != nil { // its URL may have a password
+			v.GitRepo = &v1.GitRepoVolumeSource{}
+		}
+		if v.Ephemeral != nil && v.Ephemeral.VolumeClaimTemplate != nil {
+			v.Ephemeral = v.Ephemeral.DeepCopy()
+			r.strip(&v.Ephemeral.VolumeClaimTemplate.ObjectMeta)
+		}
 	}
 	return out
 }
 
-func resourceClaim(x *resourcev1.ResourceClaim) *resourcev1.ResourceClaim {
+func (r *redactor) resourceClaim(x *resourcev1.ResourceClaim) *resourcev1.ResourceClaim {
 	out := *x
 	out.Spec.Devices.Config = slices.Clone(x.Spec.Devices.Config)
 	for i := range out.Spec.Devices.Config {
@@ -276,7 +308,31 @@ func resourceClaim(x *resourcev1.ResourceClaim) *resourcev1.ResourceClaim {
 		}
 		out.Status.Allocation = &allocation
 	}
+	out.Status.Devices = slices.Clone(x.Status.Devices)
+	for i := range out.Status.Devices {
+		r.deviceStatus(&out.Status.Devices[i])
+	}
 	return &out
+}
+
+// deviceStatus leaves out of a copy of what a driver says of a device all but conditions. A change of the rest is an event for
+// plugins, so a hash of it stays, under a seed that nobody can know.
+func (r *redactor) deviceStatus(d *resourcev1.AllocatedDeviceStatus) {
+	if d.Data == nil && d.NetworkData == nil && len(d.Conditions) == 0 {
+		return
+	}
+	var hash maphash.Hash
+	hash.SetSeed(r.seed)
+	if d.Data != nil {
+		_, _ = hash.Write(d.Data.Raw)
+	}
+	_, _ = hash.WriteString(d.NetworkData.String())
+	d.Conditions = slices.Clone(d.Conditions)
+	for i := range d.Conditions {
+		_, _ = hash.WriteString(d.Conditions[i].Message + "\x00")
+		d.Conditions[i].Message = ""
+	}
+	d.NetworkData, d.Data = nil, &runtime.RawExtension{Raw: fmt.Appendf(nil, `"%x"`, hash.Sum64())}
 }
 
 // opaque leaves out what only a driver understands.
