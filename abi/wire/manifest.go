@@ -2,12 +2,8 @@ package wire
 
 import (
 	"cmp"
-	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/berth-scheduler/berth/abi"
-	"github.com/berth-scheduler/berth/internal/nearest"
 	"github.com/berth-scheduler/berth/internal/plain"
 )
 
@@ -244,30 +240,15 @@ func (e *ManifestError) Error() string {
 const maxMistake = 1024
 
 // manifestErrors collects mistakes.
-type manifestErrors struct{ all []*ManifestError }
+type manifestErrors struct{ mistakes[*ManifestError] }
 
 func (c *manifestErrors) add(path, detail, fix, rule string) {
-	c.all = append(c.all, &ManifestError{Path: path, Detail: detail, Fix: fix, Rule: rule})
+	c.keep(&ManifestError{Path: path, Detail: detail, Fix: fix, Rule: rule})
 }
 
 // err returns the mistakes, joined and sorted by path; may be nil.
 func (c *manifestErrors) err() error {
-	slices.SortStableFunc(c.all, func(a, b *ManifestError) int {
+	return c.join(func(a, b *ManifestError) int {
 		return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Detail, b.Detail))
 	})
-	return joinSome(c.all)
-}
-
-// suggest returns "did you mean …?", or the list unless it is long.
-func suggest(name string, among []string) string {
-	if best, ok := nearest.Of(name, among); ok {
-		return "did you mean " + strconv.Quote(best) + "?"
-	}
-	switch {
-	case len(among) == 1:
-		return "the only one is " + among[0]
-	case len(among) > 20:
-		return ""
-	}
-	return "known are " + strings.Join(among, ", ")
 }

@@ -11,7 +11,7 @@ import (
 //
 // # Errors
 //
-// All mistakes, joined. Each is a *ManifestError. After a syntax error there is only that one.
+// The first 32 mistakes, joined, and how many more there are. Each is a *ManifestError. After a syntax error there is only that one.
 func DecodeManifest(data []byte) (*Manifest, error) {
 	var errs manifestErrors
 	if len(data) > abi.MaxManifestSize {
@@ -57,7 +57,7 @@ func (d manifestDecoder) object(n *jsonNode, path string, fields []field) {
 		if !found {
 			fix := "this object has no fields"
 			if len(known) > 0 {
-				fix = suggest(name, known)
+				fix = d.suggest(name, known)
 			}
 			d.add(join(path, name), "unknown field", fix, "ABI-9.1")
 		}

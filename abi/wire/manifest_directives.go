@@ -69,7 +69,7 @@ func (d *ManifestDirectives) JSON() string {
 //
 // # Errors
 //
-// All mistakes, joined. Each is a *ManifestError.
+// The first 32 mistakes, joined, and how many more there are. Each is a *ManifestError.
 func (d *ManifestDirectives) Validate(path string) error {
 	var errs manifestErrors
 	manifestValidator{&errs}.directives(path, d)

@@ -16,7 +16,8 @@ const maxText = 1024
 //
 // # Errors
 //
-// All mistakes, joined and sorted by path. Each is a *ManifestError.
+// The first 32 mistakes, joined and sorted by path, and how many more there are. Each is a
+// *ManifestError.
 func (m *Manifest) Validate() error {
 	var errs manifestErrors
 	v := manifestValidator{&errs}
@@ -100,7 +101,7 @@ func (v manifestValidator) points(m *Manifest) {
 	}
 	kinds := []string{NormalizeNone, NormalizeMax, NormalizeReverse, NormalizeMinMax}
 	if kind := p.Score.Normalize; kind != "" && !slices.Contains(kinds, kind) {
-		v.add("points.score.normalize", quoted(kind)+" is not a normalization", suggest(kind, kinds), "ABI-9.5")
+		v.add("points.score.normalize", quoted(kind)+" is not a normalization", v.suggest(kind, kinds), "ABI-9.5")
 	}
 	if p.Normalize != nil && p.Score.Normalize != "" && p.Score.Normalize != NormalizeNone {
 		v.add("points.score.normalize", "the module exports normalize itself", "remove one of the two", "ABI-9.5")
@@ -207,7 +208,7 @@ func (v manifestValidator) events(events []ManifestEvent) {
 		case e.Resource == "AssignedPod" || e.Resource == "UnschedulablePod":
 			v.add(path+".resource", quoted(e.Resource)+" cannot be registered", "write Pod, which covers it", rule)
 		case !known:
-			v.add(path+".resource", quoted(e.Resource)+" is not a resource of cluster events", suggest(e.Resource, eventResources()), rule)
+			v.add(path+".resource", quoted(e.Resource)+" is not a resource of cluster events", v.suggest(e.Resource, eventResources()), rule)
 		case again:
 			v.add(path+".resource", quoted(e.Resource)+" is in "+index("events", first)+" already", "merge the actions", rule)
 		default:
@@ -229,7 +230,7 @@ func (v manifestValidator) events(events []ManifestEvent) {
 func (v manifestValidator) names(path string, list []string, rule string, known []string) {
 	for i, name := range list {
 		if !slices.Contains(known, name) {
-			v.add(index(path, i), quoted(name)+" is unknown", suggest(name, known), rule)
+			v.add(index(path, i), quoted(name)+" is unknown", v.suggest(name, known), rule)
 		}
 	}
 	v.once(path, list, rule)

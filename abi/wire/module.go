@@ -1,5 +1,11 @@
 package wire
 
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
 // Limits of what ReadModule accepts. Every count is also compared with the remaining bytes, so
 // that a small hostile file cannot cause large allocations.
 const (
@@ -95,7 +101,8 @@ func (v ValType) String() string {
 // FuncType is the signature of a function.
 type FuncType struct{ Params, Results []ValType }
 
-// String returns the signature in the form of SPEC.md: "(i32, i32) → i32".
+// String returns the signature in the form of SPEC.md: "(i32, i32) → i32". Of parameters and of
+// results it names the first 16.
 func (t FuncType) String() string {
 	out := "(" + valTypes(t.Params) + ") → "
 	if len(t.Results) == 1 {
@@ -106,27 +113,24 @@ func (t FuncType) String() string {
 
 // Equal reports whether two signatures are the same.
 func (t FuncType) Equal(other FuncType) bool {
-	return string(asBytes(t.Params)) == string(asBytes(other.Params)) &&
-		string(asBytes(t.Results)) == string(asBytes(other.Results))
+	return slices.Equal(t.Params, other.Params) && slices.Equal(t.Results, other.Results)
 }
 
-func asBytes(types []ValType) []byte {
-	out := make([]byte, len(types))
-	for i, t := range types {
-		out[i] = byte(t)
-	}
-	return out
-}
+// mostValTypes is how many types of a list are named.
+const mostValTypes = 16
 
 func valTypes(types []ValType) string {
-	out := ""
-	for i, t := range types {
+	var out strings.Builder
+	for i, t := range types[:min(len(types), mostValTypes)] {
 		if i > 0 {
-			out += ", "
+			out.WriteString(", ")
 		}
-		out += t.String()
+		out.WriteString(t.String())
 	}
-	return out
+	if more := len(types) - mostValTypes; more > 0 {
+		out.WriteString(" and " + strconv.Itoa(more) + " more")
+	}
+	return out.String()
 }
 
 // Kind is what an import or an export is.

@@ -2,7 +2,6 @@ package wire
 
 import (
 	"cmp"
-	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -64,44 +63,27 @@ func ReadManifest(m *Module, name string) (*Manifest, error) {
 //
 // # Errors
 //
-// All mistakes, joined and sorted. Each is a *CheckError.
+// The first 32 mistakes, joined and sorted, and how many more there are. Each is a *CheckError.
 func Check(m *Module, man *Manifest, name string) error {
 	c := &checker{m: m, man: man, name: name}
 	c.memory()
 	c.tables()
 	c.exports()
 	c.imports()
-	slices.SortStableFunc(c.errs, func(a, b *CheckError) int {
+	return c.join(func(a, b *CheckError) int {
 		return cmp.Or(cmp.Compare(a.What, b.What), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Detail, b.Detail))
 	})
-	return joinSome(c.errs)
-}
-
-// mostMistakes is how many mistakes of a module or a manifest are reported.
-const mostMistakes = 32
-
-// joinSome joins the first mistakes, and adds how many more there are.
-func joinSome[E error](all []E) error {
-	joined := make([]error, 0, min(len(all), mostMistakes+1))
-	for i, e := range all {
-		if i == mostMistakes {
-			joined = append(joined, errors.New("and "+strconv.Itoa(len(all)-i)+" more mistakes"))
-			break
-		}
-		joined = append(joined, e)
-	}
-	return errors.Join(joined...)
 }
 
 type checker struct {
 	m    *Module
 	man  *Manifest
 	name string
-	errs []*CheckError
+	mistakes[*CheckError]
 }
 
 func (c *checker) add(what, name, detail, fix, rule string) {
-	c.errs = append(c.errs, &CheckError{Module: c.name, What: what, Name: name, Detail: detail, Fix: fix, Rule: rule})
+	c.keep(&CheckError{Module: c.name, What: what, Name: name, Detail: detail, Fix: fix, Rule: rule})
 }
 
 // memory requires one memory that the module defines and exports (ABI-1.2).
@@ -155,7 +137,7 @@ func (c *checker) exports() {
 	known := slices.Concat(functionNames(required), functionNames(optional), functionNames(points))
 	for _, e := range c.m.Exports {
 		if strings.HasPrefix(e.Name, abi.ExportPrefix) && !slices.Contains(known, e.Name) {
-			c.add("export", e.Name, "ABI "+strconv.Itoa(abi.Major)+"."+strconv.Itoa(abi.Minor)+" has no such function", suggest(e.Name, known), "ABI-1.3")
+			c.add("export", e.Name, "ABI "+strconv.Itoa(abi.Major)+"."+strconv.Itoa(abi.Minor)+" has no such function", c.suggest(e.Name, known), "ABI-1.3")
 		}
 	}
 }
@@ -180,6 +162,7 @@ func (c *checker) function(f namedFunc, must bool, rule, fix string) {
 
 func (c *checker) imports() {
 	used := map[string]bool{}
+	host, wasi := hostFunctions(), wasiFunctions()
 	for i := range c.m.Imports {
 		imp := &c.m.Imports[i]
 		full := imp.Module + "." + imp.Name
@@ -190,13 +173,13 @@ func (c *checker) imports() {
 		var known []namedFunc
 		switch imp.Module {
 		case abi.HostModule:
-			known = hostFunctions()
+			known = host
 			used[imp.Name] = true
 			if !slices.Contains(c.man.Host, imp.Name) && slices.Contains(hostFunctionNames(), imp.Name) {
 				c.add("import", full, "the manifest does not declare the host function", "add "+strconv.Quote(imp.Name)+" to host", "ABI-9.6")
 			}
 		case abi.WASIModule:
-			known = wasiFunctions()
+			known = wasi
 		default:
 			c.add("import", full, "the host has no module "+quoted(imp.Module), "import from "+abi.HostModule+" or "+abi.WASIModule+" only", "ABI-1.4")
 			continue
@@ -215,7 +198,7 @@ func (c *checker) imports() {
 func (c *checker) imported(imp *Import, full string, known []namedFunc) {
 	at := slices.IndexFunc(known, func(f namedFunc) bool { return f.name == imp.Name })
 	if at < 0 {
-		c.add("import", full, "module "+imp.Module+" has no such function", suggest(imp.Name, functionNames(known)), "ABI-1.4")
+		c.add("import", full, "module "+imp.Module+" has no such function", c.suggest(imp.Name, functionNames(known)), "ABI-1.4")
 		return
 	}
 	if t, _ := c.m.typeOf(imp.Type); !t.Equal(known[at].typ) {

@@ -101,7 +101,7 @@ func isCoreResource(name string) bool {
 		slices.Contains([]string{"cpu", "memory", "ephemeral-storage", "pods", "storage"}, name)
 }
 
-// inertImports returns the imported functions of files and sockets.
+// inertImports returns the imported functions of files and sockets, each once.
 func inertImports(m *Module) []string {
 	var out []string
 	for i := range m.Imports {
@@ -111,5 +111,5 @@ func inertImports(m *Module) []string {
 		}
 	}
 	slices.Sort(out)
-	return out
+	return slices.Compact(out)
 }

@@ -144,6 +144,8 @@ func structure() ([]Attack, error) {
 			}
 		}
 	}), "")+")"+good[len("(module"):], filtering()))
+	l.add(one("structure/imports", "9,000 imports with wrong signatures of 1,000 values each way", at("(type $wide (func (param"+strings.Repeat(" externref", 1000)+") (result"+strings.Repeat(" externref", 1000)+")))\n"+
+		strings.Repeat("(import \"wasi_snapshot_preview1\" \"fd_close\" (func (type $wide)))\n", 9000)), filtering()))
 	l.add(one("structure/table", "a table of 2^27 elements", at("(table 134217728 funcref)"), filtering()))
 	l.add(one("structure/memory", "a memory of 4 GiB", strings.Replace(good, ";;+ memory", `(memory (export "memory") 65535) ;;`, 1), filtering()))
 	l.add(one("structure/blocks", "blocks, one after the other, in 20 functions", at(strings.Repeat("(func "+strings.Repeat("(block (br_if 0 (i32.const 1)))\n", 2000)+")", 20)), filtering()))
