@@ -36,9 +36,13 @@ func readDocument(file string, data []byte) (document, []*Error) {
 	}
 	doc := document{lines: &lines{root: root}}
 	r := newReport(file, doc.lines)
-	for _, d := range strictyaml.Duplicates(root) {
+	twice, more := strictyaml.Duplicates(root)
+	for _, d := range twice {
 		r.errs = append(r.errs, &Error{File: file, Line: d.Key.Line, Path: text(pathOf(d.Path)),
 			Detail: fmt.Sprintf("the field is given twice, first in line %d", d.First.Line), Fix: "keep one of them"})
+	}
+	if more > 0 {
+		r.errs = append(r.errs, &Error{File: file, Detail: fmt.Sprintf("%d more fields are given twice", more), Fix: "keep one of each"})
 	}
 	if !strictyaml.Fits(root, maxExpanded) {
 		return doc, append(r.errs, &Error{File: file, Detail: fmt.Sprintf("the aliases stand for more than %d bytes, or for themselves", maxExpanded), Fix: "write them out"})

@@ -40,6 +40,8 @@ func syntaxErrors(file string, text []byte, err error) []*Error {
 		e := &Error{File: file, Line: m.Line}
 		key, merged := strings.CutSuffix(m.Detail, " already set in map") // not a duplicate key: those were reported before
 		switch {
+		case m.Fix != "":
+			e.Detail, e.Fix = m.Detail, m.Fix
 		case merged:
 			e.Detail, e.Fix = key+" is set by a merge (<<) too", "write the mapping out; kube-scheduler refuses this too"
 		case m.Follows:

@@ -30,9 +30,12 @@ func toJSON(data []byte) ([]byte, error) {
 	}
 	root, err := strictyaml.Parse(data)
 	var second *strictyaml.SecondDocument
+	var bad *strictyaml.NodeError
 	switch {
 	case errors.As(err, &second):
 		return nil, &schema.Problem{Detail: fmt.Sprintf("a second document begins on line %d", second.Line), Fix: "keep one"}
+	case errors.As(err, &bad):
+		return nil, &schema.Problem{Detail: fmt.Sprintf("line %d: %s", bad.Node.Line, bad.Detail), Fix: bad.Fix}
 	case err != nil:
 		return nil, notYAML(err)
 	case root == nil:
@@ -43,7 +46,8 @@ func toJSON(data []byte) ([]byte, error) {
 	if bad := forbidden(root); bad != nil {
 		return nil, bad
 	}
-	for _, d := range strictyaml.Duplicates(root) {
+	twice, _ := strictyaml.Duplicates(root) // Values refuses the others
+	for _, d := range twice {
 		if d.Key.Tag != "!!merge" {
 			return nil, &schema.Problem{Detail: fmt.Sprintf("line %d: the field %s appears twice", d.Key.Line, schema.Show(d.Key.Value)), Fix: "keep one"}
 		}

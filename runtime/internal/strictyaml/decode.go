@@ -13,8 +13,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// maxMistakes is how many mistakes an error of Decode has, and maxKey how much it quotes of a
-// key, in bytes.
+// maxMistakes is how many mistakes are reported, and maxKey how much of a key, in bytes.
 const maxMistakes, maxKey = 20, 64
 
 // Decode stores a small document in into, a pointer to a struct.
@@ -37,7 +36,8 @@ func Decode(text []byte, most int, into any) error {
 		return fmt.Errorf("its aliases stand for more than %d bytes, or for themselves: write them out", most)
 	}
 	f := fitter{}
-	for _, d := range Duplicates(root) {
+	twice, _ := Duplicates(root) // as many as an error has
+	for _, d := range twice {
 		f.add(d.Key.Line, pathOf(d.Path), fmt.Sprintf("the field is given twice, first in line %d", d.First.Line))
 	}
 	f.node(root, reflect.TypeOf(into).Elem(), "")

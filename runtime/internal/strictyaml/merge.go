@@ -2,8 +2,9 @@ package strictyaml
 
 import "go.yaml.in/yaml/v3"
 
-// maxMerges is how many merges one document may have.
-const maxMerges = 100_000
+// maxMerged is how many keys the merges of one object may look at: a list of merges looks at all
+// keys of each of its mappings.
+const maxMerged = 1 << 20
 
 func isMerge(key *yaml.Node) bool { return key.Kind == yaml.ScalarNode && key.ShortTag() == "!!merge" }
 
@@ -17,8 +18,8 @@ func Merged(n *yaml.Node) ([]*yaml.Node, error) {
 // merged is the mapping's pairs with those of its merge keys (<<) that it does
 // not have itself; of several, the first counts.
 func (c *converter) merged(n *yaml.Node) ([]*yaml.Node, error) {
-	if c.merges++; c.merges > maxMerges {
-		return nil, &NodeError{n, "too many merge keys, or one that contains itself", "write the values out"}
+	if err := c.merging(n, len(n.Content)/2); err != nil {
+		return nil, err
 	}
 	var own, from []*yaml.Node
 	have := map[string]bool{}
@@ -38,6 +39,9 @@ func (c *converter) merged(n *yaml.Node) ([]*yaml.Node, error) {
 			return nil, &NodeError{m, "a merge key takes mappings", "write <<: *name or <<: [*name, *other]"}
 		}
 		pairs, err := c.merged(m)
+		if err == nil {
+			err = c.merging(m, len(pairs)/2)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -49,6 +53,14 @@ func (c *converter) merged(n *yaml.Node) ([]*yaml.Node, error) {
 		}
 	}
 	return own, nil
+}
+
+// merging counts the keys of a mapping that a merge looks at.
+func (c *converter) merging(n *yaml.Node, keys int) error {
+	if c.looked += 1 + keys; c.looked > maxMerged {
+		return &NodeError{n, "too many merge keys, or one that contains itself", "write the values out"}
+	}
+	return nil
 }
 
 // sequence is the node's items, or the node itself if it is not a sequence.

@@ -1,7 +1,7 @@
 // Package strictyaml reads the one YAML document of a file, which may be JSON:
 // configurations, manifests' configurations and clusters. It refuses what
 // other readers of YAML ignore or read differently: second documents, keys that
-// occur twice, aliases that expand to gigabytes.
+// occur twice, aliases that expand to gigabytes, thousands of levels.
 //
 // There are two ways from a tree to values. Values is sigs.k8s.io/yaml, which
 // kube-scheduler and kubectl use; what they refuse is refused, but it parses the text
@@ -15,6 +15,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"go.yaml.in/yaml/v3"
 	sigsyaml "sigs.k8s.io/yaml"
@@ -32,7 +33,8 @@ func (e *SecondDocument) Error() string {
 //
 // # Errors
 //
-// A *SecondDocument, or what the YAML library says, which Explain takes apart.
+// A *SecondDocument, a *NodeError for a document that nests too deeply, or what the YAML library
+// says. Explain takes them apart.
 func Parse(text []byte) (*yaml.Node, error) {
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	var root *yaml.Node
@@ -49,8 +51,24 @@ func Parse(text []byte) (*yaml.Node, error) {
 			return nil, &SecondDocument{doc.Line}
 		default:
 			root = doc.Content[0]
+			if n := below(root, MaxDepth); n != nil {
+				return nil, &NodeError{n, fmt.Sprintf("nested deeper than %d levels", MaxDepth), "flatten it"}
+			}
 		}
 	}
+}
+
+// below returns a node more than levels below n, nil if there is none.
+func below(n *yaml.Node, levels int) *yaml.Node {
+	if levels < 0 {
+		return n
+	}
+	for _, part := range n.Content {
+		if found := below(part, levels-1); found != nil {
+			return found
+		}
+	}
+	return nil
 }
 
 // Values returns the values of a document as JSON. A key that occurs twice, or that
@@ -81,29 +99,50 @@ type Duplicate struct {
 	Path []any
 }
 
-// Duplicates returns the keys that occur twice, in the order of the text. It does
-// not follow aliases: an anchor is visited where it is defined.
-func Duplicates(root *yaml.Node) []Duplicate { return duplicates(nil, root, nil) }
+// Duplicates returns the first keys that occur twice, in the order of the text, and how many more
+// there are. It does not follow aliases: an anchor is visited where it is defined.
+func Duplicates(root *yaml.Node) (first []Duplicate, more int) {
+	f := duplicates{}
+	f.node(root)
+	return f.first, f.more
+}
 
-func duplicates(out []Duplicate, n *yaml.Node, path []any) []Duplicate {
-	path = path[:len(path):len(path)] // siblings must not share what follows
+type duplicates struct {
+	first []Duplicate
+	more  int
+	path  []any // to the node that is visited
+}
+
+func (f *duplicates) node(n *yaml.Node) {
 	switch n.Kind {
 	case yaml.SequenceNode:
 		for i, c := range n.Content {
-			out = duplicates(out, c, append(path, i))
+			f.below(i, c)
 		}
 	case yaml.MappingNode:
 		first := make(map[string]*yaml.Node, len(n.Content)/2)
 		for i := 0; i+1 < len(n.Content); i += 2 {
 			key := n.Content[i]
-			at := append(path, key.Value)
 			if before, ok := first[key.Value]; ok && key.Kind == yaml.ScalarNode {
-				out = append(out, Duplicate{key, before, at})
+				f.add(key, before)
 			} else {
 				first[key.Value] = key
 			}
-			out = duplicates(out, n.Content[i+1], at)
+			f.below(key.Value, n.Content[i+1])
 		}
 	}
-	return out
+}
+
+func (f *duplicates) below(step any, n *yaml.Node) {
+	f.path = append(f.path, step)
+	f.node(n)
+	f.path = f.path[:len(f.path)-1]
+}
+
+func (f *duplicates) add(key, before *yaml.Node) {
+	if len(f.first) == maxMistakes {
+		f.more++
+		return
+	}
+	f.first = append(f.first, Duplicate{key, before, append(slices.Clone(f.path), key.Value)})
 }

@@ -79,11 +79,15 @@ func TestTwice(t *testing.T) {
 		t.Fatal(err)
 	}
 	var found []string
-	for _, d := range Duplicates(root) {
+	twice, more := Duplicates(root)
+	for _, d := range twice {
 		found = append(found, fmt.Sprintf("%v in line %d after %d", d.Path, d.Key.Line, d.First.Line))
 	}
 	if got, want := strings.Join(found, ", "), "[b 0 c] in line 5 after 3, [a] in line 6 after 1"; got != want {
 		t.Errorf("%s, want %s", got, want)
+	}
+	if more != 0 {
+		t.Errorf("%d more", more)
 	}
 	var bad *NodeError
 	if _, err := JSON(root); !errors.As(err, &bad) || bad.Node.Line != 6 {

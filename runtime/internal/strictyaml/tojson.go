@@ -19,7 +19,7 @@ type converter struct {
 	out    []byte
 	spent  int // bytes that aliases added so far
 	since  int // len(out) at the outermost alias, −1 outside
-	merges int
+	looked int // keys that merges looked at so far
 }
 
 // JSON writes a node of a tree as JSON. Errors are *NodeError.

@@ -1,6 +1,7 @@
 package input
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -126,30 +127,33 @@ func scalarAt(n *yaml.Node, key string) string {
 }
 
 // pathOf returns the path from root to a node below it; empty if it is not there.
-func pathOf(root, n *yaml.Node) string {
-	path, _ := findPath(root, n, "")
+func pathOf(root, n *yaml.Node) (path string) {
+	at := root
+	for _, i := range slices.Backward(trail(root, n)) {
+		switch {
+		case at.Kind == yaml.SequenceNode:
+			path += "[" + strconv.Itoa(i) + "]"
+		case i%2 == 0:
+			path = join(path, at.Content[i].Value)
+		default:
+			path = join(path, at.Content[i-1].Value)
+		}
+		at = at.Content[i]
+	}
 	return path
 }
 
-func findPath(at, n *yaml.Node, path string) (string, bool) {
-	if at == n {
-		return path, true
-	}
+// trail returns the indices into Content that lead to a node below at, the last first.
+func trail(at, n *yaml.Node) []int {
 	for i, c := range at.Content {
-		var next string
-		switch {
-		case at.Kind == yaml.SequenceNode:
-			next = path + "[" + strconv.Itoa(i) + "]"
-		case i%2 == 0:
-			next = join(path, c.Value)
-		default:
-			next = join(path, at.Content[i-1].Value)
+		if c == n {
+			return []int{i}
 		}
-		if found, ok := findPath(c, n, next); ok {
-			return found, true
+		if found := trail(c, n); found != nil {
+			return append(found, i)
 		}
 	}
-	return "", false
+	return nil
 }
 
 // join appends a field to a path, in brackets if it contains a dot.

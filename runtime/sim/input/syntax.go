@@ -17,6 +17,9 @@ func syntaxError(c *chunk, err error) *Error {
 	if m.Line > 0 {
 		line = c.lineAt(m.Line)
 	}
+	if m.Fix != "" {
+		return &Error{File: c.file, Line: line, Detail: m.Detail, Fix: m.Fix}
+	}
 	if m.Follows {
 		return &Error{File: c.file, Line: line, Detail: "something follows the document", Fix: "write a line of --- before it if it is another one"}
 	}
