@@ -9,6 +9,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/state"
 	"github.com/berth-scheduler/berth/runtime/wasm/fault"
+	"github.com/berth-scheduler/berth/runtime/wasm/memory"
 	"github.com/berth-scheduler/berth/runtime/wasm/mirror"
 )
 
@@ -29,16 +30,42 @@ type aux struct {
 }
 
 // The room for the records of a batch in bytes: at first, and when a batch is split instead
-// of giving it more.
+// of giving it more. Later instances have at most maxRecords from the start.
 const (
 	recordRoom = 128 << 10
 	maxRecords = 2 << 20
 )
 
-// enlarge sets the room for records, of later instances too.
-func (a *aux) enlarge(bytes uint32) {
-	a.records = bytes
-	a.pool.records.Store(bytes)
+// enlarge makes room in the next region for an event and the first pod of a batch, and for more
+// pods if there is memory.
+func (a *aux) enlarge(c *auxCall, need uint64) error {
+	c.records = uint32(min(need, memory.AuxRegion)) // a region that has nothing else is too large already
+	if a.records = 2 * c.records; c.tight {
+		a.records = c.records
+	}
+	return mirror.ErrNoRoom
+}
+
+// remember gives later instances the room for records that this one was made with.
+func (a *aux) remember() {
+	if room := min(a.records, maxRecords); room > a.pool.records.Load() {
+		a.pool.records.Store(room)
+	}
+}
+
+// begin makes the instance. If there is no memory for its region, it makes one with less room
+// for records.
+func (a *aux) begin(ctx context.Context, c *auxCall) error {
+	a.own.Measure(a.snap)
+	for {
+		a.own.RoomForBatch(a.core.batch, a.records, a.core.declared[abi.QueueSort])
+		err := a.ready(ctx, a.snap)
+		least := max(recordRoom, c.records)
+		if f, ok := fault.As(err); !ok || f.Kind != fault.NoMemory || a.records <= least {
+			return err
+		}
+		a.records, c.tight = least, true
+	}
 }
 
 func newAux(p *auxPool) *aux {
@@ -63,6 +90,10 @@ type auxCall struct {
 	at       int
 	keys     [][]byte
 	large    bool // the instance grew beyond its grant; the next call makes another
+	// records is the room that the event and the first pod of a batch need, 0 if it is not
+	// known. tight says that there was no memory for more.
+	records uint32
+	tight   bool
 }
 
 // clusterEvent is the event of a hint.
@@ -95,6 +126,7 @@ func (a *aux) call(ctx context.Context, c *auxCall) (reply, *fault.Fault) {
 			a.discard(ctx)
 			return out, f
 		}
+		a.remember()
 		var f *fault.Fault
 		if out, f = a.run(ctx, a.snap, r, 0, uint32(r.batch)); f != nil {
 			a.discard(ctx) // ABI-2.10
@@ -104,7 +136,7 @@ func (a *aux) call(ctx context.Context, c *auxCall) (reply, *fault.Fault) {
 		if out.code != abi.Success || c.at+r.batch >= len(c.pods) {
 			return out, nil
 		}
-		c.at += r.batch
+		c.at, c.records = c.at+r.batch, 0
 	}
 }
 
@@ -124,16 +156,19 @@ func (a *aux) prepare(ctx context.Context, c *auxCall) (*request, error) {
 		call.PodSize = a.own.PodSize()
 		r.state, r.pods = c.placement.State, []*state.Pod{c.placement.Pod}
 	}
-	if a.guest == nil {
-		a.own.Measure(a.snap)
-		a.own.RoomForBatch(p.batch, a.records, p.declared[abi.QueueSort])
-	} else if err := a.view(); err != nil {
-		return nil, p.faults.at(c.point, fault.Trap, err.Error(), a.host.env)
+	var err error
+	switch {
+	case a.guest == nil:
+		err = a.begin(ctx, c)
+	case call.PodSize > 0 && !a.own.PodFits():
+		err = mirror.ErrNoRoom
+	default:
+		if err = a.view(); err != nil {
+			return nil, p.faults.at(c.point, fault.Trap, err.Error(), a.host.env)
+		}
+		err = a.ready(ctx, a.snap)
 	}
-	if call.PodSize > 0 && !a.own.PodFits() {
-		return nil, mirror.ErrNoRoom
-	}
-	if err := a.ready(ctx, a.snap); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	if call.PodSize > 0 {
@@ -163,18 +198,21 @@ func (a *aux) writeBatch(c *auxCall, r *request, call *wire.Call) error {
 	b := a.Batch()
 	call.Pods, call.Event, call.Keys = true, c.event != nil, c.point == abi.QueueSort
 	if c.event != nil {
-		if err := a.writeEvent(c.event, &b); err != nil {
-			a.enlarge(2 * a.records)
-			return mirror.ErrNoRoom
+		view := a.eventView(c.event)
+		if err := b.Event(&view); err != nil {
+			return a.enlarge(c, eventRoom(&view))
 		}
 	}
 	for i, pod := range c.pods[c.at:] {
 		record := a.own.EncodeOther(pod, a.core.namespace(pod.Namespace))
 		if err := b.Add(record); err != nil {
-			if i > 0 && (i == abi.MaxBatch || a.records >= maxRecords) {
+			if i == 0 {
+				return a.enlarge(c, uint64(b.Bytes())+8+uint64(len(record)))
+			}
+			if i == abi.MaxBatch || c.tight || a.records >= maxRecords {
 				break // the others are in the next batch
 			}
-			a.enlarge(max(2*a.records, 2*uint32(len(record))))
+			a.records = min(2*a.records, maxRecords)
 			return mirror.ErrNoRoom
 		}
 		if call.Keys {

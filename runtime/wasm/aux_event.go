@@ -8,9 +8,9 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// writeEvent writes the event record and what it refers to (ABI-3.10). The event's nodes are
+// eventView returns the event record and what it refers to (ABI-3.10). The event's nodes are
 // the rows of the instance.
-func (a *aux) writeEvent(e *clusterEvent, b *wire.Batch) error {
+func (a *aux) eventView(e *clusterEvent) wire.EventView {
 	view := wire.EventView{
 		Resource: eventKind(e.Resource), Actions: abi.EventAction(e.Action) & eventActions,
 		OldNode: abi.EventNoNode, NewNode: abi.EventNoNode,
@@ -34,7 +34,15 @@ func (a *aux) writeEvent(e *clusterEvent, b *wire.Batch) error {
 			view.Namespace, view.Name = o.GetNamespace(), o.GetName()
 		}
 	}
-	return b.Event(&view)
+	return view
+}
+
+// eventRoom returns the room that an event takes in a batch, in bytes.
+func eventRoom(e *wire.EventView) (bytes uint64) {
+	for _, part := range []int{len(e.OldPod), len(e.NewPod), len(e.Namespace), len(e.Name)} {
+		bytes += (uint64(part) + 7) &^ 7
+	}
+	return bytes
 }
 
 // eventActions are the actions that the ABI knows.

@@ -427,3 +427,67 @@ func TestDirectives(t *testing.T) {
 		t.Errorf("bind of nothing: %v", status.AllReasons())
 	}
 }
+
+// TestHugePods: a pod whose record no instance can take is not asked about, and costs nothing
+// afterwards: the other pods, and later ones, get their answers. Pods that fit are all seen.
+func TestHugePods(t *testing.T) {
+	for _, c := range []struct {
+		name        string
+		tolerations int // of each pod of the event; the record has 20 bytes for one
+		faults      int64
+	}{{"fits", 60_000, 0}, {"fits, but not twice", 150_000, 0}, {"too large", 300_000, 1}} {
+		t.Run(c.name, func(t *testing.T) {
+			records, asked := 0, 0
+			p := auxPlugin(t, func(g *tiny, _ string, call, _, _ uint32) int32 {
+				view, err := wire.DecodeCall(g.memory, call)
+				if err != nil {
+					panic(err)
+				}
+				if view.Event == nil {
+					asked += len(view.Pods)
+					return 0
+				}
+				records = len(view.Event.OldPod) + len(view.Event.NewPod)
+				for i := range view.Pods {
+					g.memory[g.u32(call+abi.CallCodes)+uint32(i)] = byte(abi.Skip)
+				}
+				return 0
+			}, wire.ManifestReads{Pod: []string{"name", "tolerations"}}, wasm.Deps{}, abi.Hint, abi.PreEnqueue)
+			pod := func(name string, tolerations int) *state.Pod {
+				object := podObject("a", name, "n0")
+				object.Spec.Tolerations = slices.Repeat([]v1.Toleration{{Operator: v1.TolerationOpExists}}, tolerations)
+				return state.NewPod(object)
+			}
+			hint := func(tolerations int) state.Hint {
+				out := []state.Hint{state.Queue}
+				p.Hint(state.ClusterEvent{Resource: state.AssignedPodResource, Action: state.UpdatePodLabel},
+					state.Object{OldPod: pod("x", tolerations), NewPod: pod("x", tolerations)}, []*state.Pod{incoming("a", "p", 0)}, out)
+				return out[0]
+			}
+			if hint(1) != state.QueueSkip {
+				t.Fatal("a small event was not asked about")
+			}
+			want := state.QueueSkip
+			if c.faults > 0 {
+				want = state.Queue
+			}
+			if got := hint(c.tolerations); got != want || p.Faults() != c.faults {
+				t.Errorf("hint %v after %d faults, the event had %d bytes", got, p.Faults(), records)
+			} else if c.faults == 0 && records < 40*c.tolerations {
+				t.Errorf("the event had %d bytes", records)
+			}
+			if hint(1) != state.QueueSkip || p.Faults() != c.faults {
+				t.Error("a small event was not asked about after the huge one")
+			}
+			pods := make([]*state.Pod, 60)
+			for i := range pods {
+				pods[i] = pod(fmt.Sprint("p", i), c.tolerations/30)
+			}
+			before := p.Calls()
+			p.PreEnqueue(pods, make([]*plugin.Status, len(pods)))
+			if calls := p.Calls() - before; asked != len(pods) || calls > 8 || p.Faults() != c.faults {
+				t.Errorf("%d calls for %d of %d pods, and %d faults", calls, asked, len(pods), p.Faults())
+			}
+		})
+	}
+}
