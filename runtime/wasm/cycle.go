@@ -168,7 +168,7 @@ func (i *cycleInstances) drop(ctx context.Context) {
 func (i *cycleInstances) divide(snap *state.Snapshot) error {
 	var spec wire.LayoutSpec
 	var err error
-	i.plan, err = i.budget.Plan(i.instances(snap.Len()), func(n int) (memory.Needs, error) {
+	needs := func(n int) (memory.Needs, error) {
 		i.source.Shards = n
 		i.source.Measure(snap)
 		spec = i.source.Mirror(0).Spec()
@@ -177,7 +177,11 @@ func (i *cycleInstances) divide(snap *state.Snapshot) error {
 			return memory.Needs{}, fmt.Errorf("%w: declare fewer columns", err)
 		}
 		return memory.Needs{Region: layout.Size, Host: i.source.HostBytes()}, nil
-	})
+	}
+	i.plan, err = i.budget.Plan(i.instances(snap.Len()), needs)
+	if err != nil && i.source.ForgetOther() {
+		i.plan, err = i.budget.Plan(i.instances(snap.Len()), needs)
+	}
 	if err != nil {
 		return i.faults.at(abi.PreFilter, fault.NoMemory, fmt.Sprintf("%v; the largest columns of a region of %d nodes are %s", err, snap.Len(), mirror.Largest(&spec)), nil)
 	}

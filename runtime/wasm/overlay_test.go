@@ -2,13 +2,17 @@ package wasm_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
+
+	v1 "k8s.io/api/core/v1"
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/abi/wire"
 	"github.com/berth-scheduler/berth/runtime/state"
 	"github.com/berth-scheduler/berth/runtime/wasm"
+	"github.com/berth-scheduler/berth/runtime/wasm/sandbox"
 )
 
 // TestLargeOverlay: a hypothetical node with more pods than there is room for makes the region
@@ -65,4 +69,35 @@ func TestRowsAndOverlays(t *testing.T) {
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
+}
+
+// TestHugeOther: a victim whose record no instance can take is a fault in its cycle, and costs
+// later cycles nothing.
+func TestHugeOther(t *testing.T) {
+	p := newPlugin(t, wasm.Config{Limits: sandbox.Limits{OwnMemory: 1 << 20, TotalMemory: 4 << 20}},
+		native(nil, abi.ExportPreFilter, abi.ExportFilter, abi.ExportAddPod, abi.ExportRemovePod), &wire.Manifest{
+			Points: wire.ManifestPoints{PreFilter: &wire.ManifestPoint{}, Filter: &wire.ManifestPoint{}, AddPod: &wire.ManifestPoint{}, RemovePod: &wire.ManifestPoint{}},
+			Reads:  wire.ManifestReads{Pod: []string{"tolerations"}},
+		})
+	w := newWorld(3)
+	cycle := func(faults int64, tolerations ...int) {
+		t.Helper()
+		c := w.cycle(incoming("a", "p", 0))
+		p.PreFilter(c)
+		for _, n := range tolerations {
+			object := podObject("a", "victim", "n0")
+			object.Spec.Tolerations = slices.Repeat([]v1.Toleration{{Operator: v1.TolerationOpExists}}, n)
+			overlay := w.snap.Overlay(0)
+			p.RemovePod(c, overlay, state.NewPod(object))
+			w.snap.DropOverlays()
+		}
+		if got := verdicts(filter(p, c, w.rows())); got != "Success Success Success" || p.Faults() != faults {
+			t.Errorf("victims with %d tolerations: %s, %d faults, want %d", tolerations, got, p.Faults(), faults)
+		}
+	}
+	cycle(0, 1)
+	cycle(0, 30_000)
+	cycle(1, 200_000)
+	cycle(1, 1)
+	cycle(1)
 }

@@ -94,6 +94,9 @@ func (s *shard) revive(ctx context.Context, snap *state.Snapshot, overlays ...ui
 	}
 	if err != nil {
 		s.discard(ctx)
+		if s.src.ForgetOther() { // the next pod may be smaller
+			s.src.Measure(snap)
+		}
 	}
 	return err
 }

@@ -22,7 +22,8 @@ type Source struct {
 	record       []byte // of the pod to be placed
 	recordNumber uint64
 	other        podEncoder // of another pod that a call is about
-	otherRoom    uint32     // room for its record in bytes
+	otherRoom    uint32     // room for its record in bytes, now
+	otherLeast   uint32     // and at first
 
 	// mu guards what follows within a cycle: an instance may be filled, or an overlay row
 	// written, while others run.
@@ -92,8 +93,16 @@ func (s *Source) EncodeOther(pod *state.Pod, namespace *state.Namespace) []byte 
 	return s.other.encode(pod, namespace)
 }
 
-// RoomForOther sets the room for the record of another pod, in bytes.
-func (s *Source) RoomForOther(bytes uint32) { s.otherRoom = bytes }
+// RoomForOther sets the room for the record of another pod, in bytes. WriteOther enlarges it.
+func (s *Source) RoomForOther(bytes uint32) { s.otherRoom, s.otherLeast = bytes, bytes }
+
+// ForgetOther takes back what WriteOther enlarged, for later regions. It reports whether that was
+// anything.
+func (s *Source) ForgetOther() bool {
+	enlarged := s.otherRoom > s.otherLeast
+	s.otherRoom = s.otherLeast
+	return enlarged
+}
 
 // RoomForBatch sets the room for a list of pods: their number, the bytes of their records,
 // and whether the guest answers with queue keys. It is called after Measure.
