@@ -148,7 +148,7 @@ func (s *Store) attachment(ctx context.Context, subject ocispec.Descriptor, arti
 		return nil, fmt.Errorf("the registry lists it as %s, but it is of type %q", artifactType, m.ArtifactType)
 	case len(m.Layers) != 1:
 		return nil, fmt.Errorf("it has %d layers, not one", len(m.Layers))
-	case m.Config.Size > maxManifest:
+	case !fits(m.Config, maxManifest):
 		return nil, fmt.Errorf("its config has %d bytes, at most %d are allowed", m.Config.Size, maxManifest)
 	}
 	data, err := s.fetch(ctx, m.Layers[0], MaxAttachment)

@@ -7,8 +7,7 @@ import (
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"oras.land/oras-go/v2"
-
-	"github.com/berth-scheduler/berth/abi/wire"
+	"oras.land/oras-go/v2/content"
 )
 
 // Copy copies an image or an index with all that is attached to it, signatures included,
@@ -63,8 +62,8 @@ func (s *Store) subject(ctx context.Context, name string) (ocispec.Descriptor, e
 	if err != nil {
 		return described, err
 	}
-	if image.layers > 2*wire.MaxModuleSize {
-		return described, ref.fail("its layers", tooLarge(image.layers, 2*wire.MaxModuleSize))
+	if image.layers > maxAllLayers {
+		return described, ref.fail("its layers", tooLarge(image.layers, maxAllLayers))
 	}
 	return described, nil
 }
@@ -75,7 +74,7 @@ func copyAll(ctx context.Context, source, target *Store, subject ocispec.Descrip
 		all = append(all, a.manifest)
 	}
 	for _, d := range all {
-		if err := oras.CopyGraph(ctx, source.source, target.target, d, oras.CopyGraphOptions{MaxMetadataBytes: maxManifest}); err != nil {
+		if err := oras.CopyGraph(ctx, source.source, target.target, d, oras.CopyGraphOptions{MaxMetadataBytes: maxManifest, FindSuccessors: partsOf(d)}); err != nil {
 			var at *oras.CopyError
 			if errors.As(err, &at) && at.Origin == oras.CopyErrorOriginDestination {
 				return target.ref.fail("", at.Err)
@@ -84,6 +83,17 @@ func copyAll(ctx context.Context, source, target *Store, subject ocispec.Descrip
 		}
 	}
 	return nil
+}
+
+// partsOf finds what a manifest names, whose sizes were checked. It follows nothing further: a layer
+// that says that it is an index could name any number of other blobs.
+func partsOf(manifest ocispec.Descriptor) func(context.Context, content.Fetcher, ocispec.Descriptor) ([]ocispec.Descriptor, error) {
+	return func(ctx context.Context, from content.Fetcher, d ocispec.Descriptor) ([]ocispec.Descriptor, error) {
+		if d.Digest != manifest.Digest {
+			return nil, nil
+		}
+		return content.Successors(ctx, from, d)
+	}
 }
 
 // attached gets everything that refers to an image, of the types that plugins have. Wrongly

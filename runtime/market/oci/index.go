@@ -18,10 +18,11 @@ import (
 const IndexType = "application/vnd.berth.plugin.index.v1+json"
 
 // MaxIndex is the maximum size of an index in bytes, maxTags the maximum number of tags of a
-// repository.
+// repository, and maxTagPages that of the pages of their list, which may be empty.
 const (
-	MaxIndex = 16 << 20
-	maxTags  = 10_000
+	MaxIndex    = 16 << 20
+	maxTags     = 10_000
+	maxTagPages = 500
 )
 
 // Index is an index of plugins as an artifact, checked against its digest.
@@ -92,6 +93,8 @@ func (s *Store) Index(ctx context.Context, name string) (*Index, error) {
 		return nil, ref.problem(fix, "it is not an index of plugins, but of type %s", plain.Quote(m.ArtifactType, 80))
 	case m.Subject != nil || len(m.Layers) != 1 || m.Layers[0].MediaType != IndexType:
 		return nil, ref.problem(fix, "it does not have exactly one layer, as an index of plugins has")
+	case !fits(m.Config, maxManifest):
+		return nil, ref.fail("its config", tooLarge(m.Config.Size, maxManifest))
 	}
 	data, err := s.fetch(ctx, m.Layers[0], MaxIndex)
 	if err != nil {
@@ -107,9 +110,13 @@ func (s *Store) Tags(ctx context.Context) ([]string, error) {
 		return nil, s.ref.problem("name a registry or an OCI layout folder", "its tags cannot be listed")
 	}
 	var out []string
+	pages := 0
 	err := lister.Tags(ctx, "", func(page []string) error {
 		if out = append(out, page...); len(out) > maxTags {
 			return s.ref.problem("have unused tags removed from the registry", "it has more than %d tags", maxTags)
+		}
+		if pages++; pages > maxTagPages {
+			return s.ref.problem("ask the registry's operator", "the list of its tags has more than %d pages", maxTagPages)
 		}
 		return nil
 	})

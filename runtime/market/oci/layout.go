@@ -26,8 +26,12 @@ const (
 // names a config and a layer.
 const maxManifest = 64 << 10
 
-// maxLayers is the maximum number of layers of an image, one of which is the module.
-const maxLayers = 16
+// Limits of the layers of an image, one of which is the module: their number, and their bytes
+// together.
+const (
+	maxLayers    = 16
+	maxAllLayers = 2 * wire.MaxModuleSize
+)
 
 // Image is the manifest of a plugin's image, checked against its digest.
 type Image struct {
@@ -62,11 +66,20 @@ func readImage(ref Reference, described ocispec.Descriptor, text []byte) (*Image
 	if (manifest.Versioned != specs.Versioned{SchemaVersion: 2}) {
 		return nil, ref.problem(fix, "its manifest's schemaVersion is not 2")
 	}
+	switch {
+	case manifest.Subject != nil:
+		return nil, ref.problem(fix, "it refers to another image, as a signature does")
+	case len(manifest.Layers) > maxLayers:
+		return nil, ref.problem(fix, "it has %d layers, at most %d are allowed", len(manifest.Layers), maxLayers)
+	}
 	var found []ocispec.Descriptor
 	var types []string
 	var bytes int64
 	for _, layer := range manifest.Layers {
-		bytes += max(layer.Size, 0)
+		if !fits(layer, maxAllLayers) {
+			return nil, ref.fail("its layers", tooLarge(layer.Size, maxAllLayers))
+		}
+		bytes += layer.Size
 		if len(types) < 10 {
 			types = append(types, plain.Cut(layer.MediaType, 64))
 		}
@@ -75,13 +88,11 @@ func readImage(ref Reference, described ocispec.Descriptor, text []byte) (*Image
 		}
 	}
 	switch {
-	case len(manifest.Layers) > maxLayers:
-		return nil, ref.problem(fix, "it has %d layers, at most %d are allowed", len(manifest.Layers), maxLayers)
 	case len(found) != 1:
 		return nil, ref.problem(fix, "it has %d layers of type %s, not one (its layers: %s)", len(found), LayerMediaType, plain.List(types, ", ", 512, "layers"))
-	case manifest.Config.Size < 0 || manifest.Config.Size > maxManifest:
+	case !fits(manifest.Config, maxManifest):
 		return nil, ref.problem("", "its config has %d bytes, at most %d are allowed", manifest.Config.Size, maxManifest)
-	case found[0].Size < 0 || found[0].Size > wire.MaxModuleSize:
+	case !fits(found[0], wire.MaxModuleSize):
 		return nil, ref.problem("", "its module has %d bytes, at most %d are allowed", found[0].Size, wire.MaxModuleSize)
 	}
 	return &Image{Ref: ref, Descriptor: described, Annotations: manifest.Annotations, Module: found[0], Text: text, config: manifest.Config, layers: bytes}, nil

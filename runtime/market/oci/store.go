@@ -185,7 +185,7 @@ func (s *Store) Module(ctx context.Context, image *Image) ([]byte, error) {
 
 // fetch gets the blob of a descriptor, of at most limit bytes.
 func (s *Store) fetch(ctx context.Context, described ocispec.Descriptor, limit int64) ([]byte, error) {
-	if described.Size < 0 || described.Size > limit {
+	if !fits(described, limit) {
 		return nil, tooLarge(described.Size, limit)
 	}
 	body, err := s.source.Fetch(ctx, described)
@@ -199,7 +199,7 @@ func (s *Store) fetch(ctx context.Context, described ocispec.Descriptor, limit i
 // readAll reads a blob and checks its size and digest. It allocates for the bytes that arrive,
 // not for the announced size.
 func readAll(r io.Reader, described ocispec.Descriptor, limit int64) ([]byte, error) {
-	if described.Size < 0 || described.Size > limit {
+	if !fits(described, limit) {
 		return nil, tooLarge(described.Size, limit)
 	}
 	data, err := content.ReadAll(r, described)
@@ -212,6 +212,11 @@ func readAll(r io.Reader, described ocispec.Descriptor, limit int64) ([]byte, er
 		return nil, &Error{Detail: "its bytes do not have the digest " + described.Digest.String(), Fix: "ask the registry's operator", Err: err}
 	}
 	return data, err
+}
+
+// fits reports whether a blob is announced with at most limit bytes.
+func fits(described ocispec.Descriptor, limit int64) bool {
+	return described.Size >= 0 && described.Size <= limit
 }
 
 // blob stores bytes unless the store has them.
