@@ -31,7 +31,14 @@ const (
 	MaxPods  = 10_000 // with those of removed nodes
 	MaxNodes = 10_000 // added ones
 	MaxSize  = 8 << 20
+	// MaxCopies is the most bytes of all pods and added nodes together, each as often as it is
+	// asked about, as protobuf.
+	MaxCopies = 256 << 20
 )
+
+// maxObjects is the most JSON objects of a question: an empty one of two bytes may take a
+// kilobyte in memory. Those of a pod have some 50 bytes each.
+const maxObjects = MaxSize / 20
 
 // Request is a question: where would these pods go, if nodes were added and removed?
 type Request struct {
@@ -102,6 +109,9 @@ func NewRequest(t *input.Templates) *Request {
 //
 // All mistakes, with the path of the field.
 func Decode(text []byte) (*Request, error) {
+	if n := bytes.Count(text, []byte("{")); n > maxObjects {
+		return nil, fmt.Errorf("the question has %d objects, at most %d are allowed: ask several questions", n, maxObjects)
+	}
 	r := &Request{}
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
@@ -136,7 +146,7 @@ func (r *Request) Check() error {
 	if len(r.Pods) == 0 && len(r.RemoveNodes) == 0 {
 		fail("pods: there is nothing to place: name pods, or nodes to be removed")
 	}
-	total := 0
+	total, copies := 0, 0
 	for i := range r.Pods {
 		p, where := &r.Pods[i], fmt.Sprintf("pods[%d]", i)
 		if p.Count = count(where, p.Count, MaxPods, &total, fail); total > MaxPods {
@@ -147,6 +157,7 @@ func (r *Request) Check() error {
 			continue
 		}
 		prepare(where+".pod", v1.SchemeGroupVersion.WithKind("Pod"), p.Pod)
+		copies += min(p.Count, MaxPods) * p.Pod.Size()
 	}
 	total = 0
 	for i := range r.AddNodes {
@@ -159,6 +170,10 @@ func (r *Request) Check() error {
 			continue
 		}
 		prepare(where+".node", v1.SchemeGroupVersion.WithKind("Node"), n.Node)
+		copies += min(n.Count, MaxNodes) * n.Node.Size()
+	}
+	if copies > MaxCopies {
+		fail("with their counts, the pods and nodes have %d bytes, at most %d are allowed: ask about fewer, or leave out what does not matter", copies, MaxCopies)
 	}
 	each("persistentVolumeClaims", v1.SchemeGroupVersion.WithKind("PersistentVolumeClaim"), r.PersistentVolumeClaims, prepare, fail)
 	each("services", v1.SchemeGroupVersion.WithKind("Service"), r.Services, prepare, fail)

@@ -198,23 +198,26 @@ func TestRefused(t *testing.T) {
 		`{}`:                "apiVersion and kind are \"\" and \"\"",
 		head + `"pods":[]}`: "there is nothing to place",
 		head + `"pod":[]}`:  `unknown field "pod"`,
-		head + `"pods":[{"pod":` + template + `}]} {}`:                                                                  "there is something after it",
-		head + `"pods":[{"count":1}]}`:                                                                                  "pods[0].pod: it is missing",
-		head + `"pods":[{"pod":` + template + `,"count":-1}]}`:                                                          "pods[0].count: -1 is negative",
-		head + `"pods":[{"pod":` + template + `,"count":9000},{"pod":` + template + `,"count":9000}]}`:                  "pods[1].count: with 9000 there are more than 10000",
-		head + `"pods":[{"pod":{"metadata":{"name":"P"},"spec":{"containers":[{"name":"c"}]}}}]}`:                       `pods[0].pod: metadata.name: "P" is not a valid name`,
-		head + `"pods":[{"pod":` + strings.Replace(template, `"spec":{`, `"spec":{"priorityClassName":"x",`, 1) + `}]}`: "pods[0].pod: spec.priorityClassName: there is no priorityclass \"x\"",
-		head + `"pods":[{"pod":` + template + `}],"removeNodes":["z"]}`:                                                 `removeNodes[0]: the cluster has no node "z"`,
-		head + `"pods":[{"pod":` + template + `}],"addNodes":[{"node":{"metadata":{"name":"a"}}}]}`:                     `addNodes[0]: there is a node "a" already`,
-		head + `"pods":[{"pod":` + strings.Replace(template, `"spec":{`, `"spec":{"schedulerName":"x",`, 1) + `}]}`:     `pods[0].pod: pod default/p: spec.schedulerName: no profile is named "x"`,
-		head + `"persistentVolumeClaims":[null],"pods":[{"pod":` + template + `}]}`:                                     "persistentVolumeClaims[0]: it is missing",
+		head + `"pods":[{"pod":` + template + `}]} {}`:                                                 "there is something after it",
+		head + `"pods":[{"count":1}]}`:                                                                 "pods[0].pod: it is missing",
+		head + `"pods":[{"pod":` + template + `,"count":-1}]}`:                                         "pods[0].count: -1 is negative",
+		head + `"pods":[{"pod":` + template + `,"count":9000},{"pod":` + template + `,"count":9000}]}`: "pods[1].count: with 9000 there are more than 10000",
+		head + `"pods":[{"pod":` + template + `}],"addNodes":[{"node":{"metadata":{"name":"n","annotations":{"a":"` + strings.Repeat("a", 30<<10) + `"}}},"count":9000}]}`: "with their counts, the pods and nodes have 27",
+		head + `"pods":[{"pod":` + strings.Replace(template, `"name":"p"`, `"name":"p","annotations":{"a":"`+strings.Repeat("a", 30<<10)+`"}`, 1) + `,"count":9000}]}`:     "with their counts, the pods and nodes have 27",
+		head + `"services":[{}` + strings.Repeat(",{}", 500_000) + `],"pods":[{"pod":` + template + `}]}`:                                                                  "the question has 500007 objects",
+		head + `"pods":[{"pod":{"metadata":{"name":"P"},"spec":{"containers":[{"name":"c"}]}}}]}`:                                                                          `pods[0].pod: metadata.name: "P" is not a valid name`,
+		head + `"pods":[{"pod":` + strings.Replace(template, `"spec":{`, `"spec":{"priorityClassName":"x",`, 1) + `}]}`:                                                    "pods[0].pod: spec.priorityClassName: there is no priorityclass \"x\"",
+		head + `"pods":[{"pod":` + template + `}],"removeNodes":["z"]}`:                                                                                                    `removeNodes[0]: the cluster has no node "z"`,
+		head + `"pods":[{"pod":` + template + `}],"addNodes":[{"node":{"metadata":{"name":"a"}}}]}`:                                                                        `addNodes[0]: there is a node "a" already`,
+		head + `"pods":[{"pod":` + strings.Replace(template, `"spec":{`, `"spec":{"schedulerName":"x",`, 1) + `}]}`:                                                        `pods[0].pod: pod default/p: spec.schedulerName: no profile is named "x"`,
+		head + `"persistentVolumeClaims":[null],"pods":[{"pod":` + template + `}]}`:                                                                                        "persistentVolumeClaims[0]: it is missing",
 	} {
 		r, err := whatif.Decode([]byte(text))
 		if err == nil {
 			_, err = full().Ask(t.Context(), r)
 		}
 		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: got %v, want %s", text, err, want)
+			t.Errorf("%.1000s: got %v, want %s", text, err, want)
 		}
 	}
 }
