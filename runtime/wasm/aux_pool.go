@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/wasm/breaker"
 	"github.com/berth-scheduler/berth/runtime/wasm/fault"
@@ -84,7 +85,7 @@ func (a *auxPool) ended(c *auxCall, f *fault.Fault, binding bool) {
 		c.placement.Beside = append(c.placement.Beside, call)
 		return
 	}
-	a.breaker.Done(breaker.OutcomeOf(c.point, f, lost))
+	a.done(c.point, f, lost)
 }
 
 // Learn implements plugin.Breaker.
@@ -94,7 +95,16 @@ func (a *auxPool) Learn(call plugin.Beside) {
 		f = a.faults.traced(call.Point, fault.Kind(call.Kind), call.Detail, call.Trace, nil)
 		f.Output = call.Output
 	}
-	a.breaker.Done(breaker.OutcomeOf(call.Point, f, call.Lost))
+	a.done(call.Point, f, call.Lost)
+}
+
+// done tells the breaker how a call ended, and whether it lost its instance.
+func (a *auxPool) done(point abi.Point, f *fault.Fault, lost bool) {
+	starts := int64(0)
+	if lost {
+		starts = a.restartFuel(auxColumns)
+	}
+	a.breaker.Done(breaker.OutcomeOf(point, f, starts))
 }
 
 // take returns an instance for the caller alone. It may not have a guest yet. It fails after

@@ -68,9 +68,11 @@ func (s *shard) call(c *plugin.Cycle, r *request) (_ reply, f *fault.Fault) {
 	allowed, starts := p.ration.enter(r.point, len(r.rows) == 1 && int(r.rows[0]) >= c.Snapshot.Capacity(), p.affordsStarts)
 	switch {
 	case !allowed:
-		return reply{}, p.spent(r.point, p.config.Limits.CycleFuel(c.Snapshot.Len()))
+		return reply{}, p.ration.refuse(r.point, true, func(point abi.Point) *fault.Fault {
+			return p.spent(point, p.config.Limits.CycleFuel(c.Snapshot.Len()))
+		})
 	case !starts:
-		return reply{}, p.breaker.StartFault(r.point)
+		return reply{}, p.ration.refuse(r.point, false, p.breaker.StartFault)
 	}
 	defer func() {
 		large := s.large()
@@ -79,9 +81,9 @@ func (s *shard) call(c *plugin.Cycle, r *request) (_ reply, f *fault.Fault) {
 		}
 		switch {
 		case f != nil:
-			p.ending.Lost(f)
+			p.ending.Lost(f, p.restartFuel(s.columns(c.Snapshot)))
 		case large && (s.rowless || s.cycles.plan.Tight()): // otherwise the next plan has fewer instances
-			p.ending.Restart()
+			p.ending.Restart(p.restartFuel(s.columns(c.Snapshot)))
 		}
 	}()
 	defer p.faults.guard(r.point, &f)

@@ -30,7 +30,7 @@ type core struct {
 	ration  ration
 	// startFuel is what an instance may use to start, from the second on. It does what
 	// the first one did, so it needs no more fuel; a guest that tells the two apart gains
-	// nothing.
+	// nothing, since it is charged all of it.
 	startFuel int64
 	written   atomic.Uint64 // bytes of guest memory
 }
@@ -90,9 +90,25 @@ func (c *core) startFirst(ctx context.Context) (fuel int64, bytes uint64, err er
 	return c.config.Limits.FuelStart - env.StartFuelLeft(), bytes, guest.Close(ctx)
 }
 
+// startSpare is by how much a later start may exceed the first one, in units.
+const startSpare = 1_000
+
+// allocFuel returns what an instance may use to allocate its region, for columns of so many
+// bytes.
+func (c *core) allocFuel(columns int64) int64 {
+	return min(c.config.Limits.FuelStart, sandbox.FuelOfAlloc(c.startFuel, columns))
+}
+
+// restartFuel returns what an instance with columns of so many bytes is charged when it has to
+// be made again. That is what it may use, not what it uses: the sizes of regions depend on the
+// number of workers.
+func (c *core) restartFuel(columns int64) int64 {
+	return c.startFuel + c.allocFuel(columns) + sandbox.FuelOfFilling(columns)
+}
+
 // affordsStarts reports whether there is fuel to replace the instances that this cycle
 // lost.
-func (c *core) affordsStarts() bool { return c.breaker.Affords(c.ending.Restarts()) }
+func (c *core) affordsStarts() bool { return c.breaker.Affords(c.ending.Starts()) }
 
 // spent is the fault of a plugin whose tenant has used its fuel.
 func (c *core) spent(point abi.Point, fuel int64) *fault.Fault {

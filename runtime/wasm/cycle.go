@@ -105,7 +105,7 @@ func (i *cycleInstances) begin(c *plugin.Cycle, key cycleKey, point abi.Point) {
 		i.ration.begin(key, i.config.Limits.CycleFuel(c.Snapshot.Len()))
 		if f = i.faults.of(point, i.guarded(c)); f != nil {
 			i.drop(c.Context) // nothing half-written stays
-			i.ending.Lost(f)
+			i.ending.Lost(f, i.restartFuel(i.source.Size(c.Snapshot)))
 		}
 	}
 	if i.counts.fault(point, f); f != nil {

@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/runtime/wasm/fault"
 )
 
 // ration is a plugin's use of its tenant's bucket. Fuel that the calls of a point use is
@@ -17,6 +18,9 @@ type ration struct {
 	allowed bool
 	starts  bool // lost instances may be made again
 	pending int64
+	// refused is the fault of calls that are not made, by whether the bucket is empty. A cycle
+	// logs it once: a preemption may ask about every node.
+	refused [2]*fault.Fault
 }
 
 // begin begins a cycle.
@@ -24,7 +28,7 @@ func (r *ration) begin(key cycleKey, fuel int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.bucket.take(r.pending) // of the last cycle; the bucket may be that cycle's still
-	r.pending, r.begun = 0, false
+	r.pending, r.begun, r.refused = 0, false, [2]*fault.Fault{}
 	r.bucket.begin(key, fuel)
 }
 
@@ -39,6 +43,21 @@ func (r *ration) enter(point abi.Point, alone bool, afford func() bool) (allowed
 		r.pending, r.point, r.begun, r.allowed, r.starts = 0, point, true, left > 0, afford()
 	}
 	return r.allowed, r.starts
+}
+
+// refuse returns the fault of a call that is not made, because the bucket is empty or lost
+// instances may not be made again. why makes the cycle's first one.
+func (r *ration) refuse(point abi.Point, empty bool, why func(abi.Point) *fault.Fault) *fault.Fault {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	f := &r.refused[0]
+	if empty {
+		f = &r.refused[1]
+	}
+	if *f == nil {
+		*f = why(point)
+	}
+	return (*f).At(point)
 }
 
 // used adds what a call has used.

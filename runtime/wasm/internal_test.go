@@ -51,7 +51,7 @@ func TestTooLarge(t *testing.T) {
 	c.projection = mirror.NewProjection(&wire.ManifestReads{Node: []string{"labels", "images"}}, nil)
 	src := c.newSource()
 	src.RoomForBatch(1, math.MaxUint32, false)
-	err := (&shard{core: c, src: &src, Mirror: src.Mirror(0)}).make(t.Context())
+	err := (&shard{core: c, src: &src, Mirror: src.Mirror(0)}).make(t.Context(), 0)
 	f, ok := fault.As(err)
 	if !ok || f.Kind != fault.NoMemory || !strings.Contains(f.Detail, "declare fewer columns; the largest are node: ") {
 		t.Errorf("got %v", err)

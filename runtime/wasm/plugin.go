@@ -64,9 +64,9 @@ func New(ctx context.Context, c Config, d Deps) (*Plugin, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.startFuel = min(c.Limits.FuelStart, fuel+c.Limits.FuelBase)
+	p.startFuel = min(c.Limits.FuelStart, fuel+startSpare)
 	p.breaker = breaker.New(c.Breaker, breaker.Deps{
-		Origin: origin, Now: d.Clock.Now, StartFuel: fuel, RestartFuel: c.Limits.FuelRestarts,
+		Origin: origin, Now: d.Clock.Now, RestartFuel: c.Limits.FuelRestarts,
 		Recovered: d.Recovered, Log: d.Log.With("plugin", c.Name),
 	})
 	p.budget = memory.NewBudget(memory.Config{

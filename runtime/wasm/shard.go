@@ -70,7 +70,7 @@ func (s *shard) sampled(rows int) bool {
 // ready makes the shard's instance if there is none, and writes what changed.
 func (s *shard) ready(ctx context.Context, snap *state.Snapshot) error {
 	if s.guest == nil {
-		if err := s.make(ctx); err != nil {
+		if err := s.make(ctx, s.columns(snap)); err != nil {
 			return err
 		}
 	} else if err := s.view(); err != nil {
@@ -101,8 +101,17 @@ func (s *shard) revive(ctx context.Context, snap *state.Snapshot, overlays ...ui
 	return err
 }
 
-// make makes the shard's instance with an empty region.
-func (s *shard) make(ctx context.Context) error {
+// columns returns the size of the columns by which starts are charged, in bytes. It is the same
+// for any number of instances.
+func (s *shard) columns(snap *state.Snapshot) int64 {
+	if s.cycles == nil {
+		return auxColumns
+	}
+	return s.src.Size(snap)
+}
+
+// make makes the shard's instance with an empty region, for columns of so many bytes.
+func (s *shard) make(ctx context.Context, columns int64) error {
 	c, faults := s.core, &s.core.faults
 	spec := s.Spec()
 	layout, err := wire.NewLayout(spec)
@@ -114,7 +123,7 @@ func (s *shard) make(ctx context.Context) error {
 		return faults.at(abi.PreFilter, fault.NoMemory, fmt.Sprintf("a region of %d bytes, for which limits.memoryTotal and --plugin-memory leave %d; the largest columns are %s: "+
 			"raise limits.memoryTotal, lower limits.memory, or declare fewer columns", layout.Size, most, mirror.Largest(&spec)), nil)
 	}
-	host := c.newHost(sandbox.EnvConfig{StartFuel: c.startFuel, Memory: linear}, s.Node, s.src.ledger)
+	host := c.newHost(sandbox.EnvConfig{StartFuel: c.startFuel, AllocFuel: c.allocFuel(columns), Memory: linear}, s.Node, s.src.ledger)
 	guest, err := c.start(ctx, layout.Size, host.env)
 	if err != nil && linear.Short() {
 		return errShort

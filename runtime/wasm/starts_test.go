@@ -1,8 +1,11 @@
 package wasm_test
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -17,18 +20,38 @@ import (
 	"github.com/berth-scheduler/berth/runtime/wasm/sandbox"
 )
 
-// counting counts the instances that are made.
+// counting counts the instances that are made, and the fuel of allocating their regions.
 type counting struct {
 	sandbox.Factory
-	mu   sync.Mutex
-	made int
+	mu    sync.Mutex
+	made  int
+	alloc int64
 }
 
 func (c *counting) New(ctx context.Context, region uint32, env *sandbox.Env) (sandbox.Guest, error) {
 	c.mu.Lock()
 	c.made++
 	c.mu.Unlock()
-	return c.Factory.New(ctx, region, env)
+	g, err := c.Factory.New(ctx, region, env)
+	if err != nil {
+		return nil, err
+	}
+	return &counted{Guest: g, of: c, env: env}, nil
+}
+
+// counted is a guest of a counting.
+type counted struct {
+	sandbox.Guest
+	of  *counting
+	env *sandbox.Env
+}
+
+func (g *counted) Alloc(ctx context.Context, size uint32) (uint32, error) {
+	base, err := g.Guest.Alloc(ctx, size)
+	g.of.mu.Lock()
+	defer g.of.mu.Unlock()
+	g.of.alloc += g.env.Used()
+	return base, err
 }
 
 // inBlocks calls filter or score block by block, with so many workers at once.
@@ -131,6 +154,53 @@ func TestStarts(t *testing.T) {
 		// The first start of each instance, the budget, and a few for each probe.
 		if n := 2 + workers + restarts/12_300 + 40; factory.made > n {
 			t.Errorf("%d workers: %d instances were started, at most %d may", workers, factory.made, n)
+		}
+	}
+}
+
+// TestStartsInPreemption: a guest that traps for each hypothetical node of a preemption is started
+// again only as often as its fuel for restarts allows, which pays for its allocator, too. Nothing
+// of that depends on the number of workers.
+func TestStartsInPreemption(t *testing.T) {
+	module, man := guest(t, newRuntime(t, sandbox.RuntimeConfig{}), "guests/traps_overlays")
+	const nodes, restarts = 3000, 200_000
+	var want string
+	for _, workers := range []int{1, 2, 8} {
+		factory := &counting{Factory: module}
+		var log bytes.Buffer
+		p, err := wasm.New(t.Context(), wasm.Config{Name: "guest", Shards: workers, Limits: sandbox.Limits{FuelRestarts: restarts}},
+			wasm.Deps{Factory: factory, Manifest: man, Log: slog.New(slog.NewTextHandler(&log, nil))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := newWorld(nodes)
+		c := w.cycle(incoming("a", "p", 1))
+		rows := w.rows()
+		inBlocks(workers, c, rows, func(rows []uint32) string { return verdicts(filter(p, c, rows)) })
+		made, alloc := factory.made, factory.alloc
+		var got strings.Builder
+		for _, row := range rows {
+			overlay := w.snap.Overlay(row)
+			got.WriteString(verdicts(filter(p, c, []uint32{overlay})) + "\n")
+			w.snap.Release(overlay)
+		}
+		if n := factory.made - made; n > 15 || n < 3 {
+			t.Errorf("%d workers: %d instances were started for %d nodes", workers, n, nodes)
+		}
+		if n := strings.Count(log.String(), "\n"); n > 16 { // a trap for each start, and one that there are no more
+			t.Errorf("%d workers: the log has %d lines: %.2000s", workers, n, &log)
+		}
+		p.Settle()
+		s := p.Status().Breaker
+		if spent := factory.alloc - alloc; spent > s.Starts || s.Starts > 2*restarts {
+			t.Errorf("%d workers: starts used %d units, %d were charged, of %d", workers, spent, s.Starts, restarts)
+		}
+		fmt.Fprintf(&got, "%s, starts %d of %d", s.State, s.Starts, s.StartsLimit)
+		if want = cmp.Or(want, got.String()); got.String() != want || !strings.Contains(want, "starting: ") {
+			t.Errorf("%d workers: %.2000s\nwith one: %.2000s", workers, got.String(), want)
+		}
+		if err := p.Close(context.Background()); err != nil {
+			t.Fatal(err)
 		}
 	}
 }

@@ -66,11 +66,11 @@ func (b *Breaker) Overspent() bool {
 	return b.mu.over && b.mu.state != HalfOpen
 }
 
-// Affords reports whether there is fuel for n more starts.
-func (b *Breaker) Affords(n int64) bool {
+// Affords reports whether starts may use so much more fuel.
+func (b *Breaker) Affords(fuel int64) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return n == 0 || b.mu.window.starts+n*b.deps.StartFuel <= b.deps.RestartFuel
+	return fuel == 0 || b.mu.window.starts+fuel <= b.deps.RestartFuel
 }
 
 // Done takes in an outcome.
@@ -105,7 +105,7 @@ func (b *Breaker) record(o *Outcome) (recovered bool) {
 	if !called {
 		return false
 	}
-	b.mu.window.add(ended{faulted != nil, o.starts * b.deps.StartFuel})
+	b.mu.window.add(ended{faulted != nil, o.starts})
 	b.mu.over = (faulted != nil || o.starts > 0) && b.mu.window.starts > b.deps.RestartFuel
 	if b.mu.closed++; b.mu.closed >= windowCalls {
 		b.mu.closed, b.mu.backoff = windowCalls, 0
@@ -172,7 +172,7 @@ func (b *Breaker) OpenFault(point abi.Point) *fault.Fault {
 func (b *Breaker) StartFault(point abi.Point) *fault.Fault {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	detail := fmt.Sprintf("a start takes %d units of fuel, and starts after faults may use %d in %d calls", b.deps.StartFuel, b.deps.RestartFuel, windowCalls)
+	detail := fmt.Sprintf("starts after faults may use %d units of fuel in %d calls, which leaves too little for one more: raise limits.fuelRestarts, or repair the plugin", b.deps.RestartFuel, windowCalls)
 	if last := b.mu.last; last != nil {
 		detail += fmt.Sprintf("; the last fault was %s at %s: %s", last.Kind, last.Point, last.Detail)
 	}

@@ -41,9 +41,8 @@ type Deps struct {
 	// Origin is the plugin that faults name.
 	Origin fault.Origin
 	Now    func() time.Time
-	// StartFuel is the fuel of one start. RestartFuel is what the starts after the faults
-	// of the last 100 calls may use together.
-	StartFuel, RestartFuel int64
+	// RestartFuel is what the starts after the faults of the last 100 calls may use together.
+	RestartFuel int64
 	// Recovered (optional) is called when the plugin works again after the breaker was
 	// open.
 	Recovered func()

@@ -9,21 +9,18 @@ import (
 )
 
 // Outcome is how a scheduling cycle, or one call outside of cycles, ended: which points
-// were called, with which faults, and how many instances have to be made again.
+// were called, with which faults, and the fuel for instances that have to be made again.
 type Outcome struct {
 	called [abi.NumPoints]bool
 	faults [abi.NumPoints]*fault.Fault
 	starts int64
 }
 
-// OutcomeOf returns the outcome of one call; f is nil if it succeeded. lost reports whether
-// the call lost its instance.
-func OutcomeOf(point abi.Point, f *fault.Fault, lost bool) *Outcome {
-	o := &Outcome{}
+// OutcomeOf returns the outcome of one call; f is nil if it succeeded. starts is the fuel to
+// make its instance again, if the call lost it.
+func OutcomeOf(point abi.Point, f *fault.Fault, starts int64) *Outcome {
+	o := &Outcome{starts: starts}
 	o.called[point], o.faults[point] = true, f
-	if lost {
-		o.starts = 1
-	}
 	return o
 }
 
@@ -58,23 +55,24 @@ func (c *Cycle) Add(point abi.Point, rows []uint32, f *fault.Fault) {
 	}
 }
 
-// Lost counts an instance that was closed because of a fault. Any number of workers cuts
-// calls into the same blocks, and each block loses one instance at most.
-func (c *Cycle) Lost(f *fault.Fault) {
+// Lost counts an instance that was closed because of a fault, with the fuel to make it again.
+// Any number of workers cuts calls into the same blocks, and each block loses one instance at
+// most.
+func (c *Cycle) Lost(f *fault.Fault, fuel int64) {
 	if f.Kind.OfGuest() {
-		c.Restart()
+		c.Restart(fuel)
 	}
 }
 
-// Restart counts an instance that has to be made again.
-func (c *Cycle) Restart() {
+// Restart counts an instance that has to be made again with so much fuel.
+func (c *Cycle) Restart(fuel int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.outcome.starts++
+	c.outcome.starts += fuel
 }
 
-// Restarts returns how many instances have to be made again.
-func (c *Cycle) Restarts() int64 {
+// Starts returns the fuel for the instances that have to be made again.
+func (c *Cycle) Starts() int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.outcome.starts

@@ -64,6 +64,25 @@ func (s *Source) Measure(snap *state.Snapshot, overlays ...uint32) {
 	s.room = most
 }
 
+// Size returns what the columns of a snapshot take in one region, in bytes, without room to
+// grow. It depends on the snapshot alone, not on how many mirrors share the rows.
+func (s *Source) Size(snap *state.Snapshot) int64 {
+	var n needs
+	for row := range uint32(snap.Len()) {
+		n.add(s.projection, snap, row)
+	}
+	spec := s.projection.spec(&capacities{
+		rows: uint32(snap.Len()), names: uint32(n.names), labels: uint32(n.labels), taints: uint32(n.taints), ports: uint32(n.ports),
+		images: uint32(n.images), pods: uint32(n.pods), slots: uint32(n.placed), podLabels: uint32(n.podLabels),
+		podUIDs: uint32(n.podUIDs), podNames: uint32(n.podNames), namespaces: uint32(snap.Namespaces.Len()),
+	}, 0)
+	layout, err := wire.NewLayout(spec)
+	if err != nil { // too large for one region
+		return math.MaxUint32
+	}
+	return int64(layout.Size)
+}
+
 // needs is how many elements the lists of an instance have.
 type needs struct {
 	names, labels, taints, ports, images, pods uint64

@@ -23,6 +23,7 @@ type Env struct {
 	allowance
 	next     int64          // fuel of the next call
 	starting int64          // fuel that is left to start with
+	alloc    int64          // fuel to allocate the region
 	memory   *memory.Linear // nil for one without a budget
 	output   tail
 	panicked *hostPanic // by a host function, in the call that ran last
@@ -33,8 +34,9 @@ var _ HostFunctions = (*Env)(nil)
 // EnvConfig is what an Env is made of.
 type EnvConfig struct {
 	Limits Limits
-	// StartFuel is the fuel of start section, _initialize and configuration together.
-	StartFuel int64
+	// StartFuel is the fuel of making the instance, start section, _initialize and
+	// configuration together, and AllocFuel that of allocating its region.
+	StartFuel, AllocFuel int64
 	// Memory (optional) is the instance's memory; nil for one without a budget.
 	Memory *memory.Linear
 	Host   HostFunctions
@@ -42,7 +44,7 @@ type EnvConfig struct {
 
 // NewEnv returns the Env of one instance.
 func NewEnv(c EnvConfig) *Env {
-	return &Env{HostFunctions: c.Host, allowance: allowance{limits: c.Limits}, starting: c.StartFuel, memory: c.Memory}
+	return &Env{HostFunctions: c.Host, allowance: allowance{limits: c.Limits}, starting: c.StartFuel, alloc: c.AllocFuel, memory: c.Memory}
 }
 
 // Log passes on a text of the guest and keeps it in the output. A text that is too long is

@@ -23,6 +23,10 @@ func (m *Module) New(ctx context.Context, region uint32, env *Env) (Guest, error
 	if err != nil {
 		return nil, err
 	}
+	if env.starting -= fuelOfMaking(len(m.bytes)); env.starting < 0 {
+		return nil, fmt.Errorf("an instance of a module of %d bytes costs %d units of fuel to make, which limits.fuelStart does not allow",
+			len(m.bytes), fuelOfMaking(len(m.bytes)))
+	}
 	linear := env.memory
 	if linear == nil {
 		linear = memory.NewLinear(env.limits.OwnMemory, region)
@@ -147,11 +151,10 @@ func (g *instance) Memory() []byte {
 	return view
 }
 
-// Alloc implements Guest. It has the fuel of a call, and a unit for each byte that the host
-// will write.
+// Alloc implements Guest, with the fuel of Env for it.
 func (g *instance) Alloc(ctx context.Context, size uint32) (uint32, error) {
 	g.stack[0], g.stack[1] = uint64(size), abi.RegionAlign
-	if err := g.run(ctx, g.alloc, min(g.env.limits.FuelStart, g.env.limits.FuelBase+int64(size))); err != nil {
+	if err := g.run(ctx, g.alloc, g.env.alloc); err != nil {
 		return 0, err
 	}
 	return uint32(g.stack[0]), nil

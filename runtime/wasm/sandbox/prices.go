@@ -59,3 +59,16 @@ const priceOfKey = 16
 func priceOfCopy(bytes int) int64 { return int64(bytes) / 64 }
 
 func priceOfSet(bytes int) int64 { return 32 + int64(bytes)/16 }
+
+// What making an instance costs, in units.
+
+// fuelOfMaking is the price of an instance before its code runs: its segments are copied.
+func fuelOfMaking(module int) int64 { return int64(module) / 64 }
+
+// FuelOfAlloc is what a guest may use to allocate a region for columns of so many bytes. It
+// may fill the region word by word. start is what its start used: a garbage collector looks
+// at what it made then.
+func FuelOfAlloc(start, columns int64) int64 { return start + 10_000 + columns/16 }
+
+// FuelOfFilling is the price of writing columns of so many bytes into a new region.
+func FuelOfFilling(columns int64) int64 { return columns / 32 }
