@@ -94,6 +94,16 @@ func starts() ([]Attack, error) {
 	l.add(one("starts/touch", "a start that fills all memory, after each third pod", starting(
 		`(loop $grow (br_if $grow (i32.ne (memory.grow (i32.const 1)) (i32.const -1))))
 		(memory.fill (i32.const 4096) (i32.const 1) (i32.sub (i32.mul (memory.size) (i32.const 65536)) (i32.const 4096)))`), filtering()))
+	l.add(one("starts/overlays", "a filter that traps for each hypothetical node of a preemption, and an allocator that takes its fuel", `(module
+		(memory (export "memory") 1)
+		;;+ abi bad
+		(func (export "berth_alloc") (param i32 i32) (result i32) (local $i i32) `+burn(700_000)+`
+			(drop (memory.grow (i32.const 16))) (i32.const 4096))
+		(func (export "berth_filter") (param $call i32) (param $lo i32) (param $hi i32) (result i32)
+			(if (i32.load offset=36 (local.get $call)) (then unreachable))
+			(if (call $bad (local.get $call)) (then
+				(memory.fill (i32.load offset=24 (local.get $call)) (i32.const 2) (i32.sub (local.get $hi) (local.get $lo)))))
+			(i32.const 0)))`, filtering()))
 	l.add(one("starts/never", "a start that never ends", starting(`(loop $again (br $again))`), filtering()))
 	return l.all()
 }
