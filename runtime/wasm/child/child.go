@@ -62,6 +62,8 @@ func (c *Child) Compile(ctx context.Context, job *sandbox.CompileJob) error {
 		return fmt.Errorf("start the compiler's process: %w; set %s to 0 to compile in this process", err, c.TimeSetting)
 	case outOfMemory(text):
 		return fmt.Errorf("compiling it took more than %d MiB of memory and was stopped: %s, or allow more with %s", c.Memory>>20, look, c.MemorySetting)
+	case strings.HasPrefix(text, storeMark):
+		return &sandbox.StoreError{Err: errors.New(strings.TrimSpace(strings.TrimPrefix(text, storeMark)))}
 	case strings.HasPrefix(text, mark):
 		return errors.New(strings.TrimSpace(strings.TrimPrefix(text, mark)))
 	default:
@@ -72,8 +74,12 @@ func (c *Child) Compile(ctx context.Context, job *sandbox.CompileJob) error {
 // look says what a user can do about a module that takes long to compile.
 const look = "do not use it unless you trust where it comes from, build it with fewer and smaller functions"
 
-// mark begins what Serve writes about a module.
-const mark = "module: "
+// mark begins what Serve writes about a module, and storeMark what it writes if the module is good
+// and could not be stored.
+const (
+	mark      = "module: "
+	storeMark = "store: "
+)
 
 // Serve reads two modules from in: it validates the first, the original, and compiles the
 // second, the rewritten one. args are those that Compile gives the child. Serve writes to
@@ -91,7 +97,12 @@ func Serve(ctx context.Context, args []string, in io.Reader, stderr io.Writer) i
 		fmt.Fprintln(stderr, err)
 		return 2
 	}
-	if err := job.Compile(ctx); err != nil {
+	var store *sandbox.StoreError
+	switch err := job.Compile(ctx); {
+	case errors.As(err, &store):
+		fmt.Fprintln(stderr, storeMark+store.Err.Error())
+		return 1
+	case err != nil:
 		fmt.Fprintln(stderr, mark+err.Error())
 		return 1
 	}

@@ -6,10 +6,11 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
-	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"slices"
 
 	"github.com/tetratelabs/wazero"
 
@@ -25,7 +26,8 @@ type CompileJob struct {
 	Original []byte
 	// Code is the module after rewriting.
 	Code []byte
-	// CacheDir is where the result goes.
+	// CacheDir is where the result goes; empty for nowhere, which still shows that the module can
+	// be compiled.
 	CacheDir string
 }
 
@@ -38,18 +40,55 @@ type Compiler func(ctx context.Context, job *CompileJob) error
 //
 // # Errors
 //
-// The module is not valid, or the folder cannot be used.
+// The module is not valid. A *StoreError means that it was compiled, and the folder cannot be
+// written.
 func (j *CompileJob) Compile(ctx context.Context) error {
 	if err := j.validate(ctx); err != nil {
 		return err
 	}
-	cache, err := openCache(j.CacheDir)
-	if err != nil {
-		return fmt.Errorf("cache of compiled modules in %s: %w", j.CacheDir, err)
+	cache, opened := openCache(j.CacheDir)
+	if opened != nil { // compile it nevertheless: that is what the caller needs to know
+		opened = &StoreError{Err: opened}
+		cache = wazero.NewCompilationCache()
 	}
 	r := wazero.NewRuntimeWithConfig(ctx, compilerConfig(wazero.NewRuntimeConfig(), cache))
-	_, err = r.CompileModule(ctx, j.Code)
-	return errors.Join(err, r.Close(ctx), cache.Close(ctx))
+	_, err := r.CompileModule(ctx, j.Code)
+	if err == nil {
+		err = opened
+	}
+	return errors.Join(unstored(err), r.Close(ctx), cache.Close(ctx))
+}
+
+// StoreError means that a compiled module could not be written to the cache.
+type StoreError struct{ Err error }
+
+// Error implements error.
+func (e *StoreError) Error() string {
+	return "write to the cache of compiled modules: " + e.Err.Error()
+}
+
+// Unwrap returns the reason.
+func (e *StoreError) Unwrap() error { return e.Err }
+
+// unstored returns a *StoreError in place of an error about a file. Wazero writes a module when it
+// has compiled it, and touches no other files.
+func unstored(err error) error {
+	var file *fs.PathError
+	var rename *os.LinkError
+	if errors.As(err, &file) || errors.As(err, &rename) {
+		return &StoreError{Err: err}
+	}
+	return err
+}
+
+// keyLength is the length of what key returns.
+const keyLength = 2 * sha256.Size
+
+// key names the result in a cache. Another compiler compiles the module again, and may need longer.
+func (j *CompileJob) key() string {
+	original, code := sha256.Sum256(j.Original), sha256.Sum256(j.Code)
+	sum := sha256.Sum256(slices.Concat(original[:], code[:], []byte(compiler())))
+	return hex.EncodeToString(sum[:])
 }
 
 // validate checks the original against the rules of WebAssembly, so that the rewriter is not
@@ -80,12 +119,7 @@ func compilerConfig(base wazero.RuntimeConfig, cache wazero.CompilationCache) wa
 // neither limits.memory nor the size of the cluster is a reason to compile a module again.
 const memoryPages = 1<<16 - 1
 
-// knownDir is a folder in the cache. It has a folder for each compiler, with a file for each
-// module that was validated and compiled within its bounds, so that it need not be again.
-const knownDir = "bounded"
-
-// compiler names the compiler as wazero names its part of a cache. Another version compiles
-// modules again, and may need longer.
+// compiler names the compiler as wazero names its part of a cache.
 func compiler() string {
 	version := "dev"
 	if info, ok := debug.ReadBuildInfo(); ok {
@@ -104,17 +138,5 @@ func (r *Runtime) before(ctx context.Context, job *CompileJob) error {
 	if r.config.Compiler == nil || r.config.Interpreter {
 		return job.validate(ctx)
 	}
-	original, code := sha256.Sum256(job.Original), sha256.Sum256(job.Code)
-	both := sha256.Sum256(append(original[:], code[:]...))
-	known := filepath.Join(r.dir, knownDir, compiler(), hex.EncodeToString(both[:]))
-	if _, err := os.Stat(known); err == nil {
-		return nil
-	}
-	if err := r.config.Compiler(ctx, job); err != nil {
-		return err
-	}
-	if err := os.MkdirAll(filepath.Dir(known), 0o700); err != nil {
-		return err
-	}
-	return os.WriteFile(known, nil, 0o600)
+	return r.config.Compiler(ctx, job)
 }

@@ -39,11 +39,22 @@ type form struct {
 	structure     meter.Limits
 }
 
-// compiled is a module in a wazero runtime of its own.
+// compiled is a module in a wazero runtime of its own. The cache is its own, too: a shared one keeps
+// the native code of all modules, closed ones included.
 type compiled struct {
 	runtime wazero.Runtime
+	cache   wazero.CompilationCache
 	module  wazero.CompiledModule
 	info    *meter.Info // nil if it is not metered
+	release func()      // of the entry in the store
+}
+
+// close frees the module. Its instances must be closed.
+func (c *compiled) close(ctx context.Context) error {
+	if c.release != nil {
+		c.release()
+	}
+	return errors.Join(c.runtime.Close(ctx), c.cache.Close(ctx))
 }
 
 var _ Factory = (*Module)(nil)
@@ -106,23 +117,11 @@ func (m *Module) compile(ctx context.Context, f form) (*compiled, error) {
 	if err != nil {
 		return nil, fmt.Errorf("module %s: %w", fault.ShortDigest(m.digest), err)
 	}
-	job := &CompileJob{Code: code, CacheDir: m.runtime.dir}
+	job := &CompileJob{Code: code}
 	if info != nil {
 		job.Original = m.bytes
 	}
-	if err := m.runtime.before(ctx, job); err != nil {
-		return nil, fmt.Errorf("compile module %s: %w", fault.ShortDigest(m.digest), err)
-	}
-	c, err := m.compileWith(ctx, code, m.runtime.cache)
-	if err != nil && m.runtime.dir != "" {
-		// Find out whether the module is bad or a file of the cache is damaged.
-		var again error
-		if c, again = m.compileWith(ctx, code, wazero.NewCompilationCache()); again == nil {
-			m.runtime.config.Log.Warn("cache of compiled modules is damaged: remove the folder",
-				"dir", m.runtime.dir, "module", fault.ShortDigest(m.digest), "error", err)
-			err = nil
-		}
-	}
+	c, err := m.compileJob(ctx, job)
 	if err != nil {
 		return nil, fmt.Errorf("compile module %s: %w", fault.ShortDigest(m.digest), err)
 	}
@@ -143,14 +142,79 @@ func (m *Module) rewritten(f form) ([]byte, *meter.Info, error) {
 	})
 }
 
-func (m *Module) compileWith(ctx context.Context, code []byte, cache wazero.CompilationCache) (*compiled, error) {
+// compileJob compiles a module, or takes it from the store.
+func (m *Module) compileJob(ctx context.Context, job *CompileJob) (*compiled, error) {
+	store := m.runtime.store
+	if store == nil || m.runtime.config.Interpreter {
+		if err := m.runtime.before(ctx, job); err != nil {
+			return nil, err
+		}
+		return m.compileIn(ctx, job.Code, "")
+	}
+	key := job.key()
+	release := m.runtime.use(key)
+	c, err := m.stored(ctx, job, key)
+	if err != nil {
+		release()
+		return nil, err
+	}
+	c.release = release
+	return c, nil
+}
+
+// stored takes a module from the store, or compiles it and stores it. An entry means that these
+// bytes were compiled within the limits of the Compiler once, so that this process may do it again
+// if the entry vanishes under its hands.
+func (m *Module) stored(ctx context.Context, job *CompileJob, key string) (*compiled, error) {
+	store := m.runtime.store
+	if store.Find(key) {
+		c, err := m.compileIn(ctx, job.Code, store.Path(key))
+		if err == nil {
+			return c, nil
+		}
+		m.runtime.config.Log.Warn("a file of the cache of compiled modules is damaged: the module is compiled again",
+			"dir", store.Path(key), "module", fault.ShortDigest(m.digest), "error", err)
+		store.Remove(key)
+	}
+	work, done, err := store.Work()
+	if err != nil {
+		store.Failed(err)
+	} else {
+		defer done()
+	}
+	job.CacheDir = work
+	var failed *StoreError
+	if err := m.runtime.before(ctx, job); errors.As(err, &failed) {
+		store.Failed(failed.Err)
+		work = ""
+	} else if err != nil {
+		return nil, err
+	}
+	c, err := m.compileIn(ctx, job.Code, work)
+	if errors.As(err, &failed) {
+		store.Failed(failed.Err)
+		work = ""
+		c, err = m.compileIn(ctx, job.Code, work)
+	}
+	if err == nil && work != "" && checkExports(c.module) == nil {
+		store.Keep(work, key)
+	}
+	return c, err
+}
+
+// compileIn compiles a module with a cache in a folder, or in memory if dir is empty.
+func (m *Module) compileIn(ctx context.Context, code []byte, dir string) (*compiled, error) {
 	config := wazero.NewRuntimeConfig()
 	if m.runtime.config.Interpreter {
 		config = wazero.NewRuntimeConfigInterpreter()
 	}
-	c := &compiled{runtime: wazero.NewRuntimeWithConfig(ctx, compilerConfig(config, cache))}
+	cache, err := openCache(dir)
+	if err != nil {
+		return nil, unstored(err)
+	}
+	c := &compiled{runtime: wazero.NewRuntimeWithConfig(ctx, compilerConfig(config, cache)), cache: cache}
 	if err := c.prepare(ctx, code); err != nil {
-		return nil, errors.Join(err, c.runtime.Close(ctx))
+		return nil, errors.Join(unstored(err), c.close(ctx))
 	}
 	return c, nil
 }
@@ -183,7 +247,7 @@ func (m *Module) Close(ctx context.Context) error {
 	defer m.mu.Unlock()
 	var errs []error
 	for f, c := range m.mu.compiled {
-		errs = append(errs, c.runtime.Close(ctx))
+		errs = append(errs, c.close(ctx))
 		delete(m.mu.compiled, f)
 	}
 	return errors.Join(errs...)

@@ -1,15 +1,19 @@
 package sandbox
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
 	"os"
+	"strings"
+	"sync"
 
 	"github.com/tetratelabs/wazero"
 
+	"github.com/berth-scheduler/berth/runtime/internal/diskcache"
 	"github.com/berth-scheduler/berth/runtime/internal/ours"
 	"github.com/berth-scheduler/berth/runtime/wasm/meter"
 )
@@ -19,6 +23,8 @@ type RuntimeConfig struct {
 	// CacheDir keeps compiled modules between runs, by the digest of their bytes; empty
 	// keeps them in memory. Its files run as native code, so nobody else may write to it.
 	CacheDir string
+	// CacheSize is what that folder may take on the disk, in bytes; 0 means DefaultCacheSize.
+	CacheSize int64
 	// Compiler (optional) compiles modules into the cache, where this process finds them.
 	// Without CacheDir it gets a temporary folder.
 	Compiler Compiler
@@ -33,12 +39,19 @@ type RuntimeConfig struct {
 	Log         *slog.Logger // optional
 }
 
-// Runtime compiles modules. They share its cache.
+// DefaultCacheSize is the default of RuntimeConfig.CacheSize.
+const DefaultCacheSize = 576 << 20
+
+// Runtime compiles modules.
 type Runtime struct {
 	config RuntimeConfig
-	cache  wazero.CompilationCache
-	dir    string // of the cache; empty if it is in memory
-	own    bool   // Close removes dir
+	store  *diskcache.Cache // of compiled modules; nil stores nothing
+	own    string           // a folder that Close removes
+
+	mu struct {
+		sync.Mutex
+		used map[string]int // how many modules were made from each entry of the store
+	}
 }
 
 // NewRuntime returns a runtime; Close frees what it compiled.
@@ -46,47 +59,90 @@ func NewRuntime(config RuntimeConfig) (*Runtime, error) {
 	if config.Log == nil {
 		config.Log = slog.New(slog.DiscardHandler)
 	}
-	r := &Runtime{config: config, dir: config.CacheDir}
-	if r.dir == "" && config.Compiler == nil {
-		r.cache = wazero.NewCompilationCache()
+	r := &Runtime{config: config}
+	r.mu.used = make(map[string]int)
+	dir := config.CacheDir
+	if dir == "" && config.Compiler == nil {
 		return r, nil
 	}
 	var err error
-	if r.dir == "" {
-		if r.dir, err = os.MkdirTemp("", "berth-modules-"); err != nil {
+	if dir == "" {
+		if r.own, err = os.MkdirTemp("", "berth-modules-"); err != nil {
 			return nil, fmt.Errorf("folder for compiled modules: %w", err)
 		}
-		r.own = true
+		dir = r.own
 	}
-	if r.cache, err = openCache(r.dir); err != nil {
-		return nil, fmt.Errorf("cache of compiled modules in %s: %w", r.dir, err)
+	if err := private(dir); err != nil {
+		return nil, fmt.Errorf("cache of compiled modules in %s: %w", dir, err)
 	}
+	r.store = diskcache.New(diskcache.Config{
+		Dir: dir, Size: cmp.Or(config.CacheSize, DefaultCacheSize), Name: "compiled modules", Log: config.Log,
+		Mine: isEntry, Held: r.uses,
+	})
 	return r, nil
 }
 
-func openCache(dir string) (wazero.CompilationCache, error) {
+// isEntry reports whether a name in the cache is one of CompileJob.key, or of what earlier versions
+// stored.
+func isEntry(name string) bool {
+	return len(name) == keyLength && strings.Trim(name, "0123456789abcdef") == "" ||
+		name == "bounded" || strings.HasPrefix(name, "wazero-")
+}
+
+// use notes that a module is made from an entry, until release is called.
+func (r *Runtime) use(key string) (release func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.mu.used[key]++
+	return func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if r.mu.used[key]--; r.mu.used[key] == 0 {
+			delete(r.mu.used, key)
+		}
+	}
+}
+
+func (r *Runtime) uses(key string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.mu.used[key] > 0
+}
+
+// private creates a folder, and refuses one that others may write to.
+func private(dir string) error {
 	const others fs.FileMode = 0o022 // may write
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, err
+		return err
 	}
 	info, err := os.Stat(dir)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if mode := info.Mode().Perm(); mode&others != 0 {
-		return nil, fmt.Errorf("others may write to it (mode %#o), and its files run as native code: chmod go-w", mode)
+		return fmt.Errorf("others may write to it (mode %#o), and its files run as native code: chmod go-w", mode)
 	}
 	if !ours.File(info) {
-		return nil, errors.New("it belongs to another user, and its files run as native code: use a folder of your own")
+		return errors.New("it belongs to another user, and its files run as native code: use a folder of your own")
+	}
+	return nil
+}
+
+// openCache returns a cache of wazero, in a folder or, if dir is empty, in memory.
+func openCache(dir string) (wazero.CompilationCache, error) {
+	if dir == "" {
+		return wazero.NewCompilationCache(), nil
+	}
+	if err := private(dir); err != nil {
+		return nil, fmt.Errorf("cache of compiled modules in %s: %w", dir, err)
 	}
 	return wazero.NewCompilationCacheWithDir(dir)
 }
 
-// Close frees compiled modules. All of their instances must be closed.
-func (r *Runtime) Close(ctx context.Context) error {
-	err := r.cache.Close(ctx)
-	if r.own {
-		err = errors.Join(err, os.RemoveAll(r.dir))
+// Close removes what only this runtime uses. All of its modules must be closed.
+func (r *Runtime) Close(context.Context) error {
+	if r.own == "" {
+		return nil
 	}
-	return err
+	return os.RemoveAll(r.own)
 }
