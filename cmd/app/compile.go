@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/berth-scheduler/berth/runtime/assembly"
 	"github.com/berth-scheduler/berth/runtime/wasm/child"
 	"github.com/berth-scheduler/berth/runtime/wasm/sandbox"
 )
@@ -17,12 +18,14 @@ import (
 // compileOptions holds the flags about compiling modules.
 type compileOptions struct {
 	cache         string
+	cacheSize     string
 	timeLimit     time.Duration
 	compileMemory string
 }
 
 func (o *compileOptions) addTo(f *pflag.FlagSet) {
 	f.StringVar(&o.cache, "module-cache", "", "`DIR` for compiled modules, or none; berth/modules in the user's cache folder if not given")
+	f.StringVar(&o.cacheSize, "module-cache-size", "768Mi", "maximum size of the compiled and fetched modules in that folder, as a `QUANTITY`; the least recently used are removed")
 	f.DurationVar(&o.timeLimit, "compile-time", time.Minute, "time `LIMIT` for compiling one module in a separate process; 0 compiles in this process, without limits")
 	f.StringVar(&o.compileMemory, "compile-memory", "2Gi", "memory limit of that process, as a `QUANTITY`")
 }
@@ -48,6 +51,18 @@ func (o *compileOptions) cacheDir() (dir string, optional bool, err error) {
 		return "", false, fmt.Errorf("--module-cache: %w (name a folder that can be created, or none)", err)
 	}
 	return o.cache, false, nil
+}
+
+// leastCacheSize is room for some modules.
+const leastCacheSize = 16 << 20
+
+// size returns the maximum size of the cache, in bytes.
+func (o *compileOptions) size() (int64, error) {
+	size, err := resource.ParseQuantity(o.cacheSize)
+	if err != nil || size.Value() < leastCacheSize {
+		return 0, fmt.Errorf("--module-cache-size: %q is not a size of at least 16Mi; write for example 768Mi", o.cacheSize)
+	}
+	return size.Value(), nil
 }
 
 // leastCompileMemory is a little more than the process needs before it compiles anything.
@@ -85,7 +100,11 @@ func (o *compileOptions) runtime() (*sandbox.Runtime, error) {
 	if optional && os.MkdirAll(dir, 0o700) != nil {
 		dir = ""
 	}
-	c := sandbox.RuntimeConfig{CacheDir: dir}
+	size, err := o.size()
+	if err != nil {
+		return nil, err
+	}
+	c := sandbox.RuntimeConfig{CacheDir: dir, CacheSize: assembly.CompiledSize(size)}
 	if c.Compiler, err = o.compiler(); err != nil {
 		return nil, err
 	}

@@ -68,7 +68,7 @@ module in the folder also counts, although berth run would start without it.`,
 	}
 	f := cmd.Flags()
 	o.flags(f)
-	shown := []string{"config", "plugin-dir", "plugin", "module-cache", "compile-time", "compile-memory", "plugin-memory", "verification-policy", "lock"}
+	shown := []string{"config", "plugin-dir", "plugin", "module-cache", "module-cache-size", "compile-time", "compile-memory", "plugin-memory", "verification-policy", "lock"}
 	f.VisitAll(func(flag *pflag.Flag) { flag.Hidden = flag.Hidden || !slices.Contains(shown, flag.Name) })
 	return cmd
 }

@@ -36,6 +36,8 @@ type moduleOptions struct {
 	harmless bool
 	// loaded (optional) is called for each module that was loaded.
 	loaded func(*module.Loaded, *module.Reference)
+	// to (optional) logs what is wrong with the cache.
+	to *slog.Logger
 	// dir (optional) is the folder that paths of modules in configurations are relative to.
 	dir string
 	// admitted (optional) has modules that the policy admitted before.
@@ -88,6 +90,9 @@ func (o *moduleOptions) open() (*assembly.Modules, error) {
 	if c.CacheDir, c.CacheOptional, err = o.cacheDir(); err != nil {
 		return nil, err
 	}
+	if c.CacheSize, err = o.size(); err != nil {
+		return nil, err
+	}
 	if c.Compiler, err = o.compiler(); err != nil {
 		return nil, err
 	}
@@ -102,7 +107,7 @@ func (o *moduleOptions) open() (*assembly.Modules, error) {
 	if c.Lock, err = readLock(o.lock); err != nil {
 		return nil, err
 	}
-	c.Loaded, c.Admitted = o.loaded, o.admitted
+	c.Loaded, c.Admitted, c.Log = o.loaded, o.admitted, o.to
 	if c.CacheDir != "" {
 		c.SourceDir = besideModules(c.CacheDir, c.CacheOptional, "fetched")
 	}

@@ -142,6 +142,7 @@ func (o *runOptions) run(ctx context.Context, stderr io.Writer) error {
 	}
 	var digests []string
 	o.modules.loaded = func(l *module.Loaded, _ *module.Reference) { digests = append(digests, l.Digest) }
+	o.modules.to = log
 	modules, err := o.modules.open()
 	if err != nil {
 		return err

@@ -148,7 +148,7 @@ func demoUI(t *testing.T) http.Handler {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "demo.berthrec")
 	printed(t, "simulate", "--cluster", "../berth/demo/cluster", "--config", "../berth/demo/scheduler.yaml", "--record", file)
-	o := uiOptions{program: newProgram(), file: file, modules: moduleOptions{memory: "2Gi", log: "none", harmless: true, compileOptions: compileOptions{cache: t.TempDir(), compileMemory: "2Gi"}}}
+	o := uiOptions{program: newProgram(), file: file, modules: moduleOptions{memory: "2Gi", log: "none", harmless: true, compileOptions: compileOptions{cache: t.TempDir(), cacheSize: "768Mi", compileMemory: "2Gi"}}}
 	data, err := o.data(t.Context(), io.Discard)
 	if err != nil {
 		t.Fatal(err)

@@ -2,6 +2,7 @@ package assembly
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,6 +41,9 @@ type ModulesConfig struct {
 	CacheOptional bool
 	// SourceDir stores fetched modules by their digests; empty for none.
 	SourceDir string
+	// CacheSize is what both folders may take on the disk together, in bytes; 0 means
+	// DefaultCacheSize.
+	CacheSize int64
 	// Policy (optional) says which modules may run.
 	Policy *policy.Policy
 	// Lock (optional) lists the modules that may be used, except those of plugin folders.
@@ -55,7 +59,17 @@ type ModulesConfig struct {
 	Memory int64
 	// VerifyEvery is as in wasm.Config.
 	VerifyEvery int
+	// Log (optional) gets what is wrong with the folders.
+	Log *slog.Logger
 }
+
+// DefaultCacheSize is the default of ModulesConfig.CacheSize. Native code is a few times as large as
+// the module that it is made from, so CompiledSize is the larger part.
+const DefaultCacheSize = module.DefaultCacheSize + sandbox.DefaultCacheSize
+
+// CompiledSize is the part of a cache of both, in bytes, that is for compiled modules; the rest is
+// for fetched ones.
+func CompiledSize(both int64) int64 { return both / 4 * 3 }
 
 // Modules loads and compiles the modules that a configuration names, each digest once.
 type Modules struct {
@@ -75,7 +89,9 @@ type compiled struct {
 	ready  chan struct{} // closed once module or err is set
 	module *sandbox.Module
 	err    error
-	users  int // guarded by the mutex of Modules
+	// guarded by the mutex of Modules:
+	users  int
+	images []string // digests of those that the module is from
 }
 
 // Module is a module used as a plugin in a profile.
@@ -90,9 +106,28 @@ type Module struct {
 
 // NewModules returns an empty Modules; Close frees it.
 func NewModules(c ModulesConfig) *Modules {
-	m := &Modules{config: c, sources: module.NewSources(module.SourcesConfig{Dir: c.SourceDir, Policy: c.Policy, Lock: c.Lock, Admitted: c.Admitted}), encodings: encoding.New()}
+	c.CacheSize = cmp.Or(c.CacheSize, DefaultCacheSize)
+	m := &Modules{config: c, encodings: encoding.New()}
+	m.sources = module.NewSources(module.SourcesConfig{
+		Dir: c.SourceDir, Size: c.CacheSize - CompiledSize(c.CacheSize), InUse: m.inUse, Log: c.Log, Policy: c.Policy, Lock: c.Lock, Admitted: c.Admitted,
+	})
 	m.mu.compiled = make(map[string]*compiled)
 	return m
+}
+
+// inUse reports whether there is a plugin of a module, or of an image, of a digest.
+func (m *Modules) inUse(digest string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.mu.compiled[digest] != nil {
+		return true
+	}
+	for _, c := range m.mu.compiled {
+		if slices.Contains(c.images, digest) {
+			return true
+		}
+	}
+	return false
 }
 
 // same reports whether two modules make the same plugin.
@@ -118,10 +153,11 @@ func (m *Modules) start() error {
 		}
 	}
 	var err error
-	compile := oneByOne(m.config.Compiler)
-	m.mu.runtime, err = sandbox.NewRuntime(sandbox.RuntimeConfig{CacheDir: dir, Compiler: compile})
+	c := sandbox.RuntimeConfig{CacheDir: dir, CacheSize: CompiledSize(m.config.CacheSize), Compiler: oneByOne(m.config.Compiler), Log: m.config.Log}
+	m.mu.runtime, err = sandbox.NewRuntime(c)
 	if err != nil && m.config.CacheOptional && dir != "" {
-		m.mu.runtime, err = sandbox.NewRuntime(sandbox.RuntimeConfig{Compiler: compile})
+		c.CacheDir = ""
+		m.mu.runtime, err = sandbox.NewRuntime(c)
 	}
 	return err
 }
@@ -181,11 +217,12 @@ func (m *Modules) Load(ref module.Reference) (*Module, error) {
 	if m.config.Loaded != nil {
 		m.config.Loaded(loaded, &ref)
 	}
+	m.sources.Keep(loaded)
 	return &Module{Loaded: loaded, Reference: ref}, nil
 }
 
-// Fetch reads and checks a module that is not part of the configuration. Several goroutines may
-// call it.
+// Fetch reads and checks a module that is not part of the configuration. The module is stored once
+// a plugin of it is compiled: until then, somebody may refuse it. Several goroutines may call Fetch.
 func (m *Modules) Fetch(ctx context.Context, ref module.Reference) (*module.Loaded, error) {
 	return m.sources.Load(ctx, ref)
 }
@@ -348,15 +385,21 @@ func (m *Modules) take(ctx context.Context, named *Module, limits sandbox.Limits
 		m.mu.compiled[loaded.Digest] = code
 	}
 	code.users++
+	if loaded.Image != "" && !slices.Contains(code.images, loaded.Image) {
+		code.images = append(code.images, loaded.Image)
+	}
 	runtime := m.mu.runtime
 	m.mu.Unlock()
 	if ok {
-		<-code.ready
+		if <-code.ready; code.err == nil {
+			m.sources.Keep(loaded)
+		}
 		return code.module, code.err
 	}
 	code.module, code.err = runtime.LoadWith(ctx, loaded.Bytes, limits)
 	if code.err == nil {
 		close(code.ready)
+		m.sources.Keep(loaded)
 		return code.module, nil
 	}
 	code.err = fmt.Errorf("%s: %w", loaded.Path, code.err)

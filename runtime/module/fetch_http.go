@@ -8,7 +8,6 @@ import (
 	"net/url"
 
 	"github.com/berth-scheduler/berth/abi/schema"
-	"github.com/berth-scheduler/berth/abi/wire"
 	"github.com/berth-scheduler/berth/internal/plain"
 	"github.com/berth-scheduler/berth/runtime/market/oci"
 )
@@ -21,7 +20,7 @@ func (s *Sources) fetchURL(ctx context.Context, ref *Reference, fresh bool) (*fe
 	}
 	if !known {
 		var err error
-		if data, _, err = s.get(ctx, ref.URL, wire.MaxModuleSize); err != nil {
+		if data, _, err = s.get(ctx, ref.URL, ref.mostBytes(), sizeFix); err != nil {
 			return nil, err
 		}
 	}
@@ -29,8 +28,9 @@ func (s *Sources) fetchURL(ctx context.Context, ref *Reference, fresh bool) (*fe
 	return &fetched{data: data, pinned: true, origin: origin{Bundles: bundles}}, err
 }
 
-// get gets a file of at most limit bytes. status is the response's status if it is not 200.
-func (s *Sources) get(ctx context.Context, address string, limit int64) (data []byte, status int, err error) {
+// get gets a file of at most limit bytes; fix is what to do about a larger one. status is the
+// response's status if it is not 200.
+func (s *Sources) get(ctx context.Context, address string, limit int64, fix string) (data []byte, status int, err error) {
 	fail := func(detail, fix string, err error) error {
 		return &Error{File: address, Section: sectionModule, Detail: plain.Cut(detail, schema.MaxProblem), Fix: fix, Err: err}
 	}
@@ -54,19 +54,14 @@ func (s *Sources) get(ctx context.Context, address string, limit int64) (data []
 	if response.StatusCode != http.StatusOK {
 		return nil, response.StatusCode, fail("the server answers "+response.Status, "name a module that can be downloaded without credentials", nil)
 	}
-	data, err = readAtMost(response.Body, limit)
-	if err != nil {
-		return nil, 0, fail(err.Error(), "try again", err)
+	if response.ContentLength <= limit {
+		// It allocates for the bytes that arrive, not for the announced length.
+		if data, err = io.ReadAll(io.LimitReader(response.Body, limit+1)); err != nil {
+			return nil, 0, fail(err.Error(), "try again", err)
+		}
+	}
+	if response.ContentLength > limit || int64(len(data)) > limit {
+		return nil, 0, fail("more than the "+schema.Show(limit)+" bytes allowed", fix, nil)
 	}
 	return data, 0, nil
-}
-
-// readAtMost reads a file. It allocates for the bytes that arrive, not for the announced
-// length.
-func readAtMost(r io.Reader, limit int64) ([]byte, error) {
-	data, err := io.ReadAll(io.LimitReader(r, limit+1))
-	if err == nil && int64(len(data)) > limit {
-		err = &schema.Problem{Detail: "more than the " + schema.Show(limit) + " bytes allowed"}
-	}
-	return data, err
 }

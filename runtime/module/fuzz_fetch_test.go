@@ -98,7 +98,7 @@ func TestFetchIsBounded(t *testing.T) {
 			around := NewSources(SourcesConfig{Transport: answers(func(*http.Request) *http.Response {
 				return answer(302, map[string]string{"Location": "https://example.com/" + strings.Repeat("x", 60_000)}, nil)
 			})})
-			_, _, err := around.get(t.Context(), "https://example.com/m.wasm", 1<<20)
+			_, _, err := around.get(t.Context(), "https://example.com/m.wasm", 1<<20, "")
 			return err
 		},
 	} {

@@ -1,7 +1,9 @@
 package module
 
 import (
+	"cmp"
 	"encoding/json"
+	"fmt"
 	"strconv"
 	"time"
 
@@ -30,6 +32,18 @@ type Limits struct {
 	// the log that is read during a call. All but those of the module and the log are at most
 	// what the ABI allows.
 	ModuleSize, ConfigSize, StateSize, ReasonSize, DirectiveSize, LogSize int
+}
+
+// DefaultModuleSize is the host's default of Limits.ModuleSize, in bytes.
+const DefaultModuleSize = 32 << 20
+
+// mostBytes is how large a module may be that is to be used, so that no more of it is fetched.
+func (r *Reference) mostBytes() int64 { return int64(cmp.Or(r.Limits.ModuleSize, DefaultModuleSize)) }
+
+const sizeFix = "raise limits.moduleSize"
+
+func tooLarge(ref *Reference, size, most int64) error {
+	return &Error{File: ref.Source(), Section: sectionModule, Detail: fmt.Sprintf("%d bytes, at most %d are allowed", size, most), Fix: sizeFix}
 }
 
 // limits reads the limits in args.

@@ -46,6 +46,7 @@ type Loaded struct {
 
 	schema  *schema.Schema
 	subject *policy.Subject // of policies
+	fetched *fetched        // without its data; nil if the module was not loaded by Sources
 }
 
 // Read reads a module without a configuration.
@@ -114,7 +115,7 @@ func Load(ref Reference) (*Loaded, error) {
 }
 
 // Load gets the module of a reference and checks its digest. It also checks the configuration,
-// which the reference contains or names.
+// which the reference contains or names. Nothing is stored before Keep is called.
 //
 // # Errors
 //
@@ -134,7 +135,7 @@ func (s *Sources) Load(ctx context.Context, ref Reference) (*Loaded, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.keep(f)
+	l.fetched, f.data = f, nil // the module has them
 	return s.configure(l, ref, f.pinned)
 }
 
@@ -142,8 +143,7 @@ func (s *Sources) Load(ctx context.Context, ref Reference) (*Loaded, error) {
 func (s *Sources) accept(ref *Reference, f *fetched) (*Loaded, error) {
 	source := ref.Source()
 	if most := ref.Limits.ModuleSize; most > 0 && len(f.data) > most {
-		return nil, &Error{File: source, Section: sectionModule,
-			Detail: fmt.Sprintf("%d bytes, at most %d are allowed", len(f.data), most), Fix: "raise limits.moduleSize"}
+		return nil, tooLarge(ref, int64(len(f.data)), int64(most))
 	}
 	if got := Digest(f.data); ref.Digest != "" && got != ref.Digest {
 		return nil, &Error{File: source, Section: sectionDigest, Detail: "the module has " + got + ", expected " + ref.Digest,

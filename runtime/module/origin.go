@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/berth-scheduler/berth/abi/schema"
@@ -43,6 +44,8 @@ type fetched struct {
 	kept bool
 	// local is true for a file of the user.
 	local bool
+
+	storing sync.Once
 }
 
 // maxOrigin is the maximum size of a stored origin, in bytes.
@@ -51,26 +54,32 @@ const maxOrigin = 8 << 20
 // keptOrigin returns the origin of a stored module. digest is the digest of an image or of a
 // module.
 func (s *Sources) keptOrigin(digest string) (o origin, ok bool) {
-	if s.config.Dir == "" {
+	if s.store == nil {
 		return o, false
 	}
-	text, err := readFile(s.file(digest, originSuffix), "", maxOrigin)
-	return o, err == nil && json.Unmarshal(text, &o) == nil
+	text, ok := s.store.Read(fileOf(digest, originSuffix), maxOrigin)
+	if ok && json.Unmarshal(text, &o) != nil {
+		s.store.Remove(fileOf(digest, originSuffix))
+		return origin{}, false
+	}
+	return o, ok
 }
 
-// keep stores an accepted module and its origin. A failure to store only costs another fetch.
-func (s *Sources) keep(f *fetched) {
-	if s.config.Dir == "" || f.kept || f.local {
+// Keep stores a fetched module and its origin, so that the module need not be fetched again. The
+// caller uses the module: one that is refused after Load returned is not to be kept.
+func (s *Sources) Keep(l *Loaded) {
+	if s.store == nil || l.fetched == nil || l.fetched.kept || l.fetched.local {
 		return
 	}
-	digest := Digest(f.data)
-	if text, err := json.Marshal(f.origin); err == nil {
-		_ = write(s.file(digest, originSuffix), text)
-		if len(f.origin.Manifest) > 0 {
-			_ = write(s.file(Digest(f.origin.Manifest), originSuffix), text)
+	l.fetched.storing.Do(func() {
+		if text, err := json.Marshal(l.fetched.origin); err == nil {
+			s.store.Write(fileOf(l.Digest, originSuffix), text)
+			if l.Image != "" {
+				s.store.Write(fileOf(l.Image, originSuffix), text)
+			}
 		}
-	}
-	_ = write(s.file(digest, ".wasm"), f.data)
+		s.store.Write(fileOf(l.Digest, moduleSuffix), l.Bytes)
+	})
 }
 
 // fileBundle reads the signature beside a file if it is wanted.
@@ -91,7 +100,7 @@ func (s *Sources) urlBundle(ctx context.Context, ref *Reference) ([][]byte, erro
 	if !s.signatures(ref) {
 		return nil, nil
 	}
-	text, status, err := s.get(ctx, ref.URL+signing.Suffix, signing.MaxBundle)
+	text, status, err := s.get(ctx, ref.URL+signing.Suffix, signing.MaxBundle, "have it signed again")
 	if status == http.StatusNotFound {
 		return nil, nil
 	}
@@ -162,10 +171,14 @@ func (o *origin) agrees(ref *Reference, m *wire.Manifest) error {
 // signed that, so that a policy can be applied to a file as to the image. Its name has
 // the module's digest: it cannot be taken for that of another version.
 func OriginFile(modulePath, digest string) string {
-	return filepath.Join(filepath.Dir(modulePath), strings.ReplaceAll(digest, ":", "-")+originSuffix)
+	return filepath.Join(filepath.Dir(modulePath), fileOf(digest, originSuffix))
 }
 
-const originSuffix = ".origin"
+// The ends of the names of stored files.
+const (
+	originSuffix = ".origin"
+	moduleSuffix = ".wasm"
+)
 
 // fileOrigin reads what is beside a file about the image that it is of, if the policy
 // wants it. A file cannot prove from which repository it came, so it comes from none.
@@ -187,6 +200,5 @@ func (s *Sources) fileOrigin(ref *Reference, data []byte) (o origin, ok bool) {
 	return o, true
 }
 
-func (s *Sources) file(digest, suffix string) string {
-	return filepath.Join(s.config.Dir, strings.ReplaceAll(digest, ":", "-")+suffix)
-}
+// fileOf is the name of a file about a digest.
+func fileOf(digest, suffix string) string { return strings.ReplaceAll(digest, ":", "-") + suffix }

@@ -1,17 +1,18 @@
 package module
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
+	"log/slog"
 	"net/http"
-	"os"
-	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/berth-scheduler/berth/abi/wire"
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
+	"github.com/berth-scheduler/berth/runtime/internal/diskcache"
 	"github.com/berth-scheduler/berth/runtime/market/lock"
 	"github.com/berth-scheduler/berth/runtime/market/oci"
 	"github.com/berth-scheduler/berth/runtime/market/policy"
@@ -20,8 +21,14 @@ import (
 // SourcesConfig says how modules are fetched.
 type SourcesConfig struct {
 	// Dir stores fetched modules by their digests, so that a module that is named by its digest
-	// is fetched once; empty stores nothing.
-	Dir string
+	// is fetched once; empty stores nothing. Size is what the folder may take on the disk, in bytes;
+	// 0 means DefaultCacheSize.
+	Dir  string
+	Size int64
+	// InUse (optional) reports whether a plugin runs that is made of a module, or of an image, of a
+	// digest. Those are the last to be removed from the folder.
+	InUse func(digest string) bool
+	Log   *slog.Logger // optional
 	// Timeout bounds a fetch; 0 means one minute.
 	Timeout time.Duration
 	// Transport (optional) makes the requests; nil is oci.NewTransport.
@@ -39,7 +46,11 @@ type SourcesConfig struct {
 type Sources struct {
 	config SourcesConfig
 	images *oci.Client
+	store  *diskcache.Cache // of fetched modules; nil without a folder
 }
+
+// DefaultCacheSize is the default of SourcesConfig.Size.
+const DefaultCacheSize = 192 << 20
 
 // NewSources returns sources. It makes no requests and reads no files.
 func NewSources(c SourcesConfig) *Sources {
@@ -55,7 +66,20 @@ func NewSources(c SourcesConfig) *Sources {
 	if c.Now == nil {
 		c.Now = clock.Real{}.Now
 	}
-	return &Sources{config: c, images: oci.New(oci.Config{Transport: c.Transport})}
+	s := &Sources{config: c, images: oci.New(oci.Config{Transport: c.Transport})}
+	if c.Dir != "" {
+		s.store = diskcache.New(diskcache.Config{
+			Dir: c.Dir, Size: cmp.Or(c.Size, DefaultCacheSize), Name: "fetched modules", Log: c.Log,
+			Mine: func(name string) bool {
+				return strings.HasPrefix(name, "sha256-") || strings.HasPrefix(name, ".fetched-") // of earlier versions
+			},
+			Held: func(name string) bool {
+				digest, _, _ := strings.Cut(name, ".")
+				return c.InUse != nil && c.InUse(strings.Replace(digest, "-", ":", 1))
+			},
+		})
+	}
+	return s
 }
 
 // fetch returns the module of a reference. fresh asks the server again even if the module is
@@ -96,38 +120,19 @@ func (s *Sources) signatures(ref *Reference) bool {
 	return s.config.Policy != nil || ref.Policy != nil || ref.Signed
 }
 
-// kept returns the stored bytes of a digest. It checks the digest again, because others may
-// write to the folder.
+// kept returns the stored bytes of a digest. It checks the digest again, because a disk may have
+// damaged them, and removes what does not have it.
 func (s *Sources) kept(digest string) ([]byte, bool) {
-	if s.config.Dir == "" || digest == "" {
+	if s.store == nil || digest == "" {
 		return nil, false
 	}
-	data, err := readFile(s.file(digest, ".wasm"), "", wire.MaxModuleSize)
-	if err != nil || Digest(data) != digest {
+	data, ok := s.store.Read(fileOf(digest, moduleSuffix), wire.MaxModuleSize)
+	if ok && Digest(data) != digest {
+		s.store.Remove(fileOf(digest, moduleSuffix))
+		ok = false
+	}
+	if !ok {
 		return nil, false
 	}
 	return data, true
-}
-
-// write writes a file atomically, so that nobody reads half of it.
-func write(path string, data []byte) error {
-	dir := filepath.Dir(path)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
-	}
-	f, err := os.CreateTemp(dir, ".fetched-")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	err = errors.Join(err, f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		if gone := os.Remove(f.Name()); !errors.Is(gone, fs.ErrNotExist) {
-			err = errors.Join(err, gone)
-		}
-	}
-	return err
 }

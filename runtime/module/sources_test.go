@@ -63,7 +63,11 @@ func load(s *module.Sources, text string) (*module.Loaded, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.Load(context.Background(), ref)
+	l, err := s.Load(context.Background(), ref)
+	if err == nil {
+		s.Keep(l)
+	}
+	return l, err
 }
 
 // expectError requires an error that contains all parts.
