@@ -50,7 +50,7 @@ func unlessOdd(r *v1alpha1.Rollout, when v1alpha1.WhenDisabled) error {
 }
 
 func plan(mode v1alpha1.Mode, generation int64, r *v1alpha1.Rollout, v v1alpha1.PluginVersion) *rollout.Plan {
-	out := &rollout.Plan{Canary: mode == v1alpha1.ModeCanary, Version: v, Generation: generation}
+	out := &rollout.Plan{Canary: mode == v1alpha1.ModeCanary, Shadow: mode == v1alpha1.ModeShadow, Version: v, Generation: generation}
 	if r != nil {
 		out.Rollout = *r
 	}

@@ -21,6 +21,8 @@ import (
 type Plan struct {
 	// Canary is true if a new version takes over step by step, and false if it does at once.
 	Canary bool
+	// Shadow is true if the version is tried, and decides for no pod.
+	Shadow bool
 	// Version is the one that the object names. Its digest is empty.
 	Version v1alpha1.PluginVersion
 	// Generation is the object's.
@@ -200,13 +202,13 @@ func (n *next) change() bool {
 	case c != nil && (!Same(&c.PluginVersion, &p.Version) || s.Stable != nil && Same(s.Stable, &p.Version)):
 		return n.end("the object names another version")
 	case c != nil && !p.Canary:
-		if n.seen.Digest != c.Digest {
+		if n.seen.Digest != c.Digest || p.Shadow {
 			return n.end("the mode is another one")
 		}
 		n.finish("by hand")
 		return true
 	case !p.Canary:
-		if n.seen.Digest == "" || s.Stable != nil && Same(s.Stable, &p.Version) && s.Stable.Digest == n.seen.Digest {
+		if n.seen.Digest == "" || p.Shadow || s.Stable != nil && Same(s.Stable, &p.Version) && s.Stable.Digest == n.seen.Digest {
 			return false
 		}
 		n.stable()
@@ -275,7 +277,7 @@ func (n *next) step(c *v1alpha1.CanaryStatus) bool {
 	}
 	seen := fmt.Sprintf("at %d%%: %s", c.Percent, counts)
 	// Steps may have been edited: none leads back.
-	for i := int(c.Step); i < len(steps); i++ {
+	for i := max(int(c.Step), 0); i < len(steps); i++ { // somebody may have edited the status
 		if steps[i].Percent > c.Percent {
 			c.Step, c.Percent, c.Since = int32(i+1), steps[i].Percent, n.at
 			n.happen(Advanced, c.Digest, c.Percent, seen)

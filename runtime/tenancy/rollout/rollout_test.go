@@ -1,6 +1,7 @@
 package rollout_test
 
 import (
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -229,6 +230,46 @@ func TestFirst(t *testing.T) {
 	o.expect(rollout.Started, "1 2µs")
 	o.seen.Counts.Pending = 100
 	o.expect(rollout.SteppedBack, "")
+}
+
+// TestEditedStatus: numbers that no leader has written do no harm.
+func TestEditedStatus(t *testing.T) {
+	for _, edited := range []int32{math.MinInt32, -1, 0, 3, math.MaxInt32} {
+		o := newObject(t)
+		o.set(true, "2")
+		o.expect(rollout.Started, "1 9.9µs, 2 100")
+		o.status.Canary.Step = edited
+		o.now, o.seen.Counts.Attempts = o.now.Add(time.Hour), 1000
+		if what := o.next(); what != rollout.Advanced && what != rollout.Finished {
+			t.Errorf("step %d: %q", edited, what)
+		}
+		o.status.Canary = &v1alpha1.CanaryStatus{PluginVersion: o.plan.Version, Step: edited, Percent: edited}
+		o.deciding()
+		o.next()
+	}
+}
+
+// TestFromShadow: a version that was tried in shadow has decided for no pod, so it takes over step by
+// step, too, and a canary that goes into shadow does not become stable.
+func TestFromShadow(t *testing.T) {
+	o := newObject(t)
+	shadow := func(image string) {
+		o.set(false, image)
+		o.plan.Shadow = true
+	}
+	shadow("2")
+	o.expect("", "2") // in its trial
+	o.set(true, "2")
+	o.plan.Shadow = false
+	o.expect(rollout.Started, "1 9.9µs, 2 100")
+	shadow("2")
+	o.expect(rollout.Ended, "2")
+	o.set(true, "2")
+	o.plan.Shadow = false
+	o.expect(rollout.Started, "1 9.9µs, 2 100")
+	if got := o.status.Stable.Digest; got != digest("1") {
+		t.Errorf("stable is %s", got)
+	}
 }
 
 // TestEditedSteps: a step that is taken away, or made smaller, leads no pod back.
