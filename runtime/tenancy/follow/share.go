@@ -11,22 +11,30 @@ import (
 // shared has the bytes of modules once, however many plugins are made of them.
 type shared struct {
 	mu       sync.Mutex
-	byDigest map[string]*module.Loaded
+	byDigest map[string]*sharedModule
+}
+
+// sharedModule is a module that others share.
+type sharedModule struct {
+	first *module.Loaded
+	// judged is true if objects were judged since it was fetched last. Until then no plugin has it.
+	judged bool
 }
 
 // share returns a module that has what depends on its bytes alone in common with others.
 func (s *shared) share(l *module.Loaded) *module.Loaded {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	first := s.byDigest[l.Digest]
-	if first == nil {
-		if s.byDigest == nil {
-			s.byDigest = make(map[string]*module.Loaded)
-		}
-		s.byDigest[l.Digest] = l
+	if s.byDigest == nil {
+		s.byDigest = make(map[string]*sharedModule)
+	}
+	m := s.byDigest[l.Digest]
+	if m == nil {
+		s.byDigest[l.Digest] = &sharedModule{first: l}
 		return l
 	}
-	l.Share(first)
+	m.judged = false
+	l.Share(m.first)
 	return l
 }
 
@@ -40,5 +48,8 @@ func (s *shared) keep(r *tenancy.Result) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	maps.DeleteFunc(s.byDigest, func(digest string, _ *module.Loaded) bool { return !used[digest] })
+	maps.DeleteFunc(s.byDigest, func(digest string, m *sharedModule) bool { return m.judged && !used[digest] })
+	for _, m := range s.byDigest {
+		m.judged = true
+	}
 }
