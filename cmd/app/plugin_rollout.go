@@ -137,6 +137,9 @@ once. It sets spec.mode to Enforce, and spec.module.digest, because a tag may ha
 				return nil, "", errors.New("no canary decides for any pod, so there is nothing to promote: see status.rollout")
 			}
 			digest := o.Status.Canary.Digest
+			if !rollout.Same(&o.Status.Canary.PluginVersion, &o.Version) { // its digest would not be that of spec.module
+				return nil, "", fmt.Errorf("the object names another version than the canary, %s: wait until status.rollout has it, or roll back", digest)
+			}
 			return []kube.Change{set("/spec/mode", v1alpha1.ModeEnforce), set("/spec/module/digest", digest)}, fmt.Sprintf("%s decides for all pods", digest), nil
 		},
 	}, false)
@@ -203,6 +206,26 @@ func earlier(s *v1alpha1.RolloutStatus) *v1alpha1.PluginVersion {
 	return nil
 }
 
+// wasInShadow is an annotation of a plugin that was in shadow when it was disabled.
+const (
+	wasInShadow     = "berth.dev/was-in-shadow"
+	wasInShadowPath = "/metadata/annotations/berth.dev~1was-in-shadow"
+)
+
+// noted has the object remember for --undo whether it is in shadow.
+func noted(o *kube.PluginObject) []kube.Change {
+	_, before := o.Annotations[wasInShadow]
+	switch {
+	case o.Mode == v1alpha1.ModeShadow && len(o.Annotations) == 0:
+		return []kube.Change{set("/metadata/annotations", map[string]string{wasInShadow: "true"})}
+	case o.Mode == v1alpha1.ModeShadow:
+		return []kube.Change{set(wasInShadowPath, "true")}
+	case before && o.Mode != v1alpha1.ModeDisabled: // somebody changed the mode by hand
+		return []kube.Change{{Op: "remove", Path: wasInShadowPath}}
+	}
+	return nil
+}
+
 func newPluginDisable() *cobra.Command {
 	var hold, release, enable bool
 	cmd := newVerb(&verb{
@@ -224,13 +247,16 @@ spec.mode and, with --hold or --release, spec.whenDisabled.`,
 			switch {
 			case enable && o.Mode != v1alpha1.ModeDisabled:
 				return nil, "", errors.New("the plugin is not disabled")
+			case enable && o.Annotations[wasInShadow] != "":
+				// It has decided nothing, and must not begin by that.
+				return []kube.Change{set("/spec/mode", v1alpha1.ModeShadow), {Op: "remove", Path: wasInShadowPath}}, "the plugin is tried again", nil
 			case enable && o.Status != nil && o.Status.Stable != nil && !rollout.Same(o.Status.Stable, &o.Version):
 				// It was stopped before its rollout had ended: it must not decide for all pods at once.
 				return []kube.Change{set("/spec/mode", v1alpha1.ModeCanary)}, fmt.Sprintf("%s decides again, and the rollout begins anew", o.Status.Stable.Digest), nil
 			case enable:
 				return []kube.Change{set("/spec/mode", v1alpha1.ModeEnforce)}, "the plugin decides again", nil
 			}
-			changes := []kube.Change{set("/spec/mode", v1alpha1.ModeDisabled)}
+			changes := append([]kube.Change{set("/spec/mode", v1alpha1.ModeDisabled)}, noted(o)...)
 			switch {
 			case hold:
 				return append(changes, set("/spec/whenDisabled", v1alpha1.Hold)), "the plugin is stopped, and its pods wait", nil
@@ -243,6 +269,6 @@ spec.mode and, with --hold or --release, spec.whenDisabled.`,
 	f := cmd.Flags()
 	f.BoolVar(&hold, "hold", false, "its pods wait")
 	f.BoolVar(&release, "release", false, "its pods go on without it")
-	f.BoolVar(&enable, "undo", false, "let it decide again: sets spec.mode to Enforce, or to Canary if its rollout had not ended")
+	f.BoolVar(&enable, "undo", false, "let it decide again: sets spec.mode to Enforce, to Canary if its rollout had not ended, or to Shadow if it was in shadow")
 	return cmd
 }

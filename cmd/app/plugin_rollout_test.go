@@ -20,10 +20,11 @@ func pluginAPI(t *testing.T, spec, status string) (kubeconfig string, patches *[
 	object := func(kind, metadata string) string {
 		return fmt.Sprintf(`{"apiVersion":"berth.dev/v1alpha1","kind":%q,"metadata":{%s"resourceVersion":"7"},"spec":%s,"status":%s}`, kind, metadata, spec, status)
 	}
-	platform, tenant := object("SchedulerPlugin", `"name":"zones",`), object("TenantPlugin", `"namespace":"team-a","name":"pool",`)
+	platform, tenant := object("SchedulerPlugin", `"name":"zones",`), object("TenantPlugin", `"namespace":"team-a","name":"pool","annotations":{"a":"b"},`)
+	marked := object("SchedulerPlugin", `"name":"marked","annotations":{"berth.dev/was-in-shadow":"true"},`)
 	mux := http.NewServeMux()
 	for path, body := range map[string]string{
-		"schedulerplugins/zones": platform, "namespaces/team-a/tenantplugins/pool": tenant,
+		"schedulerplugins/zones": platform, "schedulerplugins/marked": marked, "namespaces/team-a/tenantplugins/pool": tenant,
 		"schedulerplugins": `{"items":[` + platform + `]}`, "tenantplugins": `{"items":[` + tenant + `]}`,
 	} {
 		mux.HandleFunc("/apis/berth.dev/v1alpha1/"+path, func(w http.ResponseWriter, r *http.Request) {
@@ -61,10 +62,11 @@ func TestRolloutVerbs(t *testing.T) {
 		patches               []string
 		says                  string
 	}{
-		"promote":   {`{}`, canary, "promote zones", []string{zones + `promote: ` + test + `{"op":"add","path":"/spec/mode","value":"Enforce"},{"op":"add","path":"/spec/module/digest","value":"sha256:2"}]`}, "zones: sha256:2 decides for all pods\n"},
-		"no canary": {`{}`, done, "promote zones", nil, "error: zones: no canary decides for any pod, so there is nothing to promote: see status.rollout"},
-		"pause":     {`{}`, canary, "pause team-a/pool", []string{pool + `pause: ` + test + `{"op":"add","path":"/spec/rollout","value":{"paused":true}}]`}, "team-a/pool: the rollout is paused\n"},
-		"resume":    {`{"rollout":{"paused":true}}`, canary, "pause zones --resume", []string{zones + `pause: ` + test + `{"op":"add","path":"/spec/rollout/paused","value":false}]`}, "zones: the rollout goes on\n"},
+		"promote":               {`{"module":{"image":"r.test/p:2"}}`, canary, "promote zones", []string{zones + `promote: ` + test + `{"op":"add","path":"/spec/mode","value":"Enforce"},{"op":"add","path":"/spec/module/digest","value":"sha256:2"}]`}, "zones: sha256:2 decides for all pods\n"},
+		"another version since": {`{"module":{"image":"r.test/p:3"}}`, canary, "promote zones", nil, "error: zones: the object names another version than the canary, sha256:2: wait until status.rollout has it, or roll back"},
+		"no canary":             {`{}`, done, "promote zones", nil, "error: zones: no canary decides for any pod, so there is nothing to promote: see status.rollout"},
+		"pause":                 {`{}`, canary, "pause team-a/pool", []string{pool + `pause: ` + test + `{"op":"add","path":"/spec/rollout","value":{"paused":true}}]`}, "team-a/pool: the rollout is paused\n"},
+		"resume":                {`{"rollout":{"paused":true}}`, canary, "pause zones --resume", []string{zones + `pause: ` + test + `{"op":"add","path":"/spec/rollout/paused","value":false}]`}, "zones: the rollout goes on\n"},
 		"rollback": {
 			`{}`, canary, "rollback zones",
 			[]string{zones + `rollback: ` + test + `{"op":"add","path":"/spec/module","value":{"image":"r.test/p:1","digest":"sha256:1"}},{"op":"add","path":"/spec/mode","value":"Enforce"},{"op":"add","path":"/spec/config","value":{"a":1}}]`},
@@ -93,6 +95,22 @@ func TestRolloutVerbs(t *testing.T) {
 		"enable after one": {
 			`{"mode":"Disabled","module":{"image":"r.test/p:2"}}`, done, "disable zones --undo",
 			[]string{zones + `disable: ` + test + `{"op":"add","path":"/spec/mode","value":"Enforce"}]`}, "zones: the plugin decides again\n",
+		},
+		"disable in shadow": {
+			`{"mode":"Shadow"}`, `{}`, "disable zones",
+			[]string{zones + `disable: ` + test + `{"op":"add","path":"/spec/mode","value":"Disabled"},{"op":"add","path":"/metadata/annotations","value":{"berth.dev/was-in-shadow":"true"}}]`}, "zones: the plugin is stopped\n",
+		},
+		"disable in shadow, annotated": {
+			`{"mode":"Shadow"}`, `{}`, "disable team-a/pool",
+			[]string{pool + `disable: ` + test + `{"op":"add","path":"/spec/mode","value":"Disabled"},{"op":"add","path":"/metadata/annotations/berth.dev~1was-in-shadow","value":"true"}]`}, "team-a/pool: the plugin is stopped\n",
+		},
+		"enable in shadow": {
+			`{"mode":"Disabled"}`, `{}`, "disable marked --undo",
+			[]string{`schedulerplugins/marked by berth-plugin-disable: ` + test + `{"op":"add","path":"/spec/mode","value":"Shadow"},{"op":"remove","path":"/metadata/annotations/berth.dev~1was-in-shadow"}]`}, "marked: the plugin is tried again\n",
+		},
+		"no longer in shadow": {
+			`{"mode":"Enforce"}`, `{}`, "disable marked",
+			[]string{`schedulerplugins/marked by berth-plugin-disable: ` + test + `{"op":"add","path":"/spec/mode","value":"Disabled"},{"op":"remove","path":"/metadata/annotations/berth.dev~1was-in-shadow"}]`}, "marked: the plugin is stopped\n",
 		},
 		"contradiction": {`{}`, `{}`, "disable zones --hold --release", nil, "error: name at most one of --hold, --release and --undo"},
 		"not stopped":   {`{}`, `{}`, "disable zones --undo", nil, "error: zones: the plugin is not disabled"},

@@ -18,6 +18,7 @@ import (
 type PluginObject struct {
 	Namespace, Name string
 	ResourceVersion string
+	Annotations     map[string]string
 	// Version is the one that the object names, without a digest unless the object pins one.
 	Version v1alpha1.PluginVersion
 	Mode    v1alpha1.Mode
@@ -140,10 +141,10 @@ func notServed(err error) error {
 
 func platformObject(p *v1alpha1.SchedulerPlugin) *PluginObject {
 	v := v1alpha1.PluginVersion{Module: p.Spec.Module, Config: p.Spec.Config}
-	return &PluginObject{Name: p.Name, ResourceVersion: p.ResourceVersion, Version: v, Mode: p.Spec.Mode, Rollout: p.Spec.Rollout, Status: p.Status.Rollout}
+	return &PluginObject{Name: p.Name, ResourceVersion: p.ResourceVersion, Annotations: p.Annotations, Version: v, Mode: p.Spec.Mode, Rollout: p.Spec.Rollout, Status: p.Status.Rollout}
 }
 
 func tenantObject(p *v1alpha1.TenantPlugin) *PluginObject {
 	v := v1alpha1.PluginVersion{Module: v1alpha1.ModuleSource{Image: p.Spec.Module.Image, Digest: p.Spec.Module.Digest}, Config: p.Spec.Config}
-	return &PluginObject{Namespace: p.Namespace, Name: p.Name, ResourceVersion: p.ResourceVersion, Version: v, Mode: p.Spec.Mode, Rollout: p.Spec.Rollout, Status: p.Status.Rollout}
+	return &PluginObject{Namespace: p.Namespace, Name: p.Name, ResourceVersion: p.ResourceVersion, Annotations: p.Annotations, Version: v, Mode: p.Spec.Mode, Rollout: p.Spec.Rollout, Status: p.Status.Rollout}
 }
