@@ -65,7 +65,7 @@ func (a *aux) begin(ctx context.Context, c *auxCall) error {
 		a.own.RoomForBatch(a.core.batch, a.records, a.core.declared[abi.QueueSort])
 		err := a.ready(ctx, a.snap)
 		least := max(recordRoom, c.records)
-		if f, ok := fault.As(err); !ok || f.Kind != fault.NoMemory || a.records <= least {
+		if !isNoMemory(err) || a.records <= least {
 			return err
 		}
 		a.records, c.tight = least, true
@@ -98,6 +98,9 @@ type auxCall struct {
 	// known. tight says that there was no memory for more.
 	records uint32
 	tight   bool
+	// wrote is how many pods the last batch had that was written, and most how many a batch may
+	// have; 0 means as many as fit.
+	wrote, most int
 }
 
 // clusterEvent is the event of a hint.
@@ -120,10 +123,12 @@ func (a *aux) call(ctx context.Context, c *auxCall) (reply, *fault.Fault) {
 		if used >= limit {
 			return out, a.core.spent(c.point, limit)
 		}
-		r, err := a.prepare(ctx, c)
-		for try := 0; errors.Is(err, mirror.ErrNoRoom) && try < maxGrowth; try++ {
+		r, err := a.fit(ctx, c)
+		for isNoMemory(err) && c.wrote > 1 { // the strings of so many pods do not fit
 			a.discard(ctx)
-			r, err = a.prepare(ctx, c)
+			a.own.BeginEpoch()
+			c.most = max(1, c.wrote/4)
+			r, err = a.fit(ctx, c)
 		}
 		if err != nil {
 			f := a.core.faults.of(c.point, a.own.explain(err))
@@ -144,13 +149,30 @@ func (a *aux) call(ctx context.Context, c *auxCall) (reply, *fault.Fault) {
 	}
 }
 
-// prepare writes what the call needs. mirror.ErrNoRoom asks for a larger region.
-func (a *aux) prepare(ctx context.Context, c *auxCall) (*request, error) {
-	p := a.core
+// fit prepares the call in a region that is large enough. An epoch may begin only before the
+// first try: the strings that a try wrote are what the next one has room for.
+func (a *aux) fit(ctx context.Context, c *auxCall) (*request, error) {
+	c.wrote = 0
 	if a.own.Stale() {
 		a.own.BeginEpoch()
 		a.discard(ctx)
 	}
+	r, err := a.prepare(ctx, c)
+	for try := 0; errors.Is(err, mirror.ErrNoRoom) && try < maxGrowth; try++ {
+		a.discard(ctx)
+		r, err = a.prepare(ctx, c)
+	}
+	return r, err
+}
+
+func isNoMemory(err error) bool {
+	f, ok := fault.As(err)
+	return ok && f.Kind == fault.NoMemory
+}
+
+// prepare writes what the call needs. mirror.ErrNoRoom asks for a larger region.
+func (a *aux) prepare(ctx context.Context, c *auxCall) (*request, error) {
+	p := a.core
 	a.show(c)
 	a.own.Follow(a.snap)
 	r := &request{point: c.point, stateful: c.placement != nil, verdicts: c.verdicts, at: c.at}
@@ -207,7 +229,12 @@ func (a *aux) writeBatch(c *auxCall, r *request, call *wire.Call) error {
 			return a.enlarge(c, eventRoom(&view))
 		}
 	}
-	for i, pod := range c.pods[c.at:] {
+	pods := c.pods[c.at:]
+	if c.most > 0 {
+		pods = pods[:min(len(pods), c.most)]
+	}
+	for i, pod := range pods {
+		c.wrote = i + 1
 		record := a.own.EncodeOther(pod, a.core.namespace(pod.Namespace))
 		if err := b.Add(record); err != nil {
 			if i == 0 {

@@ -491,3 +491,36 @@ func TestHugePods(t *testing.T) {
 		})
 	}
 }
+
+// TestLongStrings: pods whose strings do not fit into one instance are asked about in several
+// calls, and do not keep the others of the batch from their answers.
+func TestLongStrings(t *testing.T) {
+	asked := 0
+	p := auxPlugin(t, func(g *tiny, _ string, call, _, _ uint32) int32 {
+		s := look(g, call)
+		for i, pod := range s.pods {
+			if got, want := len(pod["144.0"]), 200<<10+9; (asked+i)%2 == 0 && got != want {
+				panic(fmt.Sprintf("an annotation of %d bytes, want %d: %.100v", got, want, pod))
+			}
+		}
+		asked += len(s.pods)
+		return 0
+	}, wire.ManifestReads{Pod: []string{"name", "annotations"}, PodAnnotations: []string{"a"}}, wasm.Deps{}, abi.PreEnqueue)
+	pods := make([]*state.Pod, 100)
+	for i := range pods {
+		object := podObject("a", fmt.Sprint("p", i), "")
+		if i%2 == 0 {
+			object.Annotations = map[string]string{"a": fmt.Sprintf("%05d", i) + strings.Repeat("a", 200<<10)}
+		}
+		pods[i] = state.NewPod(object)
+	}
+	for range 2 {
+		asked = 0
+		out := make([]*plugin.Status, len(pods))
+		before := p.Calls()
+		p.PreEnqueue(pods, out)
+		if calls := p.Calls() - before; asked != len(pods) || calls > 16 || p.Faults() > 0 || slices.ContainsFunc(out, func(s *plugin.Status) bool { return s != nil }) {
+			t.Errorf("%d calls for %d of %d pods, and %d faults: %.200s", calls, asked, len(pods), p.Faults(), out[1].Message())
+		}
+	}
+}
