@@ -28,7 +28,7 @@ func limitsOf(l *module.Loaded) []limitInfo {
 	d, s, m := sandbox.Limits{}.WithDefaults(), meter.DefaultLimits(), l.Module
 	globals, tables := int64(len(m.Globals)), int64(0)
 	for i := range m.Tables {
-		tables = max(tables, int64(m.Tables[i].Min))
+		tables += int64(m.Tables[i].Min)
 	}
 	memory := int64(0)
 	if len(m.Memories) > 0 {
@@ -46,8 +46,8 @@ func limitsOf(l *module.Loaded) []limitInfo {
 		{"fuelRestarts", number(d.FuelRestarts), nil, "units for restarts after faults in the last 100 calls"},
 		{"deadline", d.Deadline.String(), nil, "time limit of a call; fuel runs out long before"},
 		{"memory", bytes(int(d.OwnMemory)), has(memory), "bytes of an instance, without the host's data"},
-		{"memoryTotal", bytes(int(d.TotalMemory)), nil, "bytes of all instances, with the host's data and copies"},
-		{"tableElements", number(int64(d.TableElements)), has(tables), "elements of a table"},
+		{"memoryTotal", bytes(int(d.TotalMemory)), nil, "bytes of all instances, with tables, stacks and the host's data"},
+		{"tableElements", number(int64(d.TableElements)), has(tables), "elements of all tables"},
 		{"depth", number(int64(d.Depth)), nil, "nested calls of functions"},
 		{"functions", number(int64(s.Functions)), has(int64(len(m.Functions))), "functions of the module"},
 		{"globals", number(int64(s.Globals)), has(globals), "globals of the module"},

@@ -80,14 +80,15 @@ func (c *core) startError(err error, env *sandbox.Env) error {
 
 // startFirst starts the plugin's first instance, to see that it accepts the configuration,
 // and closes it again. It returns the fuel and the memory that the start took.
-func (c *core) startFirst(ctx context.Context) (fuel int64, bytes uint64, err error) {
+func (c *core) startFirst(ctx context.Context) (fuel int64, took memory.Started, err error) {
 	env := c.newHost(sandbox.EnvConfig{StartFuel: c.config.Limits.FuelStart}, nil, &ledger{}).env
 	guest, err := c.start(ctx, 0, env)
 	if err != nil {
-		return 0, 0, err
+		return 0, took, err
 	}
-	bytes = uint64(len(guest.Memory()))
-	return c.config.Limits.FuelStart - env.StartFuelLeft(), bytes, guest.Close(ctx)
+	took.Memory = uint64(len(guest.Memory()))
+	took.Native, took.Deep = env.Native()
+	return c.config.Limits.FuelStart - env.StartFuelLeft(), took, guest.Close(ctx)
 }
 
 // startSpare is by how much a later start may exceed the first one, in units.

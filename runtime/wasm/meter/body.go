@@ -84,13 +84,16 @@ type body struct {
 	// splits or meets; assignments of locals; and locals that may have to be moved where
 	// control flow meets.
 	loops, checks, calls, targets, blocks, sets, moves int
+	// values counts the slots of the values that instructions make. A compiler may give each
+	// of them a place of its own in the frame.
+	values int
 }
 
 // shape is what must be known about a function before its first byte is written. The rewriter
 // guesses, and starts again if the guess was wrong.
 type shape struct {
-	calls bool // it calls, so it counts as a frame until its end
-	slots int  // locals and operands
+	calls bool // it counts as a frame until its end: it calls, or its frame is large
+	slots int  // of 8 bytes, that its frame may need
 }
 
 // frameWeight is by how much the function counts in the depth.
@@ -103,8 +106,18 @@ const (
 	manyWays = -1
 )
 
-// frameSlots is how many values fit into a frame that counts once.
-const frameSlots = 64
+const (
+	// frameSlots is how many slots of 8 bytes fit into a frame that counts once.
+	frameSlots = 64
+	// largeFrame is from how many slots on a frame counts though its function calls no other.
+	largeFrame = 4096
+	// vectorSlots is how many a v128 takes.
+	vectorSlots = 2
+)
+
+// FrameBytes is what a frame that counts once takes of a stack at most, in bytes. Its slots
+// are more than its values, so there is room for the registers that it saves.
+const FrameBytes = 8 * frameSlots
 
 // rewrite appends the new body of a function, without its size, to out. in is at the beginning
 // of the old body.
@@ -122,7 +135,7 @@ func (b *body) rewrite(in reader, function wire.FuncType, out code) code {
 // try rewrites the function. It returns false if the shape was wrong; the next try has the
 // right one.
 func (b *body) try() bool {
-	b.loops, b.checks, b.calls, b.targets, b.blocks, b.sets, b.moves = 0, 0, 0, 0, 0, 0, 0
+	b.loops, b.checks, b.calls, b.targets, b.blocks, b.sets, b.moves, b.values = 0, 0, 0, 0, 0, 0, 0, 0
 	b.frames, b.level, b.operands, b.highest, b.dead = b.frames[:0], 0, b.operands[:0], 0, false
 	b.constant = notConstant
 	b.readLocals()
@@ -138,11 +151,37 @@ func (b *body) try() bool {
 	if n := b.in.left(); n > 0 {
 		b.in.malformed(b.in.pos, "%d bytes are left over at the end of the function", n)
 	}
-	if slots := len(b.locals) + b.highest; b.shape.calls && slots/frameSlots != b.shape.slots/frameSlots {
+	slots := b.slots()
+	if !b.shape.calls && slots >= largeFrame && b.r.config.Omit&PartDepth == 0 {
+		b.shape = shape{calls: true, slots: slots}
+		return false
+	}
+	if b.shape.calls && slots/frameSlots != b.shape.slots/frameSlots {
 		b.shape.slots = slots
 		return false
 	}
 	return true
+}
+
+// slots returns how many slots the frame may need: for locals, for arguments, for each value,
+// and for each local where control flow meets.
+func (b *body) slots() int {
+	moves := b.moves
+	if slotsOf(b.locals) > len(b.locals) {
+		moves *= vectorSlots
+	}
+	return slotsOf(b.locals) + vectorSlots*b.highest + b.values + moves
+}
+
+// slotsOf returns how many slots values of these types take.
+func slotsOf(types []wire.ValType) int {
+	n := len(types)
+	for _, t := range types {
+		if t == wire.ValV128 {
+			n += vectorSlots - 1
+		}
+	}
+	return n
 }
 
 // readLocals reads and copies the types of the locals.

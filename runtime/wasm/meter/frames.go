@@ -36,6 +36,7 @@ func (b *body) give(at int, types ...wire.ValType) {
 		return
 	}
 	b.operands = append(b.operands, types...)
+	b.values += slotsOf(types)
 	if n := len(b.operands); n > b.highest {
 		b.highest = n
 		b.in.limit(at, n, b.r.config.Limits.Operands, "operands on the stack")

@@ -103,14 +103,25 @@ func (r *rewriter) refill() function {
 }
 
 // enter is called at the entry of a function if slice or depth is negative after the slice was
-// charged.
+// charged. If depth is negative, it calls the host, which may have dealt out fewer frames than
+// there may be.
 func (r *rewriter) enter() function {
 	f := function{name: "enter", t: signature(i32(), nil)}
 	c, g := &f.code, &r.globals
 	const cost = 0
-	c.indexed(opGlobalGet, g.depth)
-	c.i32(0)
-	c.op(opI32LtS)
+	tooDeep := func() {
+		c.indexed(opGlobalGet, g.depth)
+		c.i32(0)
+		c.op(opI32LtS)
+	}
+	if r.shift > 0 {
+		tooDeep()
+		c.op(opIf, empty)
+		c.indexed(opCall, r.imported)
+		r.trap(c, Stopped)
+		c.op(opEnd)
+	}
+	tooDeep()
 	r.trap(c, TooDeep)
 	add := func(op byte) {
 		c.indexed(opGlobalGet, g.slice)

@@ -12,7 +12,8 @@ const (
 	FuelExport = Prefix + "fuel"
 	// SliceExport is a mutable i32 global: the fuel that is left of the slice.
 	SliceExport = Prefix + "slice"
-	// DepthExport is a mutable i32 global: frames that may still be entered.
+	// DepthExport is a mutable i32 global: frames that may still be entered. If it is negative
+	// while the guest yields, the host may add more.
 	DepthExport = Prefix + "depth"
 	// StatusExport is a mutable i32 global: a Status that says why the code trapped.
 	StatusExport = Prefix + "status"
@@ -87,12 +88,13 @@ type Config struct {
 	// Slice is the fuel between two yields, in grains.
 	Slice uint32
 	// MaxDepth is how many frames there may be at a time. A function counts once more for
-	// each 64 of its parameters, locals and operands.
+	// each 64 slots of 8 bytes that its frame may need: for locals, for operands, and for
+	// each value that its instructions make, since compilers do not share places.
 	MaxDepth uint32
 	// MemoryMaxPages is the maximum of the memory in pages of 64 KiB, unless the module
 	// declares a smaller one.
 	MemoryMaxPages uint32
-	// TableMaxElements is the same for each table.
+	// TableMaxElements is the maximum of elements of all tables together.
 	TableMaxElements uint32
 	// Prices are the prices of calls of imported functions.
 	Prices []Price
@@ -112,9 +114,11 @@ type Info struct {
 	Added int
 	// Slice and MaxDepth are those of the Config.
 	Slice, MaxDepth uint32
-	// Memory and Tables are as rewritten, maxima included.
-	Memory wire.Limits
-	Tables []wire.Table
+	// Memory and Tables are as rewritten, maxima included. References is how many elements
+	// all element segments have.
+	Memory     wire.Limits
+	Tables     []wire.Table
+	References int
 	// Start says that StartExport must be called once after instantiation, with fuel.
 	Start bool
 	// Globals are the names under which the host can read and set the module's mutable

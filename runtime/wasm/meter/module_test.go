@@ -47,7 +47,8 @@ func TestInfo(t *testing.T) {
 	want := &meter.Info{
 		SizeBefore: len(module), SizeAfter: len(out), Functions: 4, Loops: 1, Checks: 5, Added: 1, Slice: 20, MaxDepth: 30,
 		Memory:        wire.Limits{Min: 1, Max: 70, HasMax: true},
-		Tables:        []wire.Table{{Elem: wire.ValFuncref, Limits: wire.Limits{Min: 2, Max: 50, HasMax: true}}, {Elem: wire.ValExternref, Limits: wire.Limits{Min: 1, Max: 100, HasMax: true}}},
+		Tables:        []wire.Table{{Elem: wire.ValFuncref, Limits: wire.Limits{Min: 2, Max: 50, HasMax: true}}, {Elem: wire.ValExternref, Limits: wire.Limits{Min: 1, Max: 49, HasMax: true}}},
+		References:    2,
 		Start:         true,
 		Globals:       []string{"berth.meter.global.0", "berth.meter.global.2"},
 		ChangesTables: true, DropsSegments: true, OtherGlobals: true,

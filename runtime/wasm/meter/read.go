@@ -132,10 +132,29 @@ func (r *rewriter) setMaxima() {
 		set(&r.module.Memories[i], sectionMemory, "memory", "pages", r.config.MemoryMaxPages)
 		r.info.Memory = r.module.Memories[i]
 	}
-	for i := range r.module.Tables {
-		set(&r.module.Tables[i].Limits, sectionTable, "table", "elements", r.config.TableMaxElements)
-	}
+	r.setTableMaxima()
 	r.info.Tables = r.module.Tables
+}
+
+// setTableMaxima divides what the tables do not begin with evenly among those that may grow.
+func (r *rewriter) setTableMaxima() {
+	at, most := r.sectionReader(sectionTable), uint64(r.config.TableMaxElements)
+	begin, grow := uint64(0), uint64(0)
+	for i := range r.module.Tables {
+		l := &r.module.Tables[i].Limits
+		if begin += uint64(l.Min); begin > most {
+			at.fail(at.pos, "declare smaller tables", "the tables up to number %d begin with %d elements together, at most %d are allowed", i, begin, most)
+		}
+		if !l.HasMax || l.Max > l.Min {
+			grow++
+		}
+	}
+	for i := range r.module.Tables {
+		l := &r.module.Tables[i].Limits
+		if allowed := uint64(l.Min) + (most-begin)/max(1, grow); !l.HasMax || uint64(l.Max) > allowed {
+			l.HasMax, l.Max = true, uint32(allowed)
+		}
+	}
 }
 
 // sectionReader returns a reader of a section's payload; it is empty if there is no such

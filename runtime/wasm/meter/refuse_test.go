@@ -76,6 +76,7 @@ func refused(t *testing.T) map[string][]byte {
 		"export reserved":                  `(module (func (export "berth.meter.fuel")))`,
 		"memory too large":                 `(module (memory 65 70))`,
 		"table too large":                  `(module (table 1001 funcref))`,
+		"tables too large together":        `(module (table 600 funcref) (table 401 funcref) (table 1 funcref))`,
 		"two memories":                     `(module (memory 1) (memory 1))`,
 		"start with result":                `(module (func $f (result i32) (i32.const 1)) (start $f))`,
 		"element out of range":             `(module (table 1 funcref) (func $f) (elem (i32.const 0) 1))`,

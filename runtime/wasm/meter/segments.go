@@ -67,7 +67,7 @@ func (r *rewriter) readElements() {
 		}
 	}
 	in.end()
-	r.elementSection = out
+	r.elementSection, r.info.References = out, references
 }
 
 // elementKind reads the type of references, or the kind, which is 0 for functions.

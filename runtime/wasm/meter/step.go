@@ -47,6 +47,7 @@ func (b *body) plain(at int, op byte, imm immediate) {
 	switch op {
 	case opLocalGet, opLocalTee:
 		b.give(at, b.locals[n])
+		b.values -= slotsOf(b.locals[n : n+1]) // it exists already
 	case opGlobalGet:
 		b.give(at, b.r.module.Globals[n].Type)
 	case opTableGet:

@@ -25,8 +25,12 @@ type Env struct {
 	starting int64          // fuel that is left to start with
 	alloc    int64          // fuel to allocate the region
 	memory   *memory.Linear // nil for one without a budget
+	frames   uint32         // that the call that runs has
 	output   tail
 	panicked *hostPanic // by a host function, in the call that ran last
+	// native and deep are what the instance takes beside its memory, and more of it a call
+	// with all of its frames, in bytes.
+	native, deep uint64
 }
 
 var _ HostFunctions = (*Env)(nil)
@@ -66,6 +70,10 @@ func (e *Env) Used() int64 { return e.used }
 
 // StartFuelLeft returns the fuel that is left to start with.
 func (e *Env) StartFuelLeft() int64 { return e.starting }
+
+// Native returns what the instance takes beside its memory at most, and what one call with all
+// of its frames takes besides, in bytes.
+func (e *Env) Native() (instance, deep uint64) { return e.native, e.deep }
 
 // Memory returns the instance's memory; nil for one without a budget.
 func (e *Env) Memory() *memory.Linear { return e.memory }

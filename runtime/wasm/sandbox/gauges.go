@@ -34,15 +34,21 @@ func newGauges(g *instance, info *meter.Info) (*gauges, error) {
 // grains.
 const maxUnits = math.MaxInt64 / meter.Unit
 
-// fill gives the guest fuel for a call, in units, and all of its frames.
-func (g *gauges) fill(grant int64) {
+// fill gives the guest fuel for a call, in units, and so many of its frames.
+func (g *gauges) fill(grant int64, frames uint32) {
 	fuel := min(grant, maxUnits) * meter.Unit
 	slice := min(fuel, int64(g.info.Slice))
 	g.slice.Set(uint64(uint32(slice)))
 	g.fuel.Set(uint64(fuel - slice))
-	g.depth.Set(uint64(g.info.MaxDepth))
+	g.depth.Set(uint64(frames))
 	g.status.Set(uint64(meter.Running))
 }
+
+// lacksFrames reports whether the guest yields because it has no frame left.
+func (g *gauges) lacksFrames() bool { return int32(g.depth.Get()) < 0 }
+
+// addFrames gives the guest more frames during a call.
+func (g *gauges) addFrames(n uint32) { g.depth.Set(uint64(uint32(g.depth.Get()) + n)) }
 
 // take takes fuel while a host function runs, as the guest's own checks do. Those see it at
 // once, since code reads its globals again after a call. If the slice does not suffice it

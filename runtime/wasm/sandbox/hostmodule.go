@@ -133,7 +133,9 @@ func hostStateSet(env *Env, m api.Memory, stack []uint64) {
 func meterModule(ctx context.Context, r wazero.Runtime) error {
 	yield := api.GoModuleFunc(func(ctx context.Context, _ api.Module, stack []uint64) {
 		stack[0] = 0
-		if ctx.Value(envKey{}).(*Env).yield() {
+		env := ctx.Value(envKey{}).(*Env)
+		env.deepen()
+		if env.yield() {
 			stack[0] = 1
 		}
 	})

@@ -53,6 +53,8 @@ func (m *Module) New(ctx context.Context, region uint32, env *Env) (Guest, error
 	if c.info != nil {
 		g.added = c.info.Added
 	}
+	env.native, env.deep = c.native(), c.deep()
+	g.stacks = stacksOf(module.ExportedFunction(abi.ExportAlloc))
 	if err := g.begin(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("instantiate: %w", err), module.Close(ctx))
 	}
@@ -78,6 +80,7 @@ type instance struct {
 	points           [abi.NumPoints]api.Function
 	stack            []uint64
 	added            int // functions that the rewriter put before the module's own
+	stacks           stacks
 }
 
 var _ Guest = (*instance)(nil)
@@ -95,7 +98,7 @@ func (g *instance) begin(ctx context.Context) error {
 		if f == nil {
 			continue
 		}
-		if err := g.starts(ctx, f); err != nil {
+		if err := g.starts(ctx, &f); err != nil {
 			return fmt.Errorf("%s: %w", strings.TrimPrefix(name, meter.Prefix), err)
 		}
 	}
@@ -103,7 +106,7 @@ func (g *instance) begin(ctx context.Context) error {
 }
 
 // starts calls a function with what is left of the fuel of starting.
-func (g *instance) starts(ctx context.Context, f api.Function) error {
+func (g *instance) starts(ctx context.Context, f *api.Function) error {
 	err := g.run(ctx, f, g.env.starting)
 	g.env.starting -= g.env.used
 	return err
@@ -111,16 +114,27 @@ func (g *instance) starts(ctx context.Context, f api.Function) error {
 
 // run calls a function with the stack as its arguments. The call ends when its fuel is used
 // up, or when ctx ends.
-func (g *instance) run(ctx context.Context, f api.Function, grant int64) error {
+func (g *instance) run(ctx context.Context, f *api.Function, grant int64) error {
 	a := &g.env.allowance
 	a.begin(ctx, grant)
-	defer func() { a.ctx = nil }()
+	defer func() {
+		if a.ctx = nil; g.env.memory != nil {
+			g.env.memory.Shallow()
+		}
+	}()
 	if g.gauges == nil {
-		return f.CallWithStack(g.ctx, g.stack)
+		return (*f).CallWithStack(g.ctx, g.stack)
 	}
-	g.gauges.fill(grant)
-	err := f.CallWithStack(g.ctx, g.stack)
+	g.env.frames = min(g.gauges.info.MaxDepth, shallowDepth)
+	if g.gauges.info.Added == 0 { // it does not yield
+		g.env.frames = g.gauges.info.MaxDepth
+	}
+	g.gauges.fill(grant, g.env.frames)
+	err := (*f).CallWithStack(g.ctx, g.stack)
 	a.used = g.gauges.used(grant)
+	if err == nil {
+		g.shrink(f)
+	}
 	if err != nil {
 		err = &rewritten{error: err, added: g.added}
 		if status := meter.Status(g.gauges.status.Get()); status != meter.Running {
@@ -131,7 +145,7 @@ func (g *instance) run(ctx context.Context, f api.Function, grant int64) error {
 }
 
 func (g *instance) checkVersion(ctx context.Context, version api.Function) error {
-	if err := g.starts(ctx, version); err != nil {
+	if err := g.starts(ctx, &version); err != nil {
 		return fmt.Errorf("%s: %w", abi.ExportABI, err)
 	}
 	got := uint32(g.stack[0])
@@ -154,7 +168,7 @@ func (g *instance) Memory() []byte {
 // Alloc implements Guest, with the fuel of Env for it.
 func (g *instance) Alloc(ctx context.Context, size uint32) (uint32, error) {
 	g.stack[0], g.stack[1] = uint64(size), abi.RegionAlign
-	if err := g.run(ctx, g.alloc, g.env.alloc); err != nil {
+	if err := g.run(ctx, &g.alloc, g.env.alloc); err != nil {
 		return 0, err
 	}
 	return uint32(g.stack[0]), nil
@@ -166,7 +180,7 @@ func (g *instance) Configure(ctx context.Context, config []byte) (bool, error) {
 		return true, nil
 	}
 	g.stack[0], g.stack[1] = uint64(len(config)), abi.RegionAlign
-	if err := g.starts(ctx, g.alloc); err != nil {
+	if err := g.starts(ctx, &g.alloc); err != nil {
 		return false, err
 	}
 	address := uint32(g.stack[0])
@@ -174,7 +188,7 @@ func (g *instance) Configure(ctx context.Context, config []byte) (bool, error) {
 		return false, fmt.Errorf("%s returned %#x for %d bytes of configuration", abi.ExportAlloc, address, len(config))
 	}
 	g.stack[0], g.stack[1] = uint64(address), uint64(len(config))
-	if err := g.starts(ctx, g.configure); err != nil {
+	if err := g.starts(ctx, &g.configure); err != nil {
 		return false, err
 	}
 	return uint32(g.stack[0]) == 0, nil
@@ -183,7 +197,7 @@ func (g *instance) Configure(ctx context.Context, config []byte) (bool, error) {
 // Call implements Guest, with the fuel of Env.Begin.
 func (g *instance) Call(ctx context.Context, point abi.Point, call, lo, hi uint32) (uint32, error) {
 	g.stack[0], g.stack[1], g.stack[2] = uint64(call), uint64(lo), uint64(hi)
-	if err := g.run(ctx, g.points[point], g.env.next); err != nil {
+	if err := g.run(ctx, &g.points[point], g.env.next); err != nil {
 		return 0, err
 	}
 	return uint32(g.stack[0]), nil

@@ -38,7 +38,7 @@ func (b *RawInstance) Memory() []byte { return b.guest.Memory() }
 func (b *RawInstance) Alloc(ctx context.Context, size, align uint32) (uint32, error) {
 	g := b.guest
 	g.stack[0], g.stack[1] = uint64(size), uint64(align)
-	if err := g.run(ctx, g.alloc, g.env.limits.FuelStart); err != nil {
+	if err := g.run(ctx, &g.alloc, g.env.limits.FuelStart); err != nil {
 		return 0, trapped(err, g.env)
 	}
 	return uint32(g.stack[0]), nil
@@ -52,7 +52,7 @@ func (b *RawInstance) Configure(ctx context.Context, address, length uint32) (in
 	}
 	g.env.Begin(0)
 	g.stack[0], g.stack[1] = uint64(address), uint64(length)
-	if err := g.run(ctx, g.configure, g.env.limits.FuelStart); err != nil {
+	if err := g.run(ctx, &g.configure, g.env.limits.FuelStart); err != nil {
 		return 0, trapped(err, g.env)
 	}
 	return int32(uint32(g.stack[0])), nil
