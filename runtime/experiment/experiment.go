@@ -130,12 +130,14 @@ func (x *experiment) simulate(ctx context.Context, make func() (assembly.Config,
 			x.config.Progress(x.answered)
 		}
 	}
-	s, err := sim.New(c)
-	if err != nil {
-		return nil, err
-	}
-	result, err := s.Run(ctx)
-	if err != nil {
+	var result *sim.Result
+	if err := record.Guard(x.config.Log, func() error {
+		s, err := sim.New(c)
+		if err == nil {
+			result, err = s.Run(ctx)
+		}
+		return err
+	}); err != nil {
 		return nil, err
 	}
 	return newSide(d, result, reasons, sampler), nil

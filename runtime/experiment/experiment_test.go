@@ -94,6 +94,30 @@ func TestRun(t *testing.T) {
 	golden.Check(t, "testdata/report.golden", append(text, '\n'))
 }
 
+// TestEdited: objects that no API server would take are an error of the recording.
+func TestEdited(t *testing.T) {
+	text, err := os.ReadFile("testdata/day.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	claim := `{"metadata":{"name":"c","namespace":"shop","uid":"c"},"spec":{"devices":{"requests":[{"name":"r","exactly":{"deviceClassName":"d","allocationMode":"ExactCount","count":-9}}]}}}`
+	pod := `{"metadata":{"name":"p","namespace":"shop","uid":"p"},"spec":{"schedulerName":"default-scheduler","containers":[{"name":"c"}],"resourceClaims":[{"name":"r","resourceClaimName":"c"}]}}`
+	end := "object DeviceClass object=`{\"metadata\":{\"name\":\"d\"}}`\nobject ResourceClaim object=`" + claim + "`\npods objects=`[" + pod + "]`\nend\n"
+	r, err := record.NewReader(strings.NewReader(strings.TrimSuffix(string(text), "end\n") + end))
+	if err != nil {
+		t.Fatal(err)
+	}
+	modules := assembly.NewModules(assembly.ModulesConfig{})
+	defer func() { _ = modules.Close(t.Context()) }()
+	_, err = Run(t.Context(), r, Config{Modules: modules, Dir: t.TempDir(), Workers: 1, Change: func(a assembly.Config) (assembly.Config, error) {
+		a.Scheduler = assembly.Default()
+		return a, nil
+	}})
+	if err == nil || !strings.Contains(err.Error(), "if the recording is as it was written, please report this") {
+		t.Error(err)
+	}
+}
+
 // TestHTML: hostile names are text in the page, which has no scripts, and nothing that cannot be seen.
 func TestHTML(t *testing.T) {
 	hostile := "<script>alert(\"x\")</script>\x1b[31m\u202e\u2066"

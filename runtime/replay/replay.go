@@ -11,7 +11,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -125,7 +124,7 @@ func Run(ctx context.Context, r *record.Reader, config Config) (*Result, error) 
 		if p.assembly == nil {
 			return nil, errors.New("nothing happened before, so there is no cluster")
 		}
-		if err := config.Reached(p.assembly, p.stores); err != nil {
+		if err := record.Guard(config.Log, func() error { return config.Reached(p.assembly, p.stores) }); err != nil {
 			return nil, err
 		}
 	}
@@ -218,17 +217,13 @@ func (p *player) play(ctx context.Context, e inbox.Event) error {
 
 // handle has the scheduler handle an event. One that does not follow from those before it, as in a recording that was
 // edited, is an error.
-func (p *player) handle(ctx context.Context, e inbox.Event) (err error) {
-	at := p.reader.Read() - len(p.ahead)
-	defer func() {
-		if r := recover(); r != nil {
-			if p.config.Log != nil {
-				p.config.Log.Error("panic", "event", at, "reason", r, "stack", string(debug.Stack()))
-			}
-			err = fmt.Errorf("event %d cannot be handled here: %v (if the recording is as it was written, please report this)", at, r)
-		}
-	}()
-	p.assembly.Scheduler.Handle(ctx, e)
+func (p *player) handle(ctx context.Context, e inbox.Event) error {
+	if err := record.Guard(p.config.Log, func() error {
+		p.assembly.Scheduler.Handle(ctx, e)
+		return nil
+	}); err != nil {
+		return fmt.Errorf("event %d cannot be handled here: %w", p.reader.Read()-len(p.ahead), err)
+	}
 	return nil
 }
 

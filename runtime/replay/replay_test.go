@@ -136,6 +136,10 @@ func TestUntil(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "there is no cluster") {
 		t.Errorf("%v", err)
 	}
+	_, err = run(t.Context(), t, small(t), replay.Config{Workers: 1, Reached: func(*assembly.Assembly, *stores.Stores) error { panic("no such object") }})
+	if err == nil || !strings.Contains(err.Error(), "no such object (if the recording is as it was written, please report this)") {
+		t.Errorf("%v", err)
+	}
 }
 
 // TestUnusable: a recording that cannot be repeated says why.
