@@ -275,7 +275,7 @@ oracle-test: ## test the oracle: that it finds mistakes, makes cases small, and 
 .PHONY: alike
 alike: ## hold decisions with kept answers and with trials against those without, for about a million attempts (10 minutes)
 	go test ./runtime/cycle -run '^TestAlike$$' -rapid.checks 40000 -timeout 60m
-	go test ./hostplugins ./runtime/sim -run '^TestReuse$$' -rapid.checks 2000 -timeout 60m
+	go test ./hostplugins ./runtime/sim -run '^TestReuse' -rapid.checks 2000 -timeout 60m
 	go test ./runtime/sim -run '^TestShadowChangesNothing$$' -rapid.checks 5000 -timeout 60m
 
 .PHONY: oracle-mutants
