@@ -97,7 +97,7 @@ func (c *Connection) Connect(lease componentconfigv1alpha1.LeaderElectionConfigu
 	plugins.Dial = main.Dial
 	overHTTP, err := rest.HTTPClientFor(plugins)
 	if err == nil {
-		out.Plugins, err = newPluginClient(plugins, out.Reach.client(overHTTP))
+		out.Plugins, err = newPluginClient(plugins, out.Reach.client(overHTTP), readAlone)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("connect to %s: %w", base.Host, err)

@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 
@@ -31,10 +32,10 @@ const (
 	servedAgain = time.Second
 )
 
-// newPluginClient returns a client of berth.dev/v1alpha1.
-func newPluginClient(base *rest.Config, client *http.Client) (rest.Interface, error) {
+// newPluginClient returns a client of berth.dev/v1alpha1, whose kinds are registered by add.
+func newPluginClient(base *rest.Config, client *http.Client, add func(*runtime.Scheme) error) (rest.Interface, error) {
 	scheme := runtime.NewScheme()
-	if err := v1alpha1.AddToScheme(scheme); err != nil {
+	if err := add(scheme); err != nil {
 		return nil, err
 	}
 	gv := v1alpha1.GroupVersion()
@@ -51,7 +52,9 @@ type PluginObjects struct {
 	SchedulerPlugins []*v1alpha1.SchedulerPlugin
 	PluginGrants     []*v1alpha1.PluginGrant
 	TenantPlugins    []*v1alpha1.TenantPlugin
-	Namespaces       map[string]map[string]string
+	// BadSpec and BadStatus say by UID why the spec or the status of an object cannot be read.
+	BadSpec, BadStatus map[types.UID]error
+	Namespaces         map[string]map[string]string
 }
 
 // pluginWatch watches the kinds of berth.dev once the API server serves them.
@@ -83,18 +86,17 @@ func newPluginWatch(c *Cluster) (*pluginWatch, error) {
 	if c.deps.Plugins == nil {
 		return w, nil
 	}
-	for _, x := range []struct {
-		kind    string
-		example runtime.Object
-	}{
-		{v1alpha1.KindSchedulerPlugin, &v1alpha1.SchedulerPlugin{}},
-		{v1alpha1.KindPluginGrant, &v1alpha1.PluginGrant{}},
-		{v1alpha1.KindTenantPlugin, &v1alpha1.TenantPlugin{}},
-	} {
-		plural := v1alpha1.Plural(x.kind)
+	for _, name := range []string{v1alpha1.KindSchedulerPlugin, v1alpha1.KindPluginGrant, v1alpha1.KindTenantPlugin} {
+		plural := v1alpha1.Plural(name)
 		list := cache.NewListWatchFromClient(c.deps.Plugins, plural, metav1.NamespaceAll, fields.Everything())
-		k := &pluginKind{plural: plural, kind: kind{name: plural + "." + v1alpha1.GroupVersion().Group, informer: cache.NewSharedIndexInformer(list, x.example, 0, cache.Indexers{})}}
-		if err := k.informer.SetTransform(trim); err != nil {
+		k := &pluginKind{plural: plural, kind: kind{name: plural + "." + v1alpha1.GroupVersion().Group, informer: cache.NewSharedIndexInformer(list, &apiPlugin{}, 0, cache.Indexers{})}}
+		if err := k.informer.SetTransform(func(object any) (any, error) {
+			if p, ok := object.(*apiPlugin); ok {
+				p.SetManagedFields(nil)
+				p.decode(name)
+			}
+			return object, nil
+		}); err != nil {
 			return nil, err
 		}
 		if err := k.informer.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) { c.watches.failed(&k.kind, err) }); err != nil {
@@ -116,7 +118,7 @@ func newPluginWatch(c *Cluster) (*pluginWatch, error) {
 
 // rolloutOf is the part of an object's status that says which versions decide.
 func rolloutOf(o metav1.Object) *v1alpha1.RolloutStatus {
-	switch x := o.(type) {
+	switch x := o.(*apiPlugin).object.(type) {
 	case *v1alpha1.SchedulerPlugin:
 		return x.Status.Rollout
 	case *v1alpha1.TenantPlugin:
@@ -244,10 +246,17 @@ func (c *Cluster) PluginsChanged() <-chan struct{} { return c.plugins.changed }
 // PluginObjects returns the objects of berth.dev as they are now. It may be called from any
 // goroutine.
 func (c *Cluster) PluginObjects() PluginObjects {
-	o := PluginObjects{Namespaces: make(map[string]map[string]string)}
+	o := PluginObjects{Namespaces: make(map[string]map[string]string), BadSpec: make(map[types.UID]error), BadStatus: make(map[types.UID]error)}
 	for _, k := range c.plugins.kinds {
 		for _, object := range k.informer.GetStore().List() {
-			switch x := object.(type) {
+			p := object.(*apiPlugin)
+			if p.badSpec != nil {
+				o.BadSpec[p.UID] = p.badSpec
+			}
+			if p.badStatus != nil {
+				o.BadStatus[p.UID] = p.badStatus
+			}
+			switch x := p.object.(type) {
 			case *v1alpha1.SchedulerPlugin:
 				o.SchedulerPlugins = append(o.SchedulerPlugins, x)
 			case *v1alpha1.PluginGrant:

@@ -31,6 +31,7 @@ type pluginServer struct {
 	served  bool
 	status  int // of lists and watches; 0 is OK
 	objects []*v1alpha1.TenantPlugin
+	odd     []json.RawMessage // more of them
 	watches []chan *v1alpha1.TenantPlugin
 	patches []string
 }
@@ -77,7 +78,14 @@ func (s *pluginServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		list := map[string]any{"apiVersion": "berth.dev/v1alpha1", "kind": kind + "List", "metadata": map[string]any{"resourceVersion": "1"}, "items": []any{}}
 		if plural == "tenantplugins" {
 			s.mu.Lock()
-			list["items"] = s.objects
+			items := []any{}
+			for _, o := range s.objects {
+				items = append(items, o)
+			}
+			for _, o := range s.odd {
+				items = append(items, o)
+			}
+			list["items"] = items
 			s.mu.Unlock()
 		}
 		say(list)
@@ -183,6 +191,38 @@ func TestPluginObjects(t *testing.T) {
 	want := `namespaces/a/tenantplugins/pool/status [{"op":"test","path":"/metadata/uid","value":"pool"},{"op":"test","path":"/metadata/resourceVersion","value":"8"},{"op":"add","path":"/status","value":{"version":"2"}}]`
 	if !slices.Equal(s.patches, []string{want}) {
 		t.Errorf("patches %q, want %q", s.patches, want)
+	}
+}
+
+// TestUnreadableObjects: an object that does not fit its kind keeps no other from being read. Of its
+// spec, what says which pods wait is read.
+func TestUnreadableObjects(t *testing.T) {
+	odd := func(name, rest string) json.RawMessage {
+		return json.RawMessage(fmt.Sprintf(`{"apiVersion":"berth.dev/v1alpha1","kind":"TenantPlugin","metadata":{"namespace":"a","name":%q,"uid":%q,"resourceVersion":"1"},%s}`, name, name, rest))
+	}
+	s := &pluginServer{served: true, objects: []*v1alpha1.TenantPlugin{tenantPlugin("pool", 1)}, odd: []json.RawMessage{
+		odd("weight", `"spec":{"module":{"image":"r.test/p:1"},"weight":"heavy","failurePolicy":"Ignore"}`),
+		odd("future", `"spec":{"module":{"image":"r.test/p:1"},"later":{"a":[1]}}`),
+		odd("edited", `"spec":{"module":{"image":"r.test/p:1"}},"status":{"rollout":{"canary":{"step":1e30}}}`),
+		odd("empty", `"spec":null`),
+	}}
+	c := withPlugins(t, s)
+	synced(t, c)
+	o := c.PluginObjects()
+	var got []string
+	for _, p := range o.TenantPlugins {
+		text := fmt.Sprintf("%s %s %s", p.Name, p.Spec.Module.Image, p.Spec.FailurePolicy)
+		for _, err := range []error{o.BadSpec[p.UID], o.BadStatus[p.UID]} {
+			if err != nil {
+				text += " " + strings.SplitN(err.Error(), ":", 2)[0]
+			}
+		}
+		got = append(got, strings.TrimSpace(text))
+	}
+	slices.Sort(got)
+	want := []string{"edited r.test/p:1  status", "empty", "future r.test/p:1", "pool registry.test/guest:1", "weight  Ignore spec"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
 

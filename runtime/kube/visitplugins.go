@@ -48,7 +48,7 @@ func (v *Visitor) plugins() (rest.Interface, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newPluginClient(v.config, client)
+	return newPluginClient(v.config, client, v1alpha1.AddToScheme)
 }
 
 // Plugin returns an object; namespace is empty for a SchedulerPlugin.

@@ -70,6 +70,9 @@ func readGrants(o *Objects, r *Result) *grants {
 	sorted := slices.SortedFunc(slices.Values(o.PluginGrants), func(a, b *v1alpha1.PluginGrant) int { return cmp.Compare(a.Name, b.Name) })
 	for _, p := range sorted {
 		g, err := readGrant(p)
+		if o.BadSpec[p.UID] != nil {
+			err = o.BadSpec[p.UID]
+		}
 		state := Grant{Object: p.Name, UID: p.UID, Generation: p.Generation}
 		if err != nil {
 			g, state.Refusal = grant{}, refuse(Invalid, "%v", oneLine(err))

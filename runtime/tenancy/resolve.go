@@ -23,6 +23,9 @@ type Objects struct {
 	SchedulerPlugins []*v1alpha1.SchedulerPlugin
 	PluginGrants     []*v1alpha1.PluginGrant
 	TenantPlugins    []*v1alpha1.TenantPlugin
+	// BadSpec and BadStatus say by UID why the spec or the status of an object cannot be read. Such an
+	// object is refused, and its status stays as it is.
+	BadSpec, BadStatus map[types.UID]error
 	// Namespaces has the labels of namespaces by name. One that is absent has no labels.
 	Namespaces map[string]map[string]string
 }
@@ -154,6 +157,11 @@ func Resolve(o *Objects, c Config) *Result {
 		return cmp.Or(cmp.Compare(a.Spec.Order, b.Spec.Order), cmp.Compare(a.Name, b.Name))
 	})
 	for _, p := range platform {
+		if err := o.unreadable(p.UID); err != nil {
+			x := unreadable{kind: v1alpha1.KindSchedulerPlugin, object: p, name: p.Name, namespaces: p.Spec.Namespaces, policy: p.Spec.FailurePolicy, mode: p.Spec.Mode, when: p.Spec.WhenDisabled}
+			r.Plugins = append(r.Plugins, x.plugin(err, &c))
+			continue
+		}
 		for _, v := range versions(p.Status.Rollout, PlanOf(p), string(p.UID), &c) {
 			r.Plugins = append(r.Plugins, schedulerPlugin(p, &v, &c))
 		}
@@ -164,6 +172,11 @@ func Resolve(o *Objects, c Config) *Result {
 	})
 	first := len(r.Plugins)
 	for _, p := range tenants {
+		if err := o.unreadable(p.UID); err != nil {
+			x := unreadable{kind: v1alpha1.KindTenantPlugin, object: p, name: tenantName(p), namespaces: []v1alpha1.Namespace{v1alpha1.Namespace(p.Namespace)}, policy: p.Spec.FailurePolicy, mode: p.Spec.Mode, when: p.Spec.WhenDisabled}
+			r.Plugins = append(r.Plugins, x.plugin(err, &c))
+			continue
+		}
 		for _, v := range versions(p.Status.Rollout, TenantPlanOf(p), string(p.UID), &c) {
 			r.Plugins = append(r.Plugins, tenantPlugin(p, &v, grants.of(p.Namespace), &c))
 		}

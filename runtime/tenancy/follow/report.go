@@ -229,9 +229,17 @@ func (f *Follower) objects() (out []object) {
 	for _, x := range o.TenantPlugins {
 		known[x.UID] = have{status{PluginStatus: x.Status}, x.ResourceVersion, tenancy.TenantPlanOf(x)}
 	}
+	for uid := range o.BadSpec { // nobody knows what it asks for, so its rollout stays as it is
+		x := known[uid]
+		x.plan = nil
+		known[uid] = x
+	}
 	for _, x := range o.PluginGrants {
 		s := &x.Status
 		known[x.UID] = have{status{PluginStatus: v1alpha1.PluginStatus{Conditions: s.Conditions, ObservedGeneration: s.ObservedGeneration}, Plugins: s.Plugins}, x.ResourceVersion, nil}
+	}
+	for uid := range o.BadStatus { // it may say which versions decide, and somebody has to mend it
+		delete(known, uid)
 	}
 	turns := make(map[string]int)
 	add := func(x object, generation int64, refusal *tenancy.Refusal, reason, message string) {

@@ -241,6 +241,31 @@ func TestStopped(t *testing.T) {
 	w.expectShares("a/p: 1 1-100, a/p@canary: 2 0-1")
 }
 
+// TestUnreadableObject: the status of an object whose spec cannot be read says so and keeps its rollout;
+// a status that cannot be read is not written.
+func TestUnreadableObject(t *testing.T) {
+	w := newRollout(t, v1alpha1.RolloutStep{Percent: 10})
+	w.sync()
+	w.report()
+	w.expectShares("a/p: 1 10-100, a/p@canary: 2 0-10")
+	uid := w.mu.objects.TenantPlugins[0].UID
+	w.mu.objects.BadSpec = map[types.UID]error{uid: errNo}
+	w.change(func(s *v1alpha1.TenantPluginSpec) { *s = v1alpha1.TenantPluginSpec{} })
+	w.expectShares("a/p: Invalid")
+	w.clock.Advance(time.Minute)
+	w.reports("PluginGrant all: True InForce", "TenantPlugin a/p: False Invalid")
+	if s := w.mu.objects.TenantPlugins[0].Status.Rollout; s == nil || s.Canary == nil || s.Stable == nil {
+		t.Errorf("the rollout is lost: %+v", s)
+	}
+	w.mu.objects.BadSpec, w.mu.objects.BadStatus = nil, map[types.UID]error{uid: errNo}
+	w.change(func(s *v1alpha1.TenantPluginSpec) { s.Module.Image, s.Mode = "registry.test/guest:2", v1alpha1.ModeCanary })
+	w.expectShares("a/p: Invalid")
+	w.clock.Advance(time.Minute)
+	w.reports()
+	w.mu.objects.BadStatus = nil
+	w.expectShares("a/p: 1 10-100, a/p@canary: 2 0-10")
+}
+
 // TestObserved: the counts of a plugin in shadow and of a canary are in status, and are written again at
 // most every 30 seconds.
 func TestObserved(t *testing.T) {
