@@ -29,6 +29,9 @@ const (
 	ReasonNoHelp      = "Preemption is not helpful for scheduling"
 	ReasonNoCandidate = "no candidate node for preemption"
 
+	// ReasonOther stands for reasons beyond the first megabyte of them.
+	ReasonOther = "other reasons"
+
 	prefix = "preemption: "
 )
 

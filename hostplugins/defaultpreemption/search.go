@@ -25,6 +25,7 @@ type search struct {
 	judged  int            // nodes that are not candidates for another reason
 	counts  map[string]int // by reason
 	errs    []error        // those that are errors
+	texts   int            // bytes of counts and errs
 
 	lower []*state.Pod // of the current node
 }
@@ -75,13 +76,25 @@ func (s *search) noCandidate() string {
 	return report.NoFit(n, "", s.counts, "")
 }
 
-// note counts a reason why a node is not a candidate.
+// maxTexts bounds the texts of different reasons, in bytes: filters may give another one for
+// each node.
+const maxTexts = 1 << 20
+
+// note counts a reason why a node is not a candidate. When there are too many different ones,
+// it counts the others as one.
 func (s *search) note(status *plugin.Status) {
 	s.judged++
-	if status.Is(abi.Error) {
-		s.errs = append(s.errs, status.AsError())
+	if status.Is(abi.Error) && s.texts < maxTexts {
+		err := status.AsError()
+		s.texts += len(err.Error())
+		s.errs = append(s.errs, err)
 	}
 	for _, reason := range status.AllReasons() {
+		if s.counts[reason] == 0 {
+			if s.texts += len(reason); s.texts > maxTexts {
+				reason = ReasonOther
+			}
+		}
 		s.counts[reason]++
 	}
 }

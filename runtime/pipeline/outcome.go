@@ -128,6 +128,21 @@ func (t *verdictTable) number(v verdict) uint32 {
 	return n
 }
 
+// keep forgets all verdicts but the first n. No row has one of the others.
+func (t *verdictTable) keep(n int) {
+	switch {
+	case len(t.index) == 0:
+	case n < manyVerdicts:
+		clear(t.index)
+	default:
+		for i := range t.verdicts[n:] {
+			delete(t.index, string(t.keyOf(&t.verdicts[n+i])))
+		}
+	}
+	clear(t.verdicts[n:])
+	t.verdicts = t.verdicts[:n]
+}
+
 // failed reports whether a verdict is neither success nor a rejection.
 func (t *verdictTable) failed() bool {
 	return slices.ContainsFunc(t.verdicts, func(v verdict) bool { return !v.code.Rejected() })

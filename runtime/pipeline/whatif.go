@@ -134,10 +134,16 @@ func (r *Run) nominatedTo(row uint32) []*state.Pod {
 	return r.nominated[i].pods
 }
 
-// judge runs the filter chain on the row as it is.
+// judge runs the filter chain on the row as it is. The outcome keeps nothing of it: a cycle
+// may judge hypothetical nodes a hundred times for each node of the cluster, and each time for
+// another reason.
 func (t *hypothetical) judge() *plugin.Status {
 	o := &t.run.Outcome
-	o.forget(t.row)
+	known := len(o.table.verdicts)
+	defer func() {
+		o.forget(t.row)
+		o.table.keep(known)
+	}()
 	t.only = [1]uint32{t.row}
 	t.run.chain(&t.cycle, t.only[:])
 	if status := t.run.firstError(t.only[:]); status != nil {

@@ -103,6 +103,73 @@ func placedPod(name, node string, priority int32) *state.Pod {
 	return state.NewPod(p)
 }
 
+// talker rejects rows, each time for another reason.
+type talker struct {
+	info plugin.Info
+	said int
+}
+
+func (p *talker) Info() *plugin.Info { return &p.info }
+
+func (p *talker) Filter(_ *plugin.Cycle, rows []uint32, out *plugin.Verdicts) {
+	for i := range rows {
+		p.said++
+		out.Reject(i, abi.Unschedulable, out.Reason(fmt.Sprint("reason ", p.said)))
+	}
+}
+
+// TestHypotheticalReasons: a cycle does not keep the reasons for which hypothetical nodes were
+// rejected, however many there were before.
+func TestHypotheticalReasons(t *testing.T) {
+	for _, nodes := range []int{3, 15, 16, 40} {
+		var infos []*state.NodeInfo
+		for i := range nodes {
+			name := fmt.Sprint("n", i)
+			infos = append(infos, &state.NodeInfo{
+				Name: name, Node: state.NewNode(&v1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}), ObjectGeneration: uint64(i + 1), PodsGeneration: uint64(i + 1),
+			})
+		}
+		snap := state.NewSnapshot()
+		snap.Rebuild(infos)
+		talking := &talker{info: plugin.Info{Name: "Talker"}}
+		trying := &tryer{info: plugin.Info{Name: "Tryer"}}
+		w := newWorld(t, &scenario.Log{})
+		w.declare("Rest", scenario.MustParse("sort= bind="))
+		for point, p := range map[abi.Point]plugin.Plugin{abi.Filter: talking, abi.PostFilter: trying} {
+			w.config.Points[point] = append(w.config.Points[point], pipeline.Entry{Plugin: p})
+		}
+		run := w.get().NewRun(nil)
+		trying.run = func(_ *plugin.Cycle, d *plugin.Diagnosis) {
+			for range 3 {
+				for row := range uint32(nodes) {
+					node := d.WhatIf.Node(row)
+					if got, want := node.Judge().Message(), fmt.Sprint("reason ", talking.said); got != want {
+						t.Errorf("%q, want %q", got, want)
+					}
+					node.Close()
+				}
+			}
+		}
+		run.Begin(plugin.Cycle{Context: context.Background(), Snapshot: snap, Pod: placedPod("new", "", 1), State: &state.CycleState{}})
+		if _, _, status := run.PreFilter(); !status.Success() {
+			t.Fatal(status.Message())
+		}
+		rows := run.Rows(nodes)
+		if _, _, status := run.Filter(rows, 0, nodes); !status.Success() {
+			t.Fatal(status.Message())
+		}
+		run.PostFilter(nil)
+		if got := run.Outcome.Groups(); got != nodes || talking.said != 4*nodes {
+			t.Errorf("%d nodes: %d reasons are kept of %d", nodes, got, talking.said)
+		}
+		for _, row := range rows {
+			if got, want := run.Outcome.Texts(row), fmt.Sprint("reason ", row+1); len(got) != 1 || got[0] != want {
+				t.Errorf("row %d of %d: %q, want %s", row, nodes, got, want)
+			}
+		}
+	}
+}
+
 // TestHypotheticalNodes: a node is judged with the pods that it has, plugins hear of each
 // change, nodes do not see each other, the snapshot stays as it is, and pods
 // nominated to the node count.
