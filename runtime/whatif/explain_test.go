@@ -3,6 +3,7 @@ package whatif_test
 import (
 	"encoding/json"
 	"fmt"
+	"runtime"
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
@@ -115,5 +116,60 @@ func TestExplainBeside(t *testing.T) {
 	}
 	if a := ask(t, cluster, &whatif.Request{Pods: []whatif.Pods{{Pod: pod("large", "9", 0)}}}); a.Explanations != nil {
 		t.Errorf("%+v", a.Explanations)
+	}
+}
+
+// TestExplainHugePod: what is copied to explain a pod does not grow with the square of its size, or with
+// the cluster.
+func TestExplainHugePod(t *testing.T) {
+	selecting := pod("p", "1", 0)
+	selecting.Spec.NodeSelector = map[string]string{}
+	for i := range 4000 {
+		selecting.Spec.NodeSelector[fmt.Sprint("k", i)] = "x"
+	}
+	containers := func(cpu string) *v1.Pod {
+		p := pod("p", cpu, 0)
+		for i := range 1000 {
+			c := p.Spec.Containers[0].DeepCopy()
+			c.Name = fmt.Sprint("c", i)
+			p.Spec.Containers = append(p.Spec.Containers, *c)
+		}
+		return p
+	}
+	labelled := containers("1m")
+	labelled.Spec.NodeSelector = map[string]string{"disk": "ssd"}
+	cluster := func(n int, cpu string) *whatif.Cluster {
+		c := &whatif.Cluster{Scheduler: full().Scheduler}
+		for i := range n {
+			c.Nodes = append(c.Nodes, node(fmt.Sprint("n", i), cpu))
+		}
+		return c
+	}
+	for name, c := range map[string]struct {
+		cluster *whatif.Cluster
+		pod     *v1.Pod
+		kind    report.ChangeKind
+	}{
+		"selectors": {cluster(1, "4"), selecting, ""},
+		"labels":    {cluster(1000, "4"), labelled, report.RemoveSelector},
+		"requests":  {cluster(1, "1000500m"), containers("1"), report.LowerRequest},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := &whatif.Request{Pods: []whatif.Pods{{Pod: c.pod, Count: 1}}, Explain: true}
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			answer, err := c.cluster.Ask(t.Context(), r)
+			runtime.ReadMemStats(&after)
+			if err != nil || len(answer.Explanations) != 1 {
+				t.Fatalf("%+v, %v", answer, err)
+			}
+			got := report.ChangeKind("")
+			if change := answer.Explanations[0].Change; change != nil {
+				got = change.Kind
+			}
+			if used := after.TotalAlloc - before.TotalAlloc; got != c.kind || used > 128<<20 {
+				t.Errorf("%q, %d bytes allocated", got, used)
+			}
+		})
 	}
 }

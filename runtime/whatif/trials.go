@@ -18,12 +18,10 @@ import (
 // maxOfKind is how many changes of one kind are tried for a pod, the likeliest.
 const maxOfKind = 4
 
-// trials returns the changes to be tried for a pod that does not fit, the smallest first.
-func (q *question) trials(pod *v1.Pod) (out []trial) {
-	for _, list := range [][]trial{q.tolerations(pod), selectors(pod), q.requests(pod), q.labels(pod)} {
-		out = append(out, list[:min(len(list), maxOfKind)]...)
-	}
-	return out
+// trials returns the changes to be tried for a pod that does not fit, the smallest first. Only pods
+// that are tried are copied: a pod can have megabytes, and a hundred thousand possible changes.
+func (q *question) trials(pod *v1.Pod) []trial {
+	return slices.Concat(q.tolerations(pod), selectors(pod), q.requests(pod), q.labels(pod))
 }
 
 // tolerations tolerates one taint, that of the most nodes first.
@@ -44,7 +42,7 @@ func (q *question) tolerations(pod *v1.Pod) (out []trial) {
 	taints := slices.SortedFunc(maps.Keys(nodes), func(a, b v1.Taint) int {
 		return cmp.Or(cmp.Compare(nodes[b], nodes[a]), strings.Compare(a.ToString(), b.ToString()))
 	})
-	for _, t := range taints {
+	for _, t := range taints[:min(len(taints), maxOfKind)] {
 		own := pod.DeepCopy()
 		own.Spec.Tolerations = append(own.Spec.Tolerations, v1.Toleration{Key: t.Key, Operator: v1.TolerationOpEqual, Value: t.Value, Effect: t.Effect})
 		out = append(out, trial{pod: own, change: report.Change{
@@ -59,12 +57,16 @@ func selectors(pod *v1.Pod) (out []trial) {
 	add := func(key string, own *v1.Pod) {
 		out = append(out, trial{pod: own, change: report.Change{Kind: report.RemoveSelector, Selector: &report.Selector{Key: key}}})
 	}
-	for _, key := range slices.Sorted(maps.Keys(pod.Spec.NodeSelector)) {
+	keys := slices.Sorted(maps.Keys(pod.Spec.NodeSelector))
+	for _, key := range keys[:min(len(keys), maxOfKind)] {
 		own := pod.DeepCopy()
 		delete(own.Spec.NodeSelector, key)
 		add(key, own)
 	}
 	for i, e := range required(pod) {
+		if len(out) == maxOfKind {
+			break
+		}
 		own := pod.DeepCopy()
 		if len(required(own)) == 1 && len(own.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms[0].MatchFields) == 0 {
 			own.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution = nil // an empty term matches no node
@@ -91,32 +93,46 @@ func required(pod *v1.Pod) []v1.NodeSelectorRequirement {
 
 // requests lowers one request of one container to what a node has left, by as little as possible.
 func (q *question) requests(pod *v1.Pod) (out []trial) {
-	free := q.free()
 	need := state.NewPod(pod).Requests
+	free := q.free()
+	nearest := make(map[v1.ResourceName][]int64) // what the nodes have left that nearly suffices, the most first
 	type lowered struct {
-		trial
-		share float64 // of the request that is left
+		container int
+		name      v1.ResourceName
+		to        int64
+		share     float64 // of the request that is left
 	}
 	var all []lowered
 	for i := range pod.Spec.Containers {
 		for _, name := range slices.Sorted(maps.Keys(pod.Spec.Containers[i].Resources.Requests)) {
-			values := make(map[int64]bool)
 			own := amountOf(name, pod.Spec.Containers[i].Resources.Requests[name])
-			for j := range free {
-				if left := free[j].Amount(name); left < need.Amount(name) && own-(need.Amount(name)-left) > 0 {
-					values[own-(need.Amount(name)-left)] = true
-				}
+			if _, known := nearest[name]; !known {
+				nearest[name] = twoBelow(need.Amount(name), free, name)
 			}
-			most := slices.Sorted(maps.Keys(values))
-			slices.Reverse(most)
-			for _, to := range most[:min(len(most), 2)] {
-				all = append(all, lowered{lower(pod, i, name, to), float64(to) / float64(own)})
+			for _, left := range nearest[name] {
+				if to := own - (need.Amount(name) - left); to > 0 {
+					all = append(all, lowered{i, name, to, float64(to) / float64(own)})
+				}
 			}
 		}
 	}
 	slices.SortStableFunc(all, func(a, b lowered) int { return cmp.Compare(b.share, a.share) })
-	for _, l := range all {
-		out = append(out, l.trial)
+	for _, l := range all[:min(len(all), maxOfKind)] {
+		out = append(out, lower(pod, l.container, l.name, l.to))
+	}
+	return out
+}
+
+// twoBelow returns the two largest amounts of a resource below a limit, the largest first.
+func twoBelow(limit int64, free []state.Resources, name v1.ResourceName) (out []int64) {
+	for j := range free {
+		left := free[j].Amount(name)
+		if left >= limit || slices.Contains(out, left) {
+			continue
+		}
+		out = append(out, left)
+		slices.SortFunc(out, func(a, b int64) int { return cmp.Compare(b, a) })
+		out = out[:min(len(out), 2)]
 	}
 	return out
 }
@@ -173,11 +189,18 @@ func (q *question) labels(pod *v1.Pod) (out []trial) {
 			wanted[e.Key] = e.Values[0]
 		}
 	}
+	keys := slices.Sorted(maps.Keys(wanted))
 	for _, n := range q.config.Nodes {
+		if len(out) == maxOfKind {
+			break
+		}
 		var lacks []string
-		for _, key := range slices.Sorted(maps.Keys(wanted)) {
+		for _, key := range keys {
 			if n.Labels[key] != wanted[key] {
 				lacks = append(lacks, key)
+			}
+			if len(lacks) > 1 {
+				break
 			}
 		}
 		if len(lacks) != 1 {
