@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -18,7 +17,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// patience is how long PreBind waits for devices.
+// patience is how long PreBind of kube-scheduler's plugin waits for devices.
 const patience = 100 * time.Millisecond
 
 // Result is what was compared.
@@ -89,13 +88,8 @@ func Compare(ctx context.Context, category Category, seed uint64, change func(ou
 		if r.stopped {
 			return r.result, nil
 		}
-		if len(all) > 0 && r.chance(10) {
-			at := r.IntN(len(all))
-			for _, s := range r.sides {
-				s.slice(all[at], true)
-			}
-			all = slices.Delete(all, at, at+1)
-		}
+		all = r.change(all)
+		r.deallocate()
 	}
 	for len(r.inUse) > 0 {
 		if err := r.finish(); err != nil {
@@ -171,35 +165,6 @@ func (r *run) pods(ctx context.Context, i int) error {
 		}
 	}
 	return r.same()
-}
-
-// taken reports whether a claim has a device, or is about to get it.
-func (r *run) taken(wanted *resourcev1.DeviceRequestAllocationResult) bool {
-	if len(r.inUse) > 0 {
-		return true // perhaps
-	}
-	for _, claim := range r.sides[0].api.claims {
-		if a := claim.Status.Allocation; a != nil && slices.ContainsFunc(a.Devices.Results, func(x resourcev1.DeviceRequestAllocationResult) bool {
-			return x.Driver == wanted.Driver && x.Pool == wanted.Pool && x.Device == wanted.Device
-		}) {
-			return true
-		}
-	}
-	return false
-}
-
-// own makes the pod the owner of a claim, sometimes.
-func (r *run) own(name string, pod *v1.Pod) {
-	if !r.chance(80) {
-		return
-	}
-	for _, s := range r.sides {
-		if now, err := s.api.get("default", name); err == nil && len(now.OwnerReferences) == 0 {
-			next, controls := now.DeepCopy(), true
-			next.OwnerReferences = []metav1.OwnerReference{{Kind: "Pod", Name: pod.Name, UID: pod.UID, Controller: &controls}}
-			s.api.set(next)
-		}
-	}
 }
 
 // both calls both sides and compares what they say.
@@ -397,21 +362,15 @@ func (r *run) finish() error {
 	if r.chance(15) {
 		return r.unreserve(p)
 	}
-	if r.chance(10) { // somebody else changes a claim
-		for _, s := range r.sides {
-			name := r.claims[0]
-			if now, err := s.api.get("default", name); err == nil {
-				next := now.DeepCopy()
-				next.Labels = map[string]string{"changed": "true"}
-				s.api.set(next)
-			}
-		}
+	if r.chance(15) {
+		r.meddle()
 	}
 	said, err := r.both("PreBind", func(s *side, i int) string {
-		// Nobody makes devices ready.
-		ctx, cancel := context.WithTimeout(p.placements[i].Context, patience)
-		defer cancel()
-		p.placements[i].Context = ctx
+		if i == 1 { // Berth's does not wait here, and nobody makes devices ready
+			ctx, cancel := context.WithTimeout(p.placements[i].Context, patience)
+			defer cancel()
+			p.placements[i].Context = ctx
+		}
 		_, status := s.plugin.PreBind(p.placements[i])
 		for _, ended := range p.placements[i].Ended {
 			ended()

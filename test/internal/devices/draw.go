@@ -19,22 +19,23 @@ type Category string
 
 // The categories.
 const (
-	Plain       Category = "plain"
-	All         Category = "all"
-	Subrequests Category = "subrequests"
-	Constraints Category = "constraints"
-	Counters    Category = "counters"
-	Capacity    Category = "shared-capacity"
-	Taints      Category = "taints"
-	Admin       Category = "admin-access"
-	SharedPools Category = "pools-over-nodes"
-	BrokenPools Category = "broken-pools"
-	Conditions  Category = "binding-conditions"
-	Extended    Category = "extended-resources"
-	driver               = "gpu.example.com"
-	bytes                = resourcev1.QualifiedName("memory")
-	readyCond            = "example.com/ready"
-	failedCond           = "example.com/failed"
+	Plain        Category = "plain"
+	All          Category = "all"
+	Subrequests  Category = "subrequests"
+	Constraints  Category = "constraints"
+	Counters     Category = "counters"
+	Capacity     Category = "shared-capacity"
+	Taints       Category = "taints"
+	Admin        Category = "admin-access"
+	SharedPools  Category = "pools-over-nodes"
+	BrokenPools  Category = "broken-pools"
+	Conditions   Category = "binding-conditions"
+	Extended     Category = "extended-resources"
+	driver                = "gpu.example.com"
+	secondDriver          = "nic.example.com" // with pools of the same names
+	bytes                 = resourcev1.QualifiedName("memory")
+	readyCond             = "example.com/ready"
+	failedCond            = "example.com/failed"
 )
 
 // Categories returns all categories.
@@ -97,8 +98,11 @@ func (c *cluster) classes() []*resourcev1.DeviceClass {
 	if c.category == Extended {
 		expressions["free"] = ""
 	}
+	if c.category == Counters {
+		expressions["nic"] = `device.driver == "` + secondDriver + `"`
+	}
 	var out []*resourcev1.DeviceClass
-	for _, name := range []string{"any", "gpu", "big", "free", "odd"} {
+	for _, name := range []string{"any", "gpu", "big", "free", "nic", "odd"} {
 		if expression, ok := expressions[name]; ok {
 			class := &resourcev1.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: name}}
 			if expression != "" {
@@ -123,6 +127,9 @@ func (c *cluster) class() string {
 	if c.chance(3) {
 		return "unknown"
 	}
+	if c.category == Counters && c.chance(25) {
+		return "nic"
+	}
 	return pick(c, "any", "any", "gpu", "big", "odd")
 }
 
@@ -143,6 +150,14 @@ func (c *cluster) device(i int) resourcev1.Device {
 			d.ConsumesCounters = []resourcev1.DeviceCounterConsumption{{
 				CounterSet: "set", Counters: map[string]resourcev1.Counter{"memory": {Value: *resource.NewQuantity(int64(1+c.IntN(4)), resource.DecimalSI)}},
 			}}
+		}
+		if c.chance(30) { // most without capacity
+			d.AllowMultipleAllocations = ptr.To(true)
+			if c.chance(30) {
+				d.Capacity = map[resourcev1.QualifiedName]resourcev1.DeviceCapacity{bytes: {
+					Value: *resource.NewQuantity(10, resource.DecimalSI), RequestPolicy: &resourcev1.CapacityRequestPolicy{Default: resource.NewQuantity(3, resource.DecimalSI)},
+				}}
+			}
 		}
 	case Capacity:
 		d.Capacity = map[resourcev1.QualifiedName]resourcev1.DeviceCapacity{bytes: {Value: *resource.NewQuantity(10, resource.DecimalSI)}}
@@ -231,13 +246,9 @@ func (c *cluster) pool(name string, reach func(*resourcev1.ResourceSlice)) (out 
 		out = append(out, s)
 	}
 	if c.category == Counters {
-		s := &resourcev1.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: name + "-counters"}}
-		s.Spec.Driver, s.Spec.Pool = driver, out[0].Spec.Pool
-		s.Spec.SharedCounters = []resourcev1.CounterSet{{Name: "set", Counters: map[string]resourcev1.Counter{"memory": {Value: *resource.NewQuantity(int64(3+c.IntN(6)), resource.DecimalSI)}}}}
-		reach(s)
-		out = append(out, s)
-		for _, s := range out {
-			s.Spec.Pool.ResourceSliceCount = int64(len(out))
+		out = c.counters(out, reach)
+		if c.chance(50) {
+			out = append(out, c.counters(c.second(name, reach), reach)...)
 		}
 	}
 	if c.category == BrokenPools {
@@ -255,6 +266,53 @@ func (c *cluster) pool(name string, reach func(*resourcev1.ResourceSlice)) (out 
 		}
 	}
 	return out
+}
+
+// counters adds the counters of a pool.
+func (c *cluster) counters(pool []*resourcev1.ResourceSlice, reach func(*resourcev1.ResourceSlice)) []*resourcev1.ResourceSlice {
+	first := pool[0]
+	s := &resourcev1.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: first.Name + "-counters"}}
+	s.Spec.Driver, s.Spec.Pool = first.Spec.Driver, first.Spec.Pool
+	s.Spec.SharedCounters = []resourcev1.CounterSet{{Name: "set", Counters: map[string]resourcev1.Counter{"memory": {Value: *resource.NewQuantity(int64(3+c.IntN(6)), resource.DecimalSI)}}}}
+	reach(s)
+	pool = append(pool, s)
+	for _, s := range pool {
+		s.Spec.Pool.ResourceSliceCount = int64(len(pool))
+	}
+	return pool
+}
+
+// second draws a pool of the second driver. Its devices have the attributes that selectors read.
+func (c *cluster) second(name string, reach func(*resourcev1.ResourceSlice)) []*resourcev1.ResourceSlice {
+	s := &resourcev1.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: name + "-second"}}
+	s.Spec.Driver, s.Spec.Pool = secondDriver, resourcev1.ResourcePool{Name: name, Generation: 1, ResourceSliceCount: 1}
+	for i := range 1 + c.IntN(3) {
+		d := c.device(i)
+		attributes := make(map[resourcev1.QualifiedName]resourcev1.DeviceAttribute)
+		for name, value := range d.Attributes {
+			attributes[driver+"/"+name] = value
+		}
+		d.Attributes = attributes
+		s.Spec.Devices = append(s.Spec.Devices, d)
+	}
+	reach(s)
+	return []*resourcev1.ResourceSlice{s}
+}
+
+// reshare draws versions of the slices of a pool in which other devices allow several allocations, or none does.
+func (c *cluster) reshare(all []*resourcev1.ResourceSlice, pool string) (changed []*resourcev1.ResourceSlice) {
+	none := c.chance(60)
+	for i, s := range all {
+		if s.Spec.Pool.Name != pool {
+			continue
+		}
+		s = s.DeepCopy()
+		for j := range s.Spec.Devices {
+			s.Spec.Devices[j].AllowMultipleAllocations = ptr.To(!none && c.chance(50))
+		}
+		all[i], changed = s, append(changed, s)
+	}
+	return changed
 }
 
 // claim draws a claim.
@@ -364,7 +422,7 @@ func (c *cluster) containers(pod *v1.Pod, ofClasses bool) {
 		for range c.IntN(3) {
 			n := int64(1 + c.IntN(2))
 			if c.chance(5) {
-				n = 0
+				n = pick(c, 0, int64(resourcev1.AllocationResultsMaxSize+1))
 			}
 			if name := pick(c, names...); c.chance(20) || name == anyResource || name == freeResource || name == gpuResource {
 				container.Resources.Requests[name] = *resource.NewQuantity(n, resource.DecimalSI)

@@ -2,9 +2,12 @@ package devices
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/utils/ptr"
 
 	"github.com/berth-scheduler/berth/hostplugins/dynamicresources"
 	"github.com/berth-scheduler/berth/runtime/plugin"
@@ -64,6 +67,24 @@ func (w *wrapped) PostFilter(c *plugin.Cycle, d *plugin.Diagnosis) (plugin.PostF
 	return r, s
 }
 
+// withoutShares returns a claim without its shares of devices that no longer allow several allocations; nil if it has none.
+func withoutShares(claim *resourcev1.ResourceClaim, slice *resourcev1.ResourceSlice) *resourcev1.ResourceClaim {
+	if claim.Status.Allocation == nil {
+		return nil
+	}
+	now := claim.DeepCopy()
+	of := &now.Status.Allocation.Devices
+	of.Results = slices.DeleteFunc(of.Results, func(r resourcev1.DeviceRequestAllocationResult) bool {
+		return r.ShareID != nil && r.Driver == slice.Spec.Driver && r.Pool == slice.Spec.Pool.Name && slices.ContainsFunc(slice.Spec.Devices, func(d resourcev1.Device) bool {
+			return d.Name == r.Device && !ptr.Deref(d.AllowMultipleAllocations, false)
+		})
+	})
+	if len(of.Results) == len(claim.Status.Allocation.Devices.Results) {
+		return nil
+	}
+	return now
+}
+
 // TestMutants: each mistake is found in a few clusters.
 func TestMutants(t *testing.T) {
 	wrap := func(change func(w *wrapped)) func(*side) {
@@ -104,6 +125,15 @@ func TestMutants(t *testing.T) {
 			}
 		})
 	}
+	results := func(change func(r *resourcev1.DeviceRequestAllocationResult)) func(*side) {
+		return claims(func(c *resourcev1.ResourceClaim) {
+			if a := c.Status.Allocation; a != nil {
+				for i := range a.Devices.Results {
+					change(&a.Devices.Results[i])
+				}
+			}
+		})
+	}
 	devices := func(change func(d *resourcev1.Device)) func(*side) {
 		return slices(func(s *resourcev1.ResourceSlice) {
 			for i := range s.Spec.Devices {
@@ -140,9 +170,32 @@ func TestMutants(t *testing.T) {
 		"taints are forgotten":               {Taints, devices(func(d *resourcev1.Device) { d.Taints = nil })},
 		"counters are forgotten":             {Counters, devices(func(d *resourcev1.Device) { d.ConsumesCounters = nil })},
 		"devices are not shared":             {Capacity, devices(func(d *resourcev1.Device) { d.AllowMultipleAllocations = nil })},
-		"devices are ready at once":          {Conditions, devices(func(d *resourcev1.Device) { d.BindingConditions = nil })},
-		"missing slices are not missed":      {BrokenPools, slices(func(s *resourcev1.ResourceSlice) { s.Spec.Pool.ResourceSliceCount = 1 })},
-		"generations are equal":              {BrokenPools, slices(func(s *resourcev1.ResourceSlice) { s.Spec.Pool.Generation = 1 })},
+		"counters of two drivers are one driver's": {Counters, slices(func(s *resourcev1.ResourceSlice) {
+			for i := range s.Spec.SharedCounters {
+				if s.Spec.Driver == secondDriver {
+					s.Spec.SharedCounters[i].Counters["memory"] = resourcev1.Counter{Value: *resource.NewQuantity(8, resource.DecimalSI)}
+				}
+			}
+		})},
+		"shares without capacity take some": {Counters, results(func(r *resourcev1.DeviceRequestAllocationResult) {
+			if r.ShareID != nil && r.ConsumedCapacity == nil {
+				r.ConsumedCapacity = make(map[resourcev1.QualifiedName]resource.Quantity)
+			}
+		})},
+		"shares end with sharing": {Capacity, func(s *side) {
+			inner := s.slice
+			s.slice = func(slice *resourcev1.ResourceSlice, gone bool) {
+				inner(slice, gone)
+				for _, claim := range s.api.claims {
+					if now := withoutShares(claim, slice); now != nil {
+						s.api.watch(claim, now)
+					}
+				}
+			}
+		}},
+		"devices are ready at once":     {Conditions, devices(func(d *resourcev1.Device) { d.BindingConditions = nil })},
+		"missing slices are not missed": {BrokenPools, slices(func(s *resourcev1.ResourceSlice) { s.Spec.Pool.ResourceSliceCount = 1 })},
+		"generations are equal":         {BrokenPools, slices(func(s *resourcev1.ResourceSlice) { s.Spec.Pool.Generation = 1 })},
 		"devices of a selector are everywhere": {SharedPools, slices(func(s *resourcev1.ResourceSlice) {
 			if s.Spec.NodeSelector != nil {
 				all := true
