@@ -94,3 +94,69 @@ func TestCountersOfOtherNodes(t *testing.T) {
 		})
 	}
 }
+
+// TestCountersOfDrivers: kube-scheduler takes the counters of one driver's pool for those of another driver's pool with
+// the same name, whichever it looks at first on any node. Of Berth, only what it looks at first on the node matters.
+func TestCountersOfDrivers(t *testing.T) {
+	const large, small = "large.example.com", "small.example.com"
+	set := func(amount int64) map[string]resourcev1.Counter {
+		return map[string]resourcev1.Counter{"memory": {Value: *resource.NewQuantity(amount, resource.DecimalSI)}}
+	}
+	var wide []*resourcev1.ResourceSlice
+	for name, c := range map[string]struct{ has, takes int64 }{large: {8, 4}, small: {1, 1}} {
+		pool := resourcev1.ResourcePool{Name: "wide", Generation: 1, ResourceSliceCount: 2}
+		device := resourcev1.Device{Name: "d", ConsumesCounters: []resourcev1.DeviceCounterConsumption{{CounterSet: "set", Counters: set(c.takes)}}}
+		wide = append(wide,
+			&resourcev1.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: resourcev1.ResourceSliceSpec{
+				Driver: name, AllNodes: ptr.To(true), Pool: pool, Devices: []resourcev1.Device{device},
+			}},
+			&resourcev1.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: name + "-counters"}, Spec: resourcev1.ResourceSliceSpec{
+				Driver: name, AllNodes: ptr.To(true), Pool: pool, SharedCounters: []resourcev1.CounterSet{{Name: "set", Counters: set(c.has)}},
+			}})
+	}
+	// Node a has a device for the first request itself, so that the counters of the small pool are looked at first.
+	wide = append(wide, &resourcev1.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: "a"}, Spec: resourcev1.ResourceSliceSpec{
+		Driver: driver, NodeName: ptr.To("a"), Pool: resourcev1.ResourcePool{Name: "a", Generation: 1, ResourceSliceCount: 1}, Devices: []resourcev1.Device{{Name: "d"}},
+	}})
+	request := func(name, expression string) resourcev1.DeviceRequest {
+		return resourcev1.DeviceRequest{Name: name, Exactly: &resourcev1.ExactDeviceRequest{
+			DeviceClassName: "any", AllocationMode: resourcev1.DeviceAllocationModeExactCount, Count: 1, Selectors: []resourcev1.DeviceSelector{selector(expression)},
+		}}
+	}
+	claim := &resourcev1.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "c", UID: "c"}}
+	claim.Spec.Devices.Requests = []resourcev1.DeviceRequest{request("first", `device.driver != "`+small+`"`), request("second", `device.driver == "`+small+`"`)}
+	pod := state.NewPod(&v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "p", UID: "p"}, Spec: v1.PodSpec{
+		ResourceClaims: []v1.PodResourceClaim{{Name: "c", ResourceClaimName: &claim.Name}},
+	}})
+	n := newNodes([]*v1.Node{{ObjectMeta: metav1.ObjectMeta{Name: "a"}}, {ObjectMeta: metav1.ObjectMeta{Name: "b"}}})
+	fits := func(s *side, err error) (out string) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.class(&resourcev1.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: "any"}}, false)
+		for _, slice := range wide {
+			s.slice(slice, false)
+		}
+		s.api.set(claim)
+		for _, nodes := range [][]string{{"a", "b"}, {"b"}} {
+			cycle := &plugin.Cycle{Context: t.Context(), Snapshot: n.snapshot, Pod: pod, State: &state.CycleState{}}
+			if _, status := s.plugin.PreFilter(cycle); !status.Success() {
+				t.Fatal(status)
+			}
+			for _, node := range nodes {
+				row, _ := n.snapshot.Row(node)
+				var verdicts plugin.Verdicts
+				verdicts.Reset(1)
+				s.plugin.Filter(cycle, []uint32{row}, &verdicts)
+				out += fmt.Sprintf("%s: %v ", node, verdicts.Codes[0])
+			}
+		}
+		return out
+	}
+	if got, want := fits(ours()), "a: Success b: Success b: Success "; got != want {
+		t.Errorf("Berth says %s, want %s", got, want)
+	}
+	if got, want := fits(theirs(t.Context())), "a: Success b: UnschedulableAndUnresolvable b: Success "; got != want {
+		t.Errorf("kube-scheduler says %s, want %s", got, want)
+	}
+}
