@@ -227,8 +227,11 @@ func (d *DynamicResources) bindSpecial(pl *plugin.Placement, c *podClaim) error 
 	unmade := c.object
 	c.object = now
 	if err := d.complete(pl, c); err != nil {
-		// The loop may not know of the claim yet, and would take its devices for free.
-		<-d.deps.Writer.Delete(c.object)
+		// The loop may not know of the claim yet, and would take its devices for free. At its end, that no longer matters.
+		select {
+		case <-d.deps.Writer.Delete(c.object):
+		case <-pl.Context.Done():
+		}
 		c.object = unmade
 		return err
 	}

@@ -1,14 +1,21 @@
 package dynamicresources
 
 import (
+	"context"
+	"errors"
+	"io"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/berth-scheduler/berth/runtime/plugin"
+	"github.com/berth-scheduler/berth/runtime/plugin/objects"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
@@ -29,4 +36,39 @@ func TestSearchedName(t *testing.T) {
 	if got := strings.Join(verdicts.Texts(0), ", "); got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
+}
+
+// stuck is an API server that creates claims, and then is gone.
+type stuck struct{ objects.ClaimWriter }
+
+func (stuck) Create(_ context.Context, claim *resourcev1.ResourceClaim) (*resourcev1.ResourceClaim, error) {
+	return claim, nil
+}
+
+func (stuck) Update(context.Context, *resourcev1.ResourceClaim) (*resourcev1.ResourceClaim, error) {
+	return nil, io.ErrUnexpectedEOF
+}
+
+func (stuck) Delete(*resourcev1.ResourceClaim) <-chan struct{} { return nil }
+
+// TestStopWhileDeleting: the end of the scheduler does not wait for a claim to be deleted.
+func TestStopWhileDeleting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &DynamicResources{deps: Deps{Writer: stuck{}, Wall: time.Now}}
+		claim := podClaim{object: &resourcev1.ResourceClaim{}, special: &variant{}, allocation: &resourcev1.AllocationResult{}}
+		ctx, stop := context.WithCancel(t.Context())
+		var err error
+		ended := false
+		go func() {
+			err = d.bindSpecial(&plugin.Placement{Context: ctx, Pod: state.NewPod(&v1.Pod{})}, &claim)
+			ended = true
+		}()
+		if synctest.Wait(); ended {
+			t.Error("the devices are free, although the claim may exist")
+		}
+		stop()
+		if synctest.Wait(); !ended || !errors.Is(err, io.ErrUnexpectedEOF) {
+			t.Fatalf("after the end: %v, %v", ended, err)
+		}
+	})
 }
