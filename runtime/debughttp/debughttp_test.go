@@ -331,6 +331,28 @@ func TestLongProfile(t *testing.T) {
 	}
 }
 
+// deadlined is a response whose request has a deadline.
+type deadlined struct {
+	*httptest.ResponseRecorder
+	lifted bool
+}
+
+func (d *deadlined) SetReadDeadline(time.Time) error {
+	d.lifted = true
+	return nil
+}
+
+// TestQuestionDeadline: the read deadline of requests holds until a question has been read.
+func TestQuestionDeadline(t *testing.T) {
+	c := config(debughttp.NewRecorder(1, nil))
+	w, asked := &deadlined{ResponseRecorder: httptest.NewRecorder()}, false
+	c.WhatIf = http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked = true })
+	debughttp.NewHandler(c).ServeHTTP(w, httptest.NewRequest(http.MethodPost, debughttp.WhatIfPath, nil))
+	if !asked || w.lifted {
+		t.Errorf("asked: %v, the deadline was lifted: %v", asked, w.lifted)
+	}
+}
+
 // TestCheckFolder: a socket is only used in a folder where nobody else can create one.
 func TestCheckFolder(t *testing.T) {
 	dir := t.TempDir()

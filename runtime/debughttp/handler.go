@@ -120,7 +120,7 @@ func NewHandler(c Config) http.Handler {
 	})
 	c.console(mux)
 	if c.WhatIf != nil {
-		mux.HandleFunc("POST "+WhatIfPath, c.asLeader(unhurried(c.WhatIf.ServeHTTP)))
+		mux.HandleFunc("POST "+WhatIfPath, c.asLeader(c.WhatIf.ServeHTTP))
 	}
 	if c.Again != nil {
 		mux.HandleFunc("GET "+AgainPath, c.asLeader(unhurried(c.Again.ServeHTTP)))

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"strconv"
 	"sync"
+	"time"
 
 	"github.com/berth-scheduler/berth/internal/plain"
 )
@@ -19,24 +20,25 @@ var ErrBusy = errors.New("another question is being answered: try again")
 
 // Handler answers questions that are posted, with ask, one at a time. While one is being answered
 // others get 429. A question that cannot be answered as it is gets 400, and one that is too
-// large 413.
+// large 413. The server's deadline holds for sending a question, and not for the answer.
 func Handler(ask func(ctx context.Context, r *Request) (*Answer, error)) http.Handler {
 	var busy sync.Mutex
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !busy.TryLock() {
-			w.Header().Set("Retry-After", "1")
-			http.Error(w, ErrBusy.Error(), http.StatusTooManyRequests)
-			return
-		}
-		defer busy.Unlock()
 		text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxSize))
 		if too := new(http.MaxBytesError); errors.As(err, &too) {
 			http.Error(w, fmt.Sprintf("the question has more than %d bytes", too.Limit), http.StatusRequestEntityTooLarge)
 			return
 		}
 		if err != nil {
-			return // the client is gone
+			return // the client is gone, or too slow
 		}
+		_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // it would end the answer
+		if !busy.TryLock() {
+			w.Header().Set("Retry-After", "1")
+			http.Error(w, ErrBusy.Error(), http.StatusTooManyRequests)
+			return
+		}
+		defer busy.Unlock()
 		question, err := Decode(text)
 		if err != nil {
 			refuse(w, http.StatusBadRequest, err)

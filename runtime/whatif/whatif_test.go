@@ -4,11 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -275,6 +277,47 @@ func TestHandler(t *testing.T) {
 		if w := post(text); w.Code != want || strings.Contains(w.Body.String(), "\x1b") {
 			t.Errorf("%.90s: status %d, want %d: %s", text, w.Code, want, w.Body)
 		}
+	}
+}
+
+// deadlined is a response whose request has a deadline.
+type deadlined struct {
+	*httptest.ResponseRecorder
+	lifted bool
+}
+
+func (d *deadlined) SetReadDeadline(at time.Time) error {
+	d.lifted = at.IsZero()
+	return nil
+}
+
+// TestSlowQuestion: whoever sends a question slowly keeps nobody from asking, and has no longer than the server allows. The answer
+// may take longer.
+func TestSlowQuestion(t *testing.T) {
+	cluster := full()
+	handler := whatif.Handler(cluster.Ask)
+	const question = `{"apiVersion":"berth.dev/v1alpha1","kind":"WhatIfRequest","removeNodes":["a"]}`
+	body, sent := io.Pipe()
+	slow, done := &deadlined{ResponseRecorder: httptest.NewRecorder()}, make(chan struct{})
+	go func() {
+		defer close(done)
+		handler.ServeHTTP(slow, httptest.NewRequest(http.MethodPost, "/", body))
+	}()
+	if _, err := io.WriteString(sent, question[:9]); err != nil {
+		t.Fatal(err)
+	}
+	quick := &deadlined{ResponseRecorder: httptest.NewRecorder()}
+	if handler.ServeHTTP(quick, httptest.NewRequest(http.MethodPost, "/", strings.NewReader(question))); quick.Code != http.StatusOK || !quick.lifted || slow.lifted {
+		t.Errorf("status %d, deadline lifted: %v, of the slow one: %v", quick.Code, quick.lifted, slow.lifted)
+	}
+	if _, err := io.WriteString(sent, question[9:]); err != nil {
+		t.Fatal(err)
+	}
+	if err := sent.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if <-done; slow.Code != http.StatusOK || !slow.lifted {
+		t.Errorf("status %d, deadline lifted: %v", slow.Code, slow.lifted)
 	}
 }
 
