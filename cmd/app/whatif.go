@@ -56,9 +56,9 @@ answers about the cluster, the configuration and the plugins of a recording, at 
 at a time.
 
 Files of pods may also contain Deployments, Jobs, StatefulSets, ReplicaSets and
-ReplicationControllers, which stand for their pods, and persistent volume claims and
-services. Other pods that are pending are not part of the question. HTTP extenders are not
-asked, which the answer says.
+ReplicationControllers, which stand for their pods, and persistent volume claims, resource
+claims, templates of these, and services. Other pods that are pending are not part of the
+question. HTTP extenders are not asked, which the answer says.
 
 The exit status is 0; 1 if no scheduler answers, or with --fail-on-unschedulable if a pod
 does not fit; and 2 for input that cannot be used.`,

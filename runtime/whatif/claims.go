@@ -2,6 +2,7 @@ package whatif
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
@@ -32,9 +33,9 @@ func (p pods) owned(claim metav1.Object) (instead types.UID, ok bool) {
 // claim from a template goes to the next pod, without devices: its template may not be known. Others are free once nobody
 // uses them.
 func (q *question) storage(c *Cluster, r *Request, left pods) {
-	replaced, deleted := make(map[types.NamespacedName]bool), make(map[types.UID]bool)
-	for _, claim := range r.PersistentVolumeClaims {
-		replaced[types.NamespacedName{Namespace: claim.Namespace, Name: claim.Name}] = true
+	replaced, deleted := make(map[nameOf]bool), make(map[types.UID]bool)
+	for _, o := range r.claims() {
+		replaced[name(o)] = true
 	}
 	for _, o := range c.Storage {
 		if claim, ok := o.(*v1.PersistentVolumeClaim); ok {
@@ -43,9 +44,12 @@ func (q *question) storage(c *Cluster, r *Request, left pods) {
 	}
 	var classes []*storagev1.StorageClass
 	for _, o := range c.Storage {
+		if replaced[name(o)] {
+			continue
+		}
 		switch x := o.(type) {
 		case *v1.PersistentVolumeClaim:
-			if deleted[x.UID] || replaced[types.NamespacedName{Namespace: x.Namespace, Name: x.Name}] {
+			if deleted[x.UID] {
 				continue
 			}
 		case *v1.PersistentVolume: // it is deleted, or released, which is as good as deleted
@@ -64,13 +68,30 @@ func (q *question) storage(c *Cluster, r *Request, left pods) {
 		q.config.Storage = append(q.config.Storage, o)
 	}
 	class := input.DefaultStorageClass(classes)
-	for _, claim := range r.PersistentVolumeClaims {
-		if claim.Spec.StorageClassName == nil && class != "" {
+	for _, o := range r.claims() {
+		if claim, ok := o.(*v1.PersistentVolumeClaim); ok && claim.Spec.StorageClassName == nil && class != "" {
 			claim = claim.DeepCopy()
 			claim.Spec.StorageClassName = &class
+			o = claim
 		}
-		q.config.Storage = append(q.config.Storage, claim)
+		q.config.Storage = append(q.config.Storage, o)
 	}
+}
+
+// nameOf tells claims, and their templates, apart.
+type nameOf struct {
+	kind reflect.Type
+	types.NamespacedName
+}
+
+func name(o metav1.Object) nameOf {
+	return nameOf{reflect.TypeOf(o), types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}}
+}
+
+// claims returns the claims of the question, and the templates of claims.
+func (r *Request) claims() []metav1.Object {
+	o := input.Objects{PersistentVolumeClaims: r.PersistentVolumeClaims, ResourceClaims: r.ResourceClaims, ResourceClaimTemplates: r.ResourceClaimTemplates}
+	return o.Storage()
 }
 
 // free returns a claim as it is without the pods; nil if it left with one.

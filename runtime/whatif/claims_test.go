@@ -1,6 +1,7 @@
 package whatif_test
 
 import (
+	"strings"
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
@@ -145,6 +146,30 @@ func TestAskPodClaims(t *testing.T) {
 		got, change, err := cluster.AskPod(t.Context(), pod("p", "5", 0, c.change))
 		if err != nil || got.Code != whatif.DoesNotFit || change == nil || change.Kind != report.LowerRequest {
 			t.Errorf("%s: %+v, %+v, %v", name, got, change, err)
+		}
+	}
+}
+
+// TestAskedClaims: a question brings the resource claims that its pods need, or templates of them. They replace those of the cluster.
+func TestAskedClaims(t *testing.T) {
+	shared := metav1.ObjectMeta{Namespace: "ns", Name: "shared", UID: "shared"}
+	inUse := devices(shared, "a", "elsewhere")
+	free := devices(shared, "")[0].(*resourcev1.ResourceClaim)
+	template := &resourcev1.ResourceClaimTemplate{ObjectMeta: shared, Spec: resourcev1.ResourceClaimTemplateSpec{Spec: free.Spec}}
+	for name, c := range map[string]struct {
+		ask  whatif.Request
+		want string
+	}{
+		"the cluster's":    {whatif.Request{Pods: []whatif.Pods{{Pod: pod("p", "2", 0, uses("shared", false))}}}, "p DoesNotFit"},
+		"a claim":          {whatif.Request{Pods: []whatif.Pods{{Pod: pod("p", "2", 0, uses("shared", false))}}, ResourceClaims: []*resourcev1.ResourceClaim{free}}, "p Fits b"},
+		"no template":      {whatif.Request{Pods: []whatif.Pods{{Pod: pod("p", "2", 0, uses("shared", true))}}}, "p Gated"},
+		"a template":       {whatif.Request{Pods: []whatif.Pods{{Pod: pod("p", "2", 0, uses("shared", true))}}, ResourceClaimTemplates: []*resourcev1.ResourceClaimTemplate{template}}, "p Fits b"},
+		"one device, each": {whatif.Request{Pods: []whatif.Pods{{Pod: pod("p", "1", 0, uses("shared", true)), Count: 2}}, ResourceClaimTemplates: []*resourcev1.ResourceClaimTemplate{template}}, "p-0 Fits b; p-1 DoesNotFit"},
+	} {
+		cluster := full()
+		cluster.Storage = inUse
+		if got := told(ask(t, cluster, &c.ask)); !strings.HasPrefix(got, c.want) {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
 	}
 }

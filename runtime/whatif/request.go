@@ -11,6 +11,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -57,11 +58,13 @@ type Request struct {
 
 	// Objects that the pods need and the cluster does not have yet. One of a name that the
 	// cluster has replaces it.
-	PersistentVolumeClaims []*v1.PersistentVolumeClaim `json:"persistentVolumeClaims,omitempty"`
-	Services               []*v1.Service               `json:"services,omitempty"`
-	ReplicationControllers []*v1.ReplicationController `json:"replicationControllers,omitempty"`
-	ReplicaSets            []*appsv1.ReplicaSet        `json:"replicaSets,omitempty"`
-	StatefulSets           []*appsv1.StatefulSet       `json:"statefulSets,omitempty"`
+	PersistentVolumeClaims []*v1.PersistentVolumeClaim         `json:"persistentVolumeClaims,omitempty"`
+	ResourceClaims         []*resourcev1.ResourceClaim         `json:"resourceClaims,omitempty"`
+	ResourceClaimTemplates []*resourcev1.ResourceClaimTemplate `json:"resourceClaimTemplates,omitempty"`
+	Services               []*v1.Service                       `json:"services,omitempty"`
+	ReplicationControllers []*v1.ReplicationController         `json:"replicationControllers,omitempty"`
+	ReplicaSets            []*appsv1.ReplicaSet                `json:"replicaSets,omitempty"`
+	StatefulSets           []*appsv1.StatefulSet               `json:"statefulSets,omitempty"`
 
 	// pending is the UID of the only pod, if it exists: what was made for it is its own.
 	pending types.UID
@@ -83,7 +86,10 @@ type Nodes struct {
 
 // NewRequest returns a question about pods from files.
 func NewRequest(t *input.Templates) *Request {
-	r := &Request{APIVersion: APIVersion, Kind: RequestKind, PersistentVolumeClaims: t.Claims}
+	r := &Request{
+		APIVersion: APIVersion, Kind: RequestKind,
+		PersistentVolumeClaims: t.Claims, ResourceClaims: t.ResourceClaims, ResourceClaimTemplates: t.ResourceClaimTemplates,
+	}
 	for _, p := range t.Pods {
 		r.Pods = append(r.Pods, Pods{p.Pod, p.Count})
 	}
@@ -176,6 +182,8 @@ func (r *Request) Check() error {
 		fail("with their counts, the pods and nodes have %d bytes, at most %d are allowed: ask about fewer, or leave out what does not matter", copies, MaxCopies)
 	}
 	each("persistentVolumeClaims", v1.SchemeGroupVersion.WithKind("PersistentVolumeClaim"), r.PersistentVolumeClaims, prepare, fail)
+	each("resourceClaims", resourcev1.SchemeGroupVersion.WithKind("ResourceClaim"), r.ResourceClaims, prepare, fail)
+	each("resourceClaimTemplates", resourcev1.SchemeGroupVersion.WithKind("ResourceClaimTemplate"), r.ResourceClaimTemplates, prepare, fail)
 	each("services", v1.SchemeGroupVersion.WithKind("Service"), r.Services, prepare, fail)
 	each("replicationControllers", v1.SchemeGroupVersion.WithKind("ReplicationController"), r.ReplicationControllers, prepare, fail)
 	each("replicaSets", appsv1.SchemeGroupVersion.WithKind("ReplicaSet"), r.ReplicaSets, prepare, fail)

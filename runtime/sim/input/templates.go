@@ -9,6 +9,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -26,6 +27,9 @@ type Templates struct {
 	Pods   []Template // in input order
 	Claims []*v1.PersistentVolumeClaim
 	Owners []metav1.Object // services and controllers
+	// ResourceClaims and ResourceClaimTemplates are those for devices.
+	ResourceClaims         []*resourcev1.ResourceClaim
+	ResourceClaimTemplates []*resourcev1.ResourceClaimTemplate
 }
 
 // LoadTemplates reads the pods of files and directories as LoadCluster does. A Deployment, Job,
@@ -53,6 +57,10 @@ func LoadTemplates(ctx context.Context, paths []string, classes []*schedulingv1.
 			t.Pods = append(t.Pods, Template{x, 1})
 		case *v1.PersistentVolumeClaim:
 			t.Claims = append(t.Claims, x)
+		case *resourcev1.ResourceClaim:
+			t.ResourceClaims = append(t.ResourceClaims, x)
+		case *resourcev1.ResourceClaimTemplate:
+			t.ResourceClaimTemplates = append(t.ResourceClaimTemplates, x)
 		case *v1.Service:
 			t.Owners = append(t.Owners, x)
 		case *schedulingv1.PriorityClass:
@@ -107,6 +115,7 @@ func ofTemplates() *kinds {
 			version(appsv1.SchemeGroupVersion, "Deployment", "ReplicaSet", "StatefulSet"),
 			version(batchv1.SchemeGroupVersion, "Job"),
 			version(v1.SchemeGroupVersion, "ReplicationController", "PersistentVolumeClaim", "Service"),
+			version(resourcev1.SchemeGroupVersion, "ResourceClaim", "ResourceClaimTemplate"),
 			version(schedulingv1.SchemeGroupVersion, "PriorityClass"),
 		),
 		others: "remove it",
