@@ -112,6 +112,17 @@ func (v *volumes) setUp(all []metav1.Object) error {
 	return nil
 }
 
+// Storage returns the objects of Config.Storage and those that were made since, as they are now.
+func (s *Sim) Storage() []metav1.Object {
+	out := s.api.volumes.store.All()
+	for _, o := range s.config.Storage {
+		if template, ok := o.(*resourcev1.ResourceClaimTemplate); ok { // no plugin sees them
+			out = append(out, template)
+		}
+	}
+	return out
+}
+
 // write stores an object as its next version and informs the scheduler.
 func (v *volumes) write(o metav1.Object) {
 	v.version++

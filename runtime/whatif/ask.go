@@ -60,7 +60,7 @@ func (c *Cluster) Ask(ctx context.Context, r *Request) (*Answer, error) {
 	}
 	answer := q.answer(result)
 	if r.Explain {
-		q.placed = q.after(result)
+		q.placed, q.config.Storage = q.after(result), s.Storage()
 		if answer.Explanations, err = q.explain(ctx); err != nil {
 			return nil, err
 		}

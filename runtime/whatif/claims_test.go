@@ -173,3 +173,24 @@ func TestAskedClaims(t *testing.T) {
 		}
 	}
 }
+
+// TestExplainTaken: pods that fit keep their devices while changes of others are tried.
+func TestExplainTaken(t *testing.T) {
+	cluster := full()
+	cluster.Nodes[1].Spec.Taints = []v1.Taint{{Key: "k", Effect: v1.TaintEffectNoSchedule}}
+	free := devices(metav1.ObjectMeta{Namespace: "ns", Name: "shared", UID: "shared"}, "")
+	cluster.Storage = append(free[1:], &resourcev1.ResourceClaimTemplate{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "t"}, Spec: resourcev1.ResourceClaimTemplateSpec{Spec: free[0].(*resourcev1.ResourceClaim).Spec},
+	})
+	tolerates := func(p *v1.Pod) { p.Spec.Tolerations = []v1.Toleration{{Operator: v1.TolerationOpExists}} }
+	for _, taken := range []bool{false, true} {
+		r := &whatif.Request{Explain: true, Pods: []whatif.Pods{{Pod: pod("q", "1", 0, uses("t", true))}}}
+		if taken {
+			r.Pods = append(r.Pods, whatif.Pods{Pod: pod("p", "1", 9, uses("t", true), tolerates)})
+		}
+		a := ask(t, cluster, r)
+		if len(a.Explanations) != 1 || (a.Explanations[0].Change == nil) != taken {
+			t.Errorf("taken: %v: %s, %+v", taken, told(a), a.Explanations)
+		}
+	}
+}
