@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -280,7 +281,9 @@ func (o *runOptions) schedule(ctx context.Context, s *config.Scheduler, modules 
 	err = cluster.Run(ctx, kube.RunConfig{
 		DelayCacheUntilActive: s.DelayCacheUntilActive, Grace: o.drain, Parts: w.parts,
 		Before: func(ctx context.Context) error {
-			tenants.Sync(ctx)
+			if err := tenants.Sync(ctx); err != nil { // no pod is placed without the plugins that it has to wait for
+				return cmp.Or(ctx.Err(), err)
+			}
 			tellStopped(log, o.stopped, tenants.Result())
 			return ctx.Err()
 		}, Beside: tenants.Report,

@@ -1,12 +1,14 @@
 package follow
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
 	"reflect"
+	"slices"
 	"sync"
 	"time"
 
@@ -180,7 +182,7 @@ func (f *Follower) Run(ctx context.Context) {
 			}
 		}
 		synced = f.deps.Clock.Now()
-		f.Sync(ctx)
+		_ = f.Sync(ctx) // it was logged, and is tried again
 	}
 }
 
@@ -217,18 +219,25 @@ func (f *Follower) sleep(ctx context.Context, until time.Time) bool {
 }
 
 // Sync brings the scheduler's plugins up to date with the objects as they are now. Modules that
-// have yet to be fetched or compiled do not run when it returns.
-func (f *Follower) Sync(ctx context.Context) {
+// have yet to be fetched or compiled do not run when it returns. If they cannot run together, those
+// that run already stay, and pods wait for the others.
+//
+// # Errors
+//
+// The scheduler has its earlier plugins, and pods do not wait for new ones.
+func (f *Follower) Sync(ctx context.Context) error {
 	f.syncing.Lock()
 	defer f.syncing.Unlock()
 	now := f.deps.Clock.Now()
 	resolved, all, failed := f.judge(ctx)
 	refused, err := f.deps.Scheduler.Attach(ctx, deciding(resolved, all))
+	if err != nil && ctx.Err() == nil {
+		f.deps.Log.Error("plugins of the API could not be changed; retrying", "error", err)
+		f.hold(all, failed, err)
+		refused, err = f.deps.Scheduler.Attach(ctx, deciding(resolved, all))
+	}
 	if err != nil {
-		if ctx.Err() == nil {
-			f.deps.Log.Error("plugins of the API could not be changed; retrying", "error", err)
-		}
-		return
+		return err
 	}
 	maps.Copy(failed, refused)
 	before := f.Result()
@@ -247,6 +256,28 @@ func (f *Follower) Sync(ctx context.Context) {
 	f.told.result = next
 	f.told.Unlock()
 	signal(f.synced)
+	return nil
+}
+
+// hold lets all plugins wait that do not run yet as they should, because of err.
+func (f *Follower) hold(all []assembly.Attached, failed map[string]error, err error) {
+	before := f.Result()
+	for i := range all {
+		if x := &all[i]; x.Module != nil && !before.runs(x) {
+			x.Module, x.NotReady, failed[x.Name] = nil, assembly.Refused, err
+		}
+	}
+}
+
+// runs reports whether a plugin was attached as it is now, and runs.
+func (r *Result) runs(x *assembly.Attached) bool {
+	i := slices.IndexFunc(r.Attached, func(o assembly.Attached) bool { return o.Name == x.Name && o.Module != nil })
+	if i < 0 || r.Refused[x.Name] != nil || r.Plugins[i].Ready {
+		return false
+	}
+	o := &r.Attached[i]
+	return o.Share == x.Share && o.Holds == x.Holds && slices.Equal(o.Namespaces, x.Namespaces) && o.Module.Loaded.Digest == x.Module.Loaded.Digest &&
+		bytes.Equal(o.Module.Loaded.Config, x.Module.Loaded.Config) && reflect.DeepEqual(o.Module.Reference, x.Module.Reference)
 }
 
 // judge decides what is to run, and has modules fetched and compiled. failed says by name which

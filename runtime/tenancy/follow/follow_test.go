@@ -29,24 +29,24 @@ func TestSync(t *testing.T) {
 	w.fetch = func(context.Context, module.Reference) error { <-fetch; return nil }
 	w.compile = func(context.Context, string) error { <-compile; return nil }
 	w.apply("a", "pool", "1")
-	w.follower.Sync(t.Context())
+	_ = w.follower.Sync(t.Context())
 	w.expect(map[string]string{"a/pool": tenancy.NoGrant})
 	w.grant(1)
-	w.follower.Sync(t.Context())
+	_ = w.follower.Sync(t.Context())
 	w.expect(map[string]string{"a/pool": tenancy.Fetching})
 	if last := w.mu.attached[len(w.mu.attached)-1][0]; !last.Holds {
 		t.Error("its pods do not wait")
 	}
 	close(fetch)
 	<-w.follower.ready
-	w.follower.Sync(t.Context())
+	_ = w.follower.Sync(t.Context())
 	w.expect(map[string]string{"a/pool": Compiling})
 	close(compile)
 	<-w.follower.ready
-	w.follower.Sync(t.Context())
+	_ = w.follower.Sync(t.Context())
 	w.expect(map[string]string{"a/pool": "sha256:1"})
 	w.apply("a", "pool", "2")
-	w.follower.Sync(t.Context())
+	_ = w.follower.Sync(t.Context())
 	w.expect(map[string]string{"a/pool": tenancy.Fetching})
 }
 
@@ -106,7 +106,7 @@ func TestSlow(t *testing.T) {
 		if time.Since(start) > time.Minute {
 			t.Fatal(w.now())
 		}
-		w.follower.Sync(t.Context())
+		_ = w.follower.Sync(t.Context())
 	}
 }
 
@@ -196,5 +196,37 @@ func TestTenThousand(t *testing.T) {
 	// In status too, the one object of another tenant is not behind them.
 	if w.follower.report(t.Context(), w.known); !slices.Contains(w.mu.written, "TenantPlugin one/p: True Running 1") || len(w.mu.written) != writesAtOnce {
 		t.Errorf("written %q", w.mu.written)
+	}
+}
+
+// TestNotAttached: while the scheduler cannot be given its plugins, those that it has stay, and pods wait
+// for the others, from the start on.
+func TestNotAttached(t *testing.T) {
+	w := newWorld(t)
+	w.grant(2)
+	w.apply("a", "p", "1")
+	w.mu.broken = "a/p"
+	w.sync()
+	if got := w.now()["a/p"]; got != assembly.Refused || !w.last()[0].Holds {
+		t.Errorf("a/p is %q", got)
+	}
+	w.reports("PluginGrant all: True InForce", "TenantPlugin a/p: False NotRunnable")
+	w.apply("b", "q", "1")
+	w.sync()
+	if got := w.now(); got["a/p"] != assembly.Refused || got["b/q"] != assembly.Refused {
+		t.Errorf("attached are %q", got)
+	}
+	w.mu.broken = ""
+	w.sync()
+	w.mu.broken = "a/r"
+	w.apply("a", "r", "1")
+	w.sync()
+	if got := w.now(); got["a/p"] != "sha256:1" || got["b/q"] != "sha256:1" || got["a/r"] != assembly.Refused {
+		t.Errorf("attached are %q", got)
+	}
+	w.mu.broken = ""
+	w.sync()
+	if got := w.now()["a/r"]; got != "sha256:1" {
+		t.Errorf("a/r is %q", got)
 	}
 }

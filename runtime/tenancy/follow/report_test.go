@@ -38,7 +38,7 @@ func TestReport(t *testing.T) {
 	w.clock.Advance(writeEvery)
 	w.reports()
 	w.apply("a", "p", "2")
-	w.follower.Sync(t.Context())
+	_ = w.follower.Sync(t.Context())
 	w.reports("PluginGrant all: True InForce") // it admits none while the plugin is being fetched
 	w.sync()
 	w.reports("TenantPlugin a/p: True Running 2")

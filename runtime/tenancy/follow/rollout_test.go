@@ -152,7 +152,7 @@ func TestRolloutHolds(t *testing.T) {
 	w.sync()
 	w.report()
 	w.follower = New(Config{}, w.follower.deps)
-	w.follower.Sync(t.Context())
+	_ = w.follower.Sync(t.Context())
 	last := w.last()
 	if len(last) != 2 || last[1].Name != "a/p@canary" || last[1].Module != nil || !last[1].Holds || last[1].Share.To != 100 || last[0].Share.From != 100 {
 		t.Errorf("%+v", last)
@@ -165,7 +165,7 @@ func TestSwaps(t *testing.T) {
 	w := newRollout(t, v1alpha1.RolloutStep{Percent: 50, Pause: "0s", MinAttempts: 1})
 	at := func(want string) {
 		t.Helper()
-		w.follower.Sync(t.Context()) // once
+		_ = w.follower.Sync(t.Context()) // once
 		if got := w.shares(); got != want {
 			t.Errorf("%s decide, not %s", got, want)
 		}
@@ -258,7 +258,9 @@ func TestUnreadableObject(t *testing.T) {
 		t.Errorf("the rollout is lost: %+v", s)
 	}
 	w.mu.objects.BadSpec, w.mu.objects.BadStatus = nil, map[types.UID]error{uid: errNo}
-	w.change(func(s *v1alpha1.TenantPluginSpec) { s.Module.Image, s.Mode = "registry.test/guest:2", v1alpha1.ModeCanary })
+	w.change(func(s *v1alpha1.TenantPluginSpec) {
+		s.Module.Image, s.Mode = "registry.test/guest:2", v1alpha1.ModeCanary
+	})
 	w.expectShares("a/p: Invalid")
 	w.clock.Advance(time.Minute)
 	w.reports()

@@ -39,6 +39,7 @@ type world struct {
 		objects  tenancy.Objects
 		attached [][]assembly.Attached
 		refuse   map[string]error // by plugin, what Attach says
+		broken   string           // a plugin with which nothing can be attached
 		open     map[string]bool  // breakers
 		trials   []shadow.Report
 		fetched  []string       // plugins, in order
@@ -83,6 +84,9 @@ func (w *world) Changed() <-chan struct{} { return w.changed }
 func (w *world) Attach(_ context.Context, all []assembly.Attached) (map[string]error, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if slices.ContainsFunc(all, func(x assembly.Attached) bool { return x.Name == w.mu.broken && x.Module != nil }) {
+		return nil, errNo
+	}
 	w.mu.attached = append(w.mu.attached, all)
 	return w.mu.refuse, nil
 }
@@ -234,11 +238,11 @@ func (w *world) apply(namespace, name, version string) {
 func (w *world) sync() {
 	w.t.Helper()
 	for range 3 {
-		w.follower.Sync(w.t.Context())
+		_ = w.follower.Sync(w.t.Context())
 		w.follower.fetch.wait()
 		w.follower.compile.wait()
 	}
-	w.follower.Sync(w.t.Context())
+	_ = w.follower.Sync(w.t.Context())
 }
 
 // report lets the leader look at everything once, and returns what it wrote.
