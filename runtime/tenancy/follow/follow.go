@@ -292,7 +292,7 @@ func (f *Follower) judge(ctx context.Context) (resolved *tenancy.Result, all []a
 	})
 	for i := range resolved.Plugins {
 		if p := &resolved.Plugins[i]; p.Refusal != nil && p.Refusal.Reason == tenancy.ModuleNotGranted {
-			f.fetch.repeat(p.Name) // it may be signed later
+			f.fetch.repeat(p.Reference.Tenant, p.Name) // it may be signed later
 		}
 	}
 	f.shared.keep(resolved)

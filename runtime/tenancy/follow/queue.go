@@ -47,9 +47,9 @@ type queue[K any, R any] struct {
 	mu struct {
 		sync.Mutex
 		round   int
-		jobs    map[string]*job[K, R] // by plugin
-		former  []*job[K, R]          // whose plugins have other keys since the last call of forget
-		turns   []string              // namespaces, the next one first
+		jobs    map[string]map[string]*job[K, R] // by namespace and plugin
+		former  map[string][]*job[K, R]          // by namespace: plugins that have other keys since the last call of forget
+		turns   []string                         // namespaces, the next one first
 		waiting map[string][]*job[K, R]
 		busy    map[string]bool
 		running int
@@ -78,7 +78,8 @@ type allowance struct {
 
 func newQueue[K any, R any](c clock.Clock, limited bool, done func(), work func(context.Context, K, bool) (R, error)) *queue[K, R] {
 	q := &queue[K, R]{work: work, clock: c, limited: limited, done: done}
-	q.mu.jobs, q.mu.waiting = make(map[string]*job[K, R]), make(map[string][]*job[K, R])
+	q.mu.jobs, q.mu.former = make(map[string]map[string]*job[K, R]), make(map[string][]*job[K, R])
+	q.mu.waiting = make(map[string][]*job[K, R])
 	q.mu.busy, q.mu.allowed = make(map[string]bool), make(map[string]*allowance)
 	return q
 }
@@ -88,14 +89,19 @@ func newQueue[K any, R any](c clock.Clock, limited bool, done func(), work func(
 func (q *queue[K, R]) get(ctx context.Context, namespace, name string, key K) (result R, ended bool, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	j := q.mu.jobs[name]
+	jobs := q.mu.jobs[namespace]
+	if jobs == nil {
+		jobs = make(map[string]*job[K, R])
+		q.mu.jobs[namespace] = jobs
+	}
+	j := jobs[name]
 	if j != nil && !reflect.DeepEqual(j.key, key) {
-		q.mu.former = append(q.mu.former, j)
+		q.mu.former[namespace] = append(q.mu.former[namespace], j)
 		j = nil
 	}
 	if j == nil {
 		j = &job[K, R]{namespace: namespace, key: key}
-		q.mu.jobs[name] = j
+		jobs[name] = j
 		if !q.adopted(ctx, j) {
 			q.add(ctx, j)
 		}
@@ -112,8 +118,8 @@ func (q *queue[K, R]) adopted(ctx context.Context, j *job[K, R]) bool {
 	if q.adopt == nil {
 		return false
 	}
-	for _, from := range slices.AppendSeq(slices.Clone(q.mu.former), maps.Values(q.mu.jobs)) {
-		if from.namespace != j.namespace || !from.ended || from.err != nil {
+	for _, from := range slices.AppendSeq(slices.Clone(q.mu.former[j.namespace]), maps.Values(q.mu.jobs[j.namespace])) {
+		if !from.ended || from.err != nil {
 			continue
 		}
 		if j.result, j.ended = q.adopt(ctx, from.key, from.result, j.key); j.ended {
@@ -127,14 +133,21 @@ func (q *queue[K, R]) adopted(ctx context.Context, j *job[K, R]) bool {
 func (q *queue[K, R]) forget() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for _, j := range q.mu.former {
-		q.drop(j)
-	}
-	q.mu.former = nil
-	for name, j := range q.mu.jobs {
-		if j.round != q.mu.round {
+	for _, jobs := range q.mu.former {
+		for _, j := range jobs {
 			q.drop(j)
-			delete(q.mu.jobs, name)
+		}
+	}
+	clear(q.mu.former)
+	for namespace, jobs := range q.mu.jobs {
+		for name, j := range jobs {
+			if j.round != q.mu.round {
+				q.drop(j)
+				delete(jobs, name)
+			}
+		}
+		if len(jobs) == 0 {
+			delete(q.mu.jobs, namespace)
 		}
 	}
 	q.mu.round++
@@ -143,10 +156,10 @@ func (q *queue[K, R]) forget() {
 }
 
 // repeat has the work for a plugin done again some time, because its result is of no use.
-func (q *queue[K, R]) repeat(name string) {
+func (q *queue[K, R]) repeat(namespace, name string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if j := q.mu.jobs[name]; j != nil && j.ended && j.again.IsZero() {
+	if j := q.mu.jobs[namespace][name]; j != nil && j.ended && j.again.IsZero() {
 		j.later(q.clock.Now())
 	}
 }

@@ -242,14 +242,14 @@ func (f *Follower) objects() (out []object) {
 		delete(known, uid)
 	}
 	turns := make(map[string]int)
-	add := func(x object, generation int64, refusal *tenancy.Refusal, reason, message string) {
+	add := func(x object, first int, generation int64, refusal *tenancy.Refusal, reason, message string) {
 		of, ok := known[x.uid]
 		if !ok {
 			return // it is gone
 		}
 		x.have, x.version = of.status, of.version
 		if x.want.Rollout = of.Rollout; of.plan != nil && of.plan.Generation == generation {
-			seen := f.seen(r, x.uid, of.plan, &of.status, faults, now)
+			seen := f.seen(r, first, of.plan, &of.status, faults, now)
 			if next, happened := rollout.Next(of.Rollout, of.plan, seen); next != nil {
 				x.want.Rollout, x.happened = next, happened
 			}
@@ -275,7 +275,7 @@ func (f *Follower) objects() (out []object) {
 		g := &r.Grants[i]
 		x := object{kind: v1alpha1.KindPluginGrant, name: types.NamespacedName{Name: g.Object}, uid: g.UID}
 		x.want.Plugins = int32(g.Plugins)
-		add(x, g.Generation, g.Refusal, tenancy.InForce, "the grant is in force")
+		add(x, 0, g.Generation, g.Refusal, tenancy.InForce, "the grant is in force")
 	}
 	for i := range r.Plugins {
 		p := &r.Plugins[i]
@@ -293,7 +293,7 @@ func (f *Follower) objects() (out []object) {
 			refusal = faults[p.Name]
 		}
 		reason, message := p.Runs()
-		add(x, p.Generation, refusal, reason, message)
+		add(x, i, p.Generation, refusal, reason, message)
 	}
 	f.deps.Meter.Forget()
 	return out

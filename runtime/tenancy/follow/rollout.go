@@ -5,8 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
-
 	"github.com/berth-scheduler/berth/internal/plain"
 	"github.com/berth-scheduler/berth/runtime/shadow"
 	"github.com/berth-scheduler/berth/runtime/tenancy"
@@ -14,18 +12,16 @@ import (
 	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
 )
 
-// seen is what this scheduler knows of the version that an object names.
-func (f *Follower) seen(r *Result, uid types.UID, plan *rollout.Plan, s *status, faults map[string]*tenancy.Refusal, now time.Time) *rollout.Seen {
+// seen is what this scheduler knows of the version that an object names, whose versions begin at first in
+// r.Plugins.
+func (f *Follower) seen(r *Result, first int, plan *rollout.Plan, s *status, faults map[string]*tenancy.Refusal, now time.Time) *rollout.Seen {
 	out := &rollout.Seen{Now: now}
 	role, stable := rollout.Role(""), ""
 	if plan.Canary {
 		role = rollout.Canary
 	}
-	for i := range r.Plugins {
+	for i := first; i < len(r.Plugins) && r.Plugins[i].UID == r.Plugins[first].UID; i++ {
 		p := &r.Plugins[i]
-		if p.UID != uid {
-			continue
-		}
 		if p.Role == "" {
 			stable = p.Name
 		}
