@@ -233,7 +233,7 @@ func (f *Follower) Sync(ctx context.Context) error {
 	refused, err := f.deps.Scheduler.Attach(ctx, deciding(resolved, all))
 	if err != nil && ctx.Err() == nil {
 		f.deps.Log.Error("plugins of the API could not be changed; retrying", "error", err)
-		f.hold(all, failed, err)
+		f.hold(all, failed)
 		refused, err = f.deps.Scheduler.Attach(ctx, deciding(resolved, all))
 	}
 	if err != nil {
@@ -259,12 +259,15 @@ func (f *Follower) Sync(ctx context.Context) error {
 	return nil
 }
 
-// hold lets all plugins wait that do not run yet as they should, because of err.
-func (f *Follower) hold(all []assembly.Attached, failed map[string]error, err error) {
+// errTogether does not say which plugin is at fault: it may be that of another tenant.
+var errTogether = errors.New("the plugins of the scheduler cannot run together with this one: its log says why")
+
+// hold lets the pods of all plugins wait that do not run yet as they should.
+func (f *Follower) hold(all []assembly.Attached, failed map[string]error) {
 	before := f.Result()
 	for i := range all {
 		if x := &all[i]; x.Module != nil && !before.runs(x) {
-			x.Module, x.NotReady, failed[x.Name] = nil, assembly.Refused, err
+			x.Module, x.NotReady, failed[x.Name] = nil, assembly.Refused, errTogether
 		}
 	}
 }

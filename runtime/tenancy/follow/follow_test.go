@@ -211,6 +211,9 @@ func TestNotAttached(t *testing.T) {
 		t.Errorf("a/p is %q", got)
 	}
 	w.reports("PluginGrant all: True InForce", "TenantPlugin a/p: False NotRunnable")
+	if got := w.mu.objects.TenantPlugins[0].Status.Conditions[0].Message; got != errTogether.Error() {
+		t.Errorf("the error may name plugins of others: %s", got)
+	}
 	w.apply("b", "q", "1")
 	w.sync()
 	if got := w.now(); got["a/p"] != assembly.Refused || got["b/q"] != assembly.Refused {
