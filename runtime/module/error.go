@@ -6,6 +6,7 @@ import (
 
 	"github.com/berth-scheduler/berth/abi/schema"
 	"github.com/berth-scheduler/berth/internal/plain"
+	"github.com/berth-scheduler/berth/runtime/market/oci"
 )
 
 // Values of Error.Section.
@@ -34,6 +35,13 @@ type Error struct {
 	// file system error.
 	Err error
 }
+
+// Passes reports whether an error of Sources.Load may pass by itself: the server did not answer, or could
+// not. Otherwise the module, or what was asked of it, is at fault.
+func Passes(err error) bool { return errors.Is(err, errBusy) || oci.Passes(err) }
+
+// errBusy is the cause if a web server cannot answer now.
+var errBusy = errors.New("the server is busy")
 
 // Limits on the parts of an error's text, in bytes. The texts come from modules, registries and
 // file names.

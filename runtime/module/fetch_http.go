@@ -51,6 +51,9 @@ func (s *Sources) get(ctx context.Context, address string, limit int64, fix stri
 		return nil, 0, fail(err.Error(), "check that the server answers", err)
 	}
 	defer response.Body.Close() //nolint:errcheck // it was only read
+	if oci.Busy(response.StatusCode) {
+		return nil, response.StatusCode, fail("the server answers "+response.Status, "try again", errBusy)
+	}
 	if response.StatusCode != http.StatusOK {
 		return nil, response.StatusCode, fail("the server answers "+response.Status, "name a module that can be downloaded without credentials", nil)
 	}

@@ -56,6 +56,8 @@ var ErrPending = errors.New("the module is being fetched")
 // Refusal says why an object is not in force.
 type Refusal struct {
 	Reason, Message string
+	// Passes is true if it may pass by itself: the server of the module does not answer.
+	Passes bool
 }
 
 // The reasons, which do not change between versions.
@@ -285,6 +287,7 @@ func (p *Plugin) load(c *Config) {
 		p.Refusal = refuse(Fetching, "%v", err)
 	case err != nil:
 		p.Module, p.Refusal = nil, refuse(ModuleRefused, "%v", oneLine(err))
+		p.Refusal.Passes = module.Passes(err)
 	default:
 		p.Signers = p.Module.Signers
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 
 	"github.com/opencontainers/go-digest"
@@ -23,6 +24,18 @@ type Error struct {
 	Detail, Fix string
 	// Err is the cause; may be nil.
 	Err error
+}
+
+// Passes reports whether an error may pass by itself: the registry did not answer, or could not.
+func Passes(err error) bool {
+	var network net.Error
+	var answered *errcode.ErrorResponse
+	return errors.As(err, &network) || errors.As(err, &answered) && Busy(answered.StatusCode)
+}
+
+// Busy reports whether the status of a response means that the server cannot answer now.
+func Busy(status int) bool {
+	return status >= http.StatusInternalServerError || status == http.StatusTooManyRequests
 }
 
 // Limits on the parts of an error's text, in bytes, because they come from registries.

@@ -30,7 +30,7 @@ func (f *Follower) seen(r *Result, first int, plan *rollout.Plan, s *status, fau
 		}
 		if refusal := r.refusal(i); refusal == nil {
 			out.Digest = v1alpha1.Digest(p.Module.Digest)
-		} else if refusal.Reason != tenancy.Fetching && refusal.Reason != Compiling && refusal.Reason != tenancy.Disabled {
+		} else if !refusal.Passes && refusal.Reason != tenancy.Fetching && refusal.Reason != Compiling && refusal.Reason != tenancy.Disabled {
 			out.Refused = refusal.Reason + ": " + refusal.Message
 		}
 		if !plan.Canary || s.Rollout == nil || s.Rollout.Canary == nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"net"
 	"slices"
 	"strings"
 	"testing"
@@ -239,6 +240,35 @@ func TestStopped(t *testing.T) {
 	}
 	w.follower = New(Config{Stopped: tenancy.Stopped{"a/q": ""}}, w.follower.deps)
 	w.expectShares("a/p: 1 1-100, a/p@canary: 2 0-1")
+}
+
+// TestRegistryDown: a new leader that cannot fetch a canary's module from a registry that does not answer
+// lets its pods wait. Only a module that is refused steps back.
+func TestRegistryDown(t *testing.T) {
+	w := newRollout(t, v1alpha1.RolloutStep{Percent: 10})
+	w.sync()
+	w.report()
+	w.expectShares("a/p: 1 10-100, a/p@canary: 2 0-10")
+	w.fetch = func(_ context.Context, ref module.Reference) error {
+		if strings.HasSuffix(ref.Image, ":2") {
+			return &module.Error{File: ref.Image, Detail: "no answer", Err: &net.OpError{Op: "dial", Err: errNo}}
+		}
+		return nil
+	}
+	w.follower, w.known = New(Config{}, w.follower.deps), map[types.UID]*reported{} // another leader
+	w.expectShares("a/p: 1 10-100, a/p@canary: ModuleRefused 0-10")
+	w.report()
+	w.expectShares("a/p: 1 10-100, a/p@canary: ModuleRefused 0-10")
+	w.fetch = func(_ context.Context, ref module.Reference) error {
+		if strings.HasSuffix(ref.Image, ":2") {
+			return &module.Error{File: ref.Image, Detail: "another digest"}
+		}
+		return nil
+	}
+	w.clock.Advance(lastRepeat)
+	w.sync()
+	w.report()
+	w.expectShares("a/p: 1")
 }
 
 // TestUnreadableObject: the status of an object whose spec cannot be read says so and keeps its rollout;
