@@ -36,10 +36,6 @@ const (
 	maxRecords = 2 << 20
 )
 
-// auxColumns is by how many bytes of columns the start of an aux instance is charged. How many
-// there are may depend on binding cycles beside the loop.
-const auxColumns = 1 << 20
-
 // enlarge makes room in the next region for an event and the first pod of a batch, and for more
 // pods if there is memory.
 func (a *aux) enlarge(c *auxCall, need uint64) error {

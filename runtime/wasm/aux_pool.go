@@ -29,6 +29,10 @@ type auxPool struct {
 	between betweenTries
 }
 
+// auxColumns is by how many bytes of columns the start of an aux instance is charged. How many
+// there are may depend on binding cycles beside the loop.
+const auxColumns = 1 << 20
+
 // init sets how many binding cycles may be in the guest at once.
 func (a *auxPool) init(c *core, binding int) {
 	a.core, a.binding, a.loop = c, make(chan struct{}, binding), make(chan struct{}, 1)

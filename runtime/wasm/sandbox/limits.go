@@ -16,9 +16,10 @@ type Limits struct {
 	// scheduling cycle, or about one event: per cycle + per row × the nodes of the cluster,
 	// or the pods that the event is about.
 	FuelPerCycle, FuelPerCycleRow int64
-	// FuelStart is the fuel of making an instance: start section, _initialize and
-	// configuration together. FuelRestarts is the fuel of making instances again after
-	// faults, for the faults of the last 100 cycles or calls.
+	// FuelStart is the fuel of making an instance: the copies of its segments, start section,
+	// _initialize and configuration together. FuelRestarts is the fuel of making instances
+	// again after faults, for the faults of the last 100 cycles or calls; with it, that of
+	// allocating and filling their regions.
 	FuelStart, FuelRestarts int64
 	// Deadline is how long a call may take by the clock. It is a backstop: fuel runs out
 	// long before.
@@ -28,7 +29,8 @@ type Limits struct {
 	// what the host keeps for them.
 	OwnMemory   uint32
 	TotalMemory int64
-	// Depth is how many frames there may be, TableElements how large a table.
+	// Depth is how many frames there may be, and TableElements how many elements all tables
+	// have together.
 	Depth, TableElements uint32
 	// Functions, Globals, Locals (of a function) and Nesting (of blocks) are how many
 	// the module may have; zero stands for RuntimeConfig.Structure.
