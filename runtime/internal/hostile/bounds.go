@@ -147,6 +147,13 @@ func structure() ([]Attack, error) {
 	l.add(one("structure/imports", "9,000 imports with wrong signatures of 1,000 values each way", at("(type $wide (func (param"+strings.Repeat(" externref", 1000)+") (result"+strings.Repeat(" externref", 1000)+")))\n"+
 		strings.Repeat("(import \"wasi_snapshot_preview1\" \"fd_close\" (func (type $wide)))\n", 9000)), filtering()))
 	l.add(one("structure/table", "a table of 2^27 elements", at("(table 134217728 funcref)"), filtering()))
+	l.add(one("structure/tables", "16 tables of 65,536 elements", at(strings.Repeat("(table 65536 funcref)\n", 16)), filtering()))
+	l.add(one("structure/deep-frames", "a recursion whose frames have a place for each of 2,000 values", `(module (memory (export "memory") 40) (global $g (mut i64) (i64.const 0))
+		;;+ abi alloc
+		(func $nop)
+		(func $deep (local $a i64) `+strings.Repeat("(local.set $a (i64.add (local.get $a) (global.get $g))) (call $nop)\n", 2000)+`
+			(call $deep) (global.set $g (local.get $a)))
+		(func (export "berth_filter") (param i32 i32 i32) (result i32) (call $deep) (i32.const 0)))`, filtering()))
 	l.add(one("structure/memory", "a memory of 4 GiB", strings.Replace(good, ";;+ memory", `(memory (export "memory") 65535) ;;`, 1), filtering()))
 	l.add(one("structure/blocks", "blocks, one after the other, in 20 functions", at(strings.Repeat("(func "+strings.Repeat("(block (br_if 0 (i32.const 1)))\n", 2000)+")", 20)), filtering()))
 	l.add(one("structure/customs", "15 MiB of custom sections", good, filtering(), func(m []byte) []byte {

@@ -130,6 +130,20 @@ func points() ([]Attack, error) {
 	reason := data(16, []byte{32, 0, 0, 0, 1, 0, 0, 0}) + data(32, binary.LittleEndian.AppendUint32([]byte{0, 0, 0x21, 0}, 60_000)) +
 		data(textsAt, []byte(strings.Repeat(evil, 60_000/len(evil)+1)))
 	l.add(at("gates", "gates all pods, for a reason of 60,000 bytes with escapes", reason, fields{}, "pre_enqueue", gate))
+	// reasons rejects nodes, hypothetical ones each time for 16 other texts of 1,024 bytes.
+	var texts []byte
+	for range 16 {
+		texts = append(binary.LittleEndian.AppendUint32(texts, textsAt), 0, 4, 0, 0)
+	}
+	l.add(at("reasons-hypothetical", "16 KiB of other reasons for each hypothetical node of a preemption",
+		data(16, []byte{32, 0, 0, 0, 16, 0, 0, 0})+data(32, texts)+data(textsAt, []byte(strings.Repeat("r", 1024))), fields{}, "filter", rejects[:len(rejects)-len(success)]+`
+			(if (i32.load offset=36 (local.get $call)) (then
+				(global.set $n (i64.add (global.get $n) (i64.const 1)))
+				(loop $digit (i32.store8 (i32.add (i32.const 0x210000) (local.get $i)) (i32.add (i32.const 48) (i32.wrap_i64 (i64.rem_u (i64.shr_u (global.get $n) (i64.extend_i32_u (i32.shl (local.get $i) (i32.const 2)))) (i64.const 10)))))
+					(br_if $digit (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 1))) (i32.const 8))))
+				(i32.store16 (i32.load offset=28 (local.get $call)) (i32.const 1))
+				(i32.store offset=64 (local.get $call) (i32.const 16)) (i32.store offset=68 (local.get $call) (i32.const 1))))
+			`+success))
 	nonsense := `(memory.fill (i32.load offset=24 (local.get $call)) (i32.const 77) (local.get 2)) (i32.const 77)`
 	flood := `(loop $next (call $log (i32.const 3) (i32.const 64) (i32.const 4000))
 		(br_if $next (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 1))) (i32.const 200)))) (i32.const 0)`
