@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -135,7 +136,7 @@ func Run(ctx context.Context, r *record.Reader, config Config) (*Result, error) 
 type player struct {
 	config   Config
 	reader   *record.Reader
-	ahead    []inbox.Event // read, but not played
+	ahead    []inbox.Event // read, but not played, the next one last
 	settings *inbox.Settings
 	clock    *clock.Step
 	stores   *stores.Stores
@@ -152,12 +153,18 @@ type player struct {
 }
 
 func (p *player) take() (inbox.Event, error) {
-	if len(p.ahead) > 0 {
-		e := p.ahead[0]
-		p.ahead = p.ahead[1:]
+	if n := len(p.ahead); n > 0 {
+		e := p.ahead[n-1]
+		p.ahead = p.ahead[:n-1]
 		return e, nil
 	}
 	return p.reader.Next()
+}
+
+// back undoes the takes of events.
+func (p *player) back(events ...inbox.Event) {
+	slices.Reverse(events)
+	p.ahead = append(p.ahead, events...)
 }
 
 // play handles one event of the recording.
@@ -242,7 +249,7 @@ func (p *player) answers(step bool) (recorded *inbox.Decision, err error) {
 	for {
 		e, err := p.take()
 		if err != nil {
-			p.ahead = append(early, p.ahead...)
+			p.back(early...)
 			if step && (errors.Is(err, io.EOF) || errors.Is(err, record.ErrCut)) {
 				p.done, p.result.Cut = true, errors.Is(err, record.ErrCut)
 				return nil, nil
@@ -288,7 +295,7 @@ func (p *player) answers(step bool) (recorded *inbox.Decision, err error) {
 		case *inbox.End:
 			p.done = p.done || step // the attempt was cut off, or there was none
 		}
-		p.ahead = append(append(early, e), p.ahead...)
+		p.back(append(early, e)...)
 		return nil, nil
 	}
 }
@@ -308,7 +315,7 @@ func (p *player) acted() error {
 			p.late.all = append(p.late.all, e)
 		case *inbox.CutOff: // it was for a plugin in shadow, which a replay does not try
 		default:
-			p.ahead = append([]inbox.Event{e}, p.ahead...)
+			p.back(e)
 			return nil
 		}
 	}

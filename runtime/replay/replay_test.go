@@ -3,7 +3,9 @@ package replay_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -139,6 +141,27 @@ func TestUntil(t *testing.T) {
 	_, err = run(t.Context(), t, small(t), replay.Config{Workers: 1, Reached: func(*assembly.Assembly, *stores.Stores) error { panic("no such object") }})
 	if err == nil || !strings.Contains(err.Error(), "no such object (if the recording is as it was written, please report this)") {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestManyEarly: what a step without a decision took early is not copied again for each of its events.
+func TestManyEarly(t *testing.T) {
+	var text strings.Builder
+	text.WriteString("# " + record.Header + strings.SplitAfter(small(t), "\n")[1] + "clock at=2000-01-01T00:00:00Z\nstep\n")
+	const n = 20_000
+	for i := range n {
+		fmt.Fprintf(&text, "object StorageClass early=true object=`{\"metadata\":{\"name\":\"s%d\"}}`\n", i)
+	}
+	text.WriteString("clock at=2000-01-01T00:00:01Z\nend\n")
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	r, err := run(t.Context(), t, text.String(), replay.Config{Workers: 1})
+	runtime.ReadMemStats(&after)
+	if err != nil || r.Events != n+5 {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if used := after.TotalAlloc - before.TotalAlloc; used > 1<<30 {
+		t.Errorf("%d bytes allocated for %d events", used, n)
 	}
 }
 
