@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -111,5 +113,42 @@ func TestEndlessTags(t *testing.T) {
 	defer opened.Close()
 	if _, err := opened.Tags(t.Context()); err == nil || !strings.Contains(err.Error(), "more than 500 pages") || pages > 600 {
 		t.Errorf("%v after %d pages", err, pages)
+	}
+}
+
+// TestHugeFiles: a file of a layout folder that no plugin has is not read.
+func TestHugeFiles(t *testing.T) {
+	const size = 256 << 20
+	huge := content.NewDescriptorFromBytes(ocispec.MediaTypeImageManifest, make([]byte, size))
+	for _, name := range []string{"index.json", "blobs/sha256/" + huge.Digest.Encoded()} {
+		dir := t.TempDir()
+		if _, err := store.New(dir); err != nil {
+			t.Fatal(err)
+		}
+		index, err := json.Marshal(ocispec.Index{Manifests: []ocispec.Descriptor{huge}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "index.json"), index, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		file := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		f, err := os.OpenFile(file, os.O_CREATE|os.O_WRONLY, 0o600)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(f.Truncate(size), f.Close()); err != nil { // a hole takes no room
+			t.Fatal(err)
+		}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		err = open(t.Context(), reference(t, "oci:"+dir+":1"))
+		runtime.ReadMemStats(&after)
+		if used := after.TotalAlloc - before.TotalAlloc; err == nil || !strings.Contains(err.Error(), "it has 268435456 bytes, at most") || used > 16<<20 {
+			t.Errorf("%s: %v, %d bytes allocated", name, err, used)
+		}
 	}
 }

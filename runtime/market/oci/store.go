@@ -56,7 +56,7 @@ func (c *Client) Open(ctx context.Context, ref Reference) (*Store, error) {
 		if err != nil {
 			return nil, ref.fail("", err)
 		}
-		source, err := oci.NewFromFS(ctx, root.FS())
+		source, err := oci.NewFromFS(ctx, folder{root.FS()})
 		if err != nil {
 			return nil, errors.Join(ref.fail("it is not an OCI layout", err), root.Close())
 		}
