@@ -116,19 +116,11 @@ func (f *filtering) search(row uint32, node *v1.Node, special *variant) *plugin.
 	verdict := kept.verdict(number)
 	found := found{special: special}
 	if verdict == unknown {
-		err := f.deps.Search.Within(f.c.Context, node.Name, f.filterTimeout, func(ctx context.Context) (err error) {
-			if number == 0 { // selectors are asked of its devices
-				number, err = ledger.number(ctx, kept.view, row, node)
-				verdict = kept.verdict(number)
-			}
-			if verdict == unknown && err == nil {
-				found.results, err = ledger.allocate(ctx, node, wanted)
-			}
-			return err
-		})
-		if status := failure(f.c.Context, node, err); status != nil {
+		var status *plugin.Status
+		if number, found.results, status = f.look(row, node, wanted, kept); status != nil {
 			return status
 		}
+		verdict = kept.verdict(number)
 	}
 	if verdict != unknown {
 		ledger.work.Kept++
@@ -152,6 +144,21 @@ func (f *filtering) search(row uint32, node *v1.Node, special *variant) *plugin.
 	f.a.found[node.Name] = found
 	kept.learn(number, fits, found.score)
 	return nil
+}
+
+// look numbers what a node has, for which selectors are asked of its devices, and searches these unless the verdict about
+// the number is known.
+func (f *filtering) look(row uint32, node *v1.Node, wanted []*resourcev1.ResourceClaim, kept *verdicts) (
+	number uint32, results []resourcev1.AllocationResult, _ *plugin.Status,
+) {
+	ledger := f.deps.Ledger
+	err := f.deps.Search.Within(f.c.Context, node.Name, f.filterTimeout, func(ctx context.Context) (err error) {
+		if number, err = ledger.number(ctx, kept.view, row, node); err == nil && kept.verdict(number) == unknown {
+			results, err = ledger.allocate(ctx, node, wanted)
+		}
+		return err
+	})
+	return number, results, failure(f.c.Context, node, err)
 }
 
 // want returns the claims to be allocated on a node, and what is known about them.

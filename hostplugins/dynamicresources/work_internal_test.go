@@ -351,3 +351,19 @@ func TestErrorEnds(t *testing.T) {
 		t.Error("some nodes have another verdict")
 	}
 }
+
+// TestKeptAllocations: nodes whose answer is known cost no memory.
+func TestKeptAllocations(t *testing.T) {
+	f := newFleet(t, 1000, false)
+	spec := specs()["simple"]
+	f.place(t, spec, at)
+	c := f.cycle(t, spec)
+	if _, status := f.plugin.PreFilter(c); !status.Success() {
+		t.Fatal(status)
+	}
+	var verdicts plugin.Verdicts
+	verdicts.Reset(len(f.rows))
+	if n := testing.AllocsPerRun(5, func() { f.plugin.Filter(c, f.rows, &verdicts) }); n > 50 {
+		t.Errorf("%v allocations for %d nodes", n, len(f.rows))
+	}
+}
