@@ -37,7 +37,7 @@ type apiPluginList struct {
 // DeepCopyObject implements runtime.Object.
 func (p *apiPlugin) DeepCopyObject() runtime.Object {
 	out := *p
-	p.ObjectMeta.DeepCopyInto(&out.ObjectMeta)
+	p.DeepCopyInto(&out.ObjectMeta)
 	out.Spec, out.Status = slices.Clone(p.Spec), slices.Clone(p.Status)
 	return &out
 }
@@ -45,7 +45,7 @@ func (p *apiPlugin) DeepCopyObject() runtime.Object {
 // DeepCopyObject implements runtime.Object.
 func (l *apiPluginList) DeepCopyObject() runtime.Object {
 	out := *l
-	l.ListMeta.DeepCopyInto(&out.ListMeta)
+	l.DeepCopyInto(&out.ListMeta)
 	out.Items = nil
 	for i := range l.Items {
 		out.Items = append(out.Items, *l.Items[i].DeepCopyObject().(*apiPlugin))

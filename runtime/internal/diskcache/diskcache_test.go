@@ -202,7 +202,7 @@ func TestSameName(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close() //nolint:errcheck // it was only read
+	defer f.Close()
 	w.folder(c, "e", 2)
 	if n, err := f.Read(make([]byte, 10)); n != 1 || err != nil {
 		t.Errorf("%d, %v", n, err)

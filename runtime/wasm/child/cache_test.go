@@ -121,7 +121,7 @@ func TestCacheVanishes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer r.Close(context.Background()) //nolint:errcheck // nothing is its own
+	defer r.Close(context.Background())
 	for range 3 {
 		m, err := r.Load(t.Context(), numbered(t, 1))
 		if err != nil {
@@ -226,7 +226,7 @@ func TestFullDisk(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer r.Close(context.Background()) //nolint:errcheck // nothing is its own
+	defer r.Close(context.Background())
 	for n := range 4 {
 		m, err := r.Load(t.Context(), numbered(t, n))
 		if err != nil {

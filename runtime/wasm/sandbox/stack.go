@@ -31,7 +31,7 @@ func (c *compiled) native() uint64 {
 	}
 	elements := uint64(c.info.References)
 	for _, t := range c.info.Tables {
-		elements += uint64(t.Limits.Max)
+		elements += uint64(t.Max)
 	}
 	functions := uint64(0)
 	for _, s := range signatures() {
