@@ -194,8 +194,8 @@ func (f *Follower) write(ctx context.Context, o *object, t *reported, now time.T
 	}
 	t.at = now
 	if err := f.deps.Writer.WritePluginStatus(ctx, o.kind, o.name, o.uid, o.version, body); err != nil {
-		if apierrors.IsConflict(err) { // somebody was quicker, or the watch is late
-			t.at = time.Time{}
+		if apierrors.IsConflict(err) { // somebody was quicker, or the watch is late: it may have told of that by then
+			t.at = now.Add(compareEvery - writeEvery)
 			return
 		}
 		if ctx.Err() == nil {

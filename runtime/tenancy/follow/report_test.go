@@ -1,12 +1,15 @@
 package follow
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berth-scheduler/berth/abi/wire"
@@ -136,4 +139,45 @@ func TestReportPutsRight(t *testing.T) {
 	w.reports()
 	w.clock.Advance(writeEvery)
 	w.reports("TenantPlugin a/p: True Running 2")
+}
+
+// stale is a Writer whose API server has newer objects than the watch. It counts writes, and gives up
+// when there are too many.
+type stale struct {
+	*world
+	writes, most int
+	stop         func()
+}
+
+func (s *stale) WritePluginStatus(_ context.Context, _ string, of types.NamespacedName, _ types.UID, _ string, _ any) error {
+	if s.writes++; s.writes == s.most {
+		s.stop()
+	}
+	return apierrors.NewConflict(schema.GroupResource{Resource: "tenantplugins"}, of.Name, errNo)
+}
+
+// TestReportWhileWatchIsLate: objects that have changed since are written again when the watch may have
+// told of that, and not at once.
+func TestReportWhileWatchIsLate(t *testing.T) {
+	w := newWorld(t)
+	const objects = writesAtOnce + 50
+	for i := range objects {
+		w.apply(fmt.Sprint("n", i), "p", "1")
+	}
+	w.sync()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	s := &stale{world: w, most: 10 * objects, stop: cancel}
+	w.follower.deps.Writer = s
+	for ctx.Err() == nil && w.follower.report(ctx, w.known) {
+	}
+	if s.writes != objects {
+		t.Errorf("%d writes of %d objects", s.writes, objects)
+	}
+	w.follower.deps.Writer = w
+	w.reports()
+	w.clock.Advance(compareEvery)
+	if n := len(w.report()); n != objects {
+		t.Errorf("%d of %d objects were written later", n, objects)
+	}
 }
