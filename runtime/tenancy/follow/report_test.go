@@ -169,7 +169,8 @@ func TestReportWhileWatchIsLate(t *testing.T) {
 	defer cancel()
 	s := &stale{world: w, most: 10 * objects, stop: cancel}
 	w.follower.deps.Writer = s
-	for ctx.Err() == nil && w.follower.report(ctx, w.known) {
+	for more := true; more && ctx.Err() == nil; {
+		more = w.follower.report(ctx, w.known)
 	}
 	if s.writes != objects {
 		t.Errorf("%d writes of %d objects", s.writes, objects)
