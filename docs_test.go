@@ -267,7 +267,7 @@ func TestSandboxNamesTests(t *testing.T) {
 	}
 	there := map[string]bool{}
 	declared := regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)\w+)\(`)
-	for _, top := range []string{"abi", "cmd", "runtime", "test"} {
+	for _, top := range []string{"abi", "cmd", "hostplugins", "runtime", "test"} {
 		err := filepath.WalkDir(top, func(path string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() || !strings.HasSuffix(path, "_test.go") {
 				return err
