@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -19,8 +20,9 @@ type verb struct {
 	use, short, long, example string
 	// check (optional) refuses flags that contradict each other.
 	check func() error
-	// change returns the patch, and what it does.
-	change func(o *kube.PluginObject) ([]kube.Change, string, error)
+	// change returns the patch, and what it does. all is true if no object was named; then objects
+	// that need no change have none.
+	change func(o *kube.PluginObject, all bool) ([]kube.Change, string, error)
 }
 
 // newVerb returns a command that patches one object; with all, one or all.
@@ -59,7 +61,7 @@ one patch of the object, with your rights; --print shows it for kubectl.`, Examp
 			}
 			var errs []error
 			for _, o := range objects {
-				if err := v.apply(cmd, visitor, o, print); err != nil {
+				if err := v.apply(cmd, visitor, o, every, print); err != nil {
 					errs = append(errs, fmt.Errorf("%s: %w", o, err))
 				}
 			}
@@ -97,12 +99,12 @@ func chosen(ctx context.Context, visitor *kube.Visitor, args []string) ([]*kube.
 }
 
 // apply changes an object, or prints how.
-func (v *verb) apply(cmd *cobra.Command, visitor *kube.Visitor, o *kube.PluginObject, print bool) error {
-	changes, done, err := v.change(o)
+func (v *verb) apply(cmd *cobra.Command, visitor *kube.Visitor, o *kube.PluginObject, all, print bool) error {
+	changes, done, err := v.change(o, all)
 	if err != nil {
 		return err
 	}
-	if print {
+	if len(changes) > 0 && print {
 		patch, err := json.Marshal(changes)
 		if err != nil {
 			return err
@@ -114,8 +116,10 @@ func (v *verb) apply(cmd *cobra.Command, visitor *kube.Visitor, o *kube.PluginOb
 		_, err = fmt.Fprintf(cmd.OutOrStdout(), "kubectl patch %s --type json -p '%s'\n", resource, strings.ReplaceAll(string(patch), "'", `'\''`))
 		return err
 	}
-	if err := visitor.ChangePlugin(cmd.Context(), o, "berth-plugin-"+v.use, changes...); err != nil {
-		return err
+	if len(changes) > 0 {
+		if err := visitor.ChangePlugin(cmd.Context(), o, "berth-plugin-"+v.use, changes...); err != nil {
+			return err
+		}
 	}
 	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", o, done)
 	return err
@@ -132,7 +136,7 @@ func newPluginPromote() *cobra.Command {
 once. It sets spec.mode to Enforce, and spec.module.digest, because a tag may have moved since.`,
 		example: `  berth plugin promote zone-cost
   berth plugin promote team-a/pool`,
-		change: func(o *kube.PluginObject) ([]kube.Change, string, error) {
+		change: func(o *kube.PluginObject, _ bool) ([]kube.Change, string, error) {
 			if o.Status == nil || o.Status.Canary == nil {
 				return nil, "", errors.New("no canary decides for any pod, so there is nothing to promote: see status.rollout")
 			}
@@ -153,7 +157,7 @@ func newPluginPause() *cobra.Command {
 bounds still hold. It sets spec.rollout.paused.`,
 		example: `  berth plugin pause zone-cost
   berth plugin pause zone-cost --resume`,
-		change: func(o *kube.PluginObject) ([]kube.Change, string, error) {
+		change: func(o *kube.PluginObject, _ bool) ([]kube.Change, string, error) {
 			done := "the rollout is paused"
 			if resume {
 				done = "the rollout goes on"
@@ -176,7 +180,7 @@ is on its way, the one that was stable before. It sets spec.module and spec.conf
 status.rollout has of that version, and spec.mode to Enforce.`,
 		example: `  berth plugin rollback zone-cost
   berth plugin rollback team-a/pool --print`,
-		change: func(o *kube.PluginObject) ([]kube.Change, string, error) {
+		change: func(o *kube.PluginObject, _ bool) ([]kube.Change, string, error) {
 			to := earlier(o.Status)
 			if to == nil {
 				return nil, "", errors.New("there is no version to go back to: status.rollout has neither a canary nor an old version")
@@ -206,24 +210,26 @@ func earlier(s *v1alpha1.RolloutStatus) *v1alpha1.PluginVersion {
 	return nil
 }
 
-// wasInShadow is an annotation of a plugin that was in shadow when it was disabled.
+// Annotations of a disabled plugin, for --undo: it was in shadow before; it was disabled by --all.
 const (
-	wasInShadow     = "berth.dev/was-in-shadow"
-	wasInShadowPath = "/metadata/annotations/berth.dev~1was-in-shadow"
+	wasInShadow = "berth.dev/was-in-shadow"
+	byAll       = "berth.dev/disabled-by-all"
 )
 
-// noted has the object remember for --undo whether it is in shadow.
-func noted(o *kube.PluginObject) []kube.Change {
-	_, before := o.Annotations[wasInShadow]
+// noted gives an object one of these annotations, or takes it away.
+func noted(o *kube.PluginObject, name string, wanted bool) []kube.Change {
+	_, there := o.Annotations[name]
+	path := "/metadata/annotations/" + strings.ReplaceAll(name, "/", "~1")
 	switch {
-	case o.Mode == v1alpha1.ModeShadow && len(o.Annotations) == 0:
-		return []kube.Change{set("/metadata/annotations", map[string]string{wasInShadow: "true"})}
-	case o.Mode == v1alpha1.ModeShadow:
-		return []kube.Change{set(wasInShadowPath, "true")}
-	case before && o.Mode != v1alpha1.ModeDisabled: // somebody changed the mode by hand
-		return []kube.Change{{Op: "remove", Path: wasInShadowPath}}
+	case wanted == there:
+		return nil
+	case there:
+		return []kube.Change{{Op: "remove", Path: path}}
+	case o.Annotations == nil:
+		o.Annotations = map[string]string{} // by the change
+		return []kube.Change{set("/metadata/annotations", map[string]string{name: "true"})}
 	}
-	return nil
+	return []kube.Change{set(path, "true")}
 }
 
 func newPluginDisable() *cobra.Command {
@@ -233,9 +239,11 @@ func newPluginDisable() *cobra.Command {
 		long: `Disable stops a plugin: its module is not called any more. Pods wait for a plugin that can
 reject nodes, unless you release them, and do not wait for one that only scores nodes. What
 a stopped plugin enforces stays enforced: pods that ask for it stay pending. Disable sets
-spec.mode and, with --hold or --release, spec.whenDisabled.`,
+spec.mode and, with --hold or --release, spec.whenDisabled. --all --undo leaves those alone
+that were disabled before.`,
 		example: `  berth plugin disable zone-cost
   berth plugin disable --all --release
+  berth plugin disable --all --undo
   berth plugin disable zone-cost --undo`,
 		check: func() error {
 			if hold && release || enable && (hold || release) {
@@ -243,25 +251,41 @@ spec.mode and, with --hold or --release, spec.whenDisabled.`,
 			}
 			return nil
 		},
-		change: func(o *kube.PluginObject) ([]kube.Change, string, error) {
-			switch {
-			case enable && o.Mode != v1alpha1.ModeDisabled:
-				return nil, "", errors.New("the plugin is not disabled")
-			case enable && o.Annotations[wasInShadow] != "":
-				// It has decided nothing, and must not begin by that.
-				return []kube.Change{set("/spec/mode", v1alpha1.ModeShadow), {Op: "remove", Path: wasInShadowPath}}, "the plugin is tried again", nil
-			case enable && o.Status != nil && o.Status.Stable != nil && !rollout.Same(o.Status.Stable, &o.Version):
-				// It was stopped before its rollout had ended: it must not decide for all pods at once.
-				return []kube.Change{set("/spec/mode", v1alpha1.ModeCanary)}, fmt.Sprintf("%s decides again, and the rollout begins anew", o.Status.Stable.Digest), nil
-			case enable:
-				return []kube.Change{set("/spec/mode", v1alpha1.ModeEnforce)}, "the plugin decides again", nil
+		change: func(o *kube.PluginObject, all bool) ([]kube.Change, string, error) {
+			_, shadow := o.Annotations[wasInShadow]
+			_, together := o.Annotations[byAll]
+			disabled := o.Mode == v1alpha1.ModeDisabled
+			if enable {
+				switch {
+				case all && !disabled:
+					return nil, "the plugin was not disabled", nil
+				case all && !together: // somebody has a reason of their own
+					return nil, "the plugin was disabled before all were, and stays so", nil
+				case !disabled:
+					return nil, "", errors.New("the plugin is not disabled")
+				}
+				mode, done := v1alpha1.ModeEnforce, "the plugin decides again"
+				switch {
+				case shadow: // it has decided nothing, and must not begin by that
+					mode, done = v1alpha1.ModeShadow, "the plugin is tried again"
+				case o.Status != nil && o.Status.Stable != nil && !rollout.Same(o.Status.Stable, &o.Version):
+					// It was stopped before its rollout had ended: it must not decide for all pods at once.
+					mode, done = v1alpha1.ModeCanary, fmt.Sprintf("%s decides again, and the rollout begins anew", o.Status.Stable.Digest)
+				}
+				return slices.Concat([]kube.Change{set("/spec/mode", mode)}, noted(o, wasInShadow, false), noted(o, byAll, false)), done, nil
 			}
-			changes := append([]kube.Change{set("/spec/mode", v1alpha1.ModeDisabled)}, noted(o)...)
+			changes := []kube.Change{set("/spec/mode", v1alpha1.ModeDisabled)}
+			if !disabled {
+				shadow, together = o.Mode == v1alpha1.ModeShadow, all
+			}
+			changes = slices.Concat(changes, noted(o, wasInShadow, shadow), noted(o, byAll, together))
 			switch {
 			case hold:
 				return append(changes, set("/spec/whenDisabled", v1alpha1.Hold)), "the plugin is stopped, and its pods wait", nil
 			case release:
 				return append(changes, set("/spec/whenDisabled", v1alpha1.Release)), "the plugin is stopped, and its pods go on without it", nil
+			case all && disabled:
+				return nil, "the plugin was disabled before", nil
 			}
 			return changes, "the plugin is stopped", nil
 		},

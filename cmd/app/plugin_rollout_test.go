@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// pluginAPI serves two plugins, and keeps the patches of them.
+// pluginAPI serves plugins, and keeps the patches of them. team-a/stopped was disabled by --all.
 func pluginAPI(t *testing.T, spec, status string) (kubeconfig string, patches *[]string) {
 	t.Helper()
 	patches = new([]string)
@@ -22,10 +22,11 @@ func pluginAPI(t *testing.T, spec, status string) (kubeconfig string, patches *[
 	}
 	platform, tenant := object("SchedulerPlugin", `"name":"zones",`), object("TenantPlugin", `"namespace":"team-a","name":"pool","annotations":{"a":"b"},`)
 	marked := object("SchedulerPlugin", `"name":"marked","annotations":{"berth.dev/was-in-shadow":"true"},`)
+	stopped := object("TenantPlugin", `"namespace":"team-a","name":"stopped","annotations":{"berth.dev/disabled-by-all":"true"},`)
 	mux := http.NewServeMux()
 	for path, body := range map[string]string{
-		"schedulerplugins/zones": platform, "schedulerplugins/marked": marked, "namespaces/team-a/tenantplugins/pool": tenant,
-		"schedulerplugins": `{"items":[` + platform + `]}`, "tenantplugins": `{"items":[` + tenant + `]}`,
+		"schedulerplugins/zones": platform, "schedulerplugins/marked": marked, "namespaces/team-a/tenantplugins/pool": tenant, "namespaces/team-a/tenantplugins/stopped": stopped,
+		"schedulerplugins": `{"items":[` + platform + `]}`, "tenantplugins": `{"items":[` + tenant + "," + stopped + `]}`,
 	} {
 		mux.HandleFunc("/apis/berth.dev/v1alpha1/"+path, func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
@@ -56,6 +57,7 @@ func TestRolloutVerbs(t *testing.T) {
 		done   = `{"rollout":{"stable":{"module":{"image":"r.test/p:2"},"digest":"sha256:2"},"old":{"module":{"url":"https://r.test/p","digest":"sha256:1"},"digest":"sha256:1","until":"2026-01-01T00:00:00Z"}}}`
 	)
 	const zones, pool = "schedulerplugins/zones by berth-plugin-", "namespaces/team-a/tenantplugins/pool by berth-plugin-"
+	const stopped = "namespaces/team-a/tenantplugins/stopped by berth-plugin-"
 	const test = `[{"op":"test","path":"/metadata/resourceVersion","value":"7"},`
 	for name, c := range map[string]struct {
 		spec, status, command string
@@ -82,10 +84,37 @@ func TestRolloutVerbs(t *testing.T) {
 		"disable all": {
 			`{}`, `{}`, "disable --all --release",
 			[]string{
-				zones + `disable: ` + test + `{"op":"add","path":"/spec/mode","value":"Disabled"},{"op":"add","path":"/spec/whenDisabled","value":"Release"}]`,
-				pool + `disable: ` + test + `{"op":"add","path":"/spec/mode","value":"Disabled"},{"op":"add","path":"/spec/whenDisabled","value":"Release"}]`,
+				zones + `disable: ` + test + `{"op":"add","path":"/spec/mode","value":"Disabled"},{"op":"add","path":"/metadata/annotations","value":{"berth.dev/disabled-by-all":"true"}},{"op":"add","path":"/spec/whenDisabled","value":"Release"}]`,
+				pool + `disable: ` + test + `{"op":"add","path":"/spec/mode","value":"Disabled"},{"op":"add","path":"/metadata/annotations/berth.dev~1disabled-by-all","value":"true"},{"op":"add","path":"/spec/whenDisabled","value":"Release"}]`,
+				stopped + `disable: ` + test + `{"op":"add","path":"/spec/mode","value":"Disabled"},{"op":"add","path":"/spec/whenDisabled","value":"Release"}]`,
 			},
-			"zones: the plugin is stopped, and its pods go on without it\nteam-a/pool: the plugin is stopped, and its pods go on without it\n",
+			"zones: the plugin is stopped, and its pods go on without it\nteam-a/pool: the plugin is stopped, and its pods go on without it\nteam-a/stopped: the plugin is stopped, and its pods go on without it\n",
+		},
+		"disable all in shadow": {
+			`{"mode":"Shadow"}`, `{}`, "disable --all",
+			[]string{
+				zones + `disable: ` + test + `{"op":"add","path":"/spec/mode","value":"Disabled"},{"op":"add","path":"/metadata/annotations","value":{"berth.dev/was-in-shadow":"true"}},{"op":"add","path":"/metadata/annotations/berth.dev~1disabled-by-all","value":"true"}]`,
+				pool + `disable: ` + test + `{"op":"add","path":"/spec/mode","value":"Disabled"},{"op":"add","path":"/metadata/annotations/berth.dev~1was-in-shadow","value":"true"},{"op":"add","path":"/metadata/annotations/berth.dev~1disabled-by-all","value":"true"}]`,
+				stopped + `disable: ` + test + `{"op":"add","path":"/spec/mode","value":"Disabled"},{"op":"add","path":"/metadata/annotations/berth.dev~1was-in-shadow","value":"true"}]`,
+			},
+			"zones: the plugin is stopped\nteam-a/pool: the plugin is stopped\nteam-a/stopped: the plugin is stopped\n",
+		},
+		"disable all again": {
+			`{"mode":"Disabled"}`, `{}`, "disable --all", nil,
+			"zones: the plugin was disabled before\nteam-a/pool: the plugin was disabled before\nteam-a/stopped: the plugin was disabled before\n",
+		},
+		"enable all": {
+			`{"mode":"Disabled"}`, `{}`, "disable --all --undo",
+			[]string{stopped + `disable: ` + test + `{"op":"add","path":"/spec/mode","value":"Enforce"},{"op":"remove","path":"/metadata/annotations/berth.dev~1disabled-by-all"}]`},
+			"zones: the plugin was disabled before all were, and stays so\nteam-a/pool: the plugin was disabled before all were, and stays so\nteam-a/stopped: the plugin decides again\n",
+		},
+		"enable all, none is disabled": {
+			`{}`, `{}`, "disable --all --undo", nil,
+			"zones: the plugin was not disabled\nteam-a/pool: the plugin was not disabled\nteam-a/stopped: the plugin was not disabled\n",
+		},
+		"disable by name since": {
+			`{}`, `{}`, "disable team-a/stopped",
+			[]string{stopped + `disable: ` + test + `{"op":"add","path":"/spec/mode","value":"Disabled"},{"op":"remove","path":"/metadata/annotations/berth.dev~1disabled-by-all"}]`}, "team-a/stopped: the plugin is stopped\n",
 		},
 		"enable": {`{"mode":"Disabled"}`, `{}`, "disable zones --undo", []string{zones + `disable: ` + test + `{"op":"add","path":"/spec/mode","value":"Enforce"}]`}, "zones: the plugin decides again\n"},
 		"enable in a rollout": {
