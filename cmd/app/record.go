@@ -40,6 +40,8 @@ type recording struct {
 	tell func(text string)
 	// lacks is why the recording cannot be replayed, as it was told last.
 	lacks string
+	// short is true if the recording ended before the scheduler did.
+	short bool
 }
 
 // segments is into how many parts the size of a folder is divided. A segment has one, or two if the scheduler
@@ -70,6 +72,9 @@ func (r *recording) Enter(e inbox.Event) {
 	r.Writer.Enter(e)
 }
 
+// isShort reports whether a recording that is closed ended before the scheduler did, as tell was told.
+func (r *recording) isShort() bool { return r != nil && r.short }
+
 // close ends the recording.
 func (r *recording) close() error {
 	if r == nil {
@@ -89,7 +94,10 @@ func begin(file string, c records.Config, tell func(text string)) (*recording, e
 		return nil, fmt.Errorf("--record: %w", err)
 	}
 	r := &recording{file: f, tell: tell}
-	c.Ended = func(err error) { tell(fmt.Sprintf("the recording %s ends here: %v", r.file.Name(), err)) }
+	c.Ended = func(err error) {
+		r.short = true
+		tell(fmt.Sprintf("the recording %s ends here: %v", r.file.Name(), err))
+	}
 	if next := c.Next; next != nil {
 		c.Next = func() (io.Writer, error) {
 			out, err := next()

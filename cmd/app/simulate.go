@@ -142,19 +142,19 @@ func simulate(ctx context.Context, o simulateOptions, stdout, stderr io.Writer) 
 	result, stopped := s.Run(ctx)
 	progress.close()
 	result.Attached = attachedObjects(tenants, refused)
-	if err := recording.close(); err != nil {
-		return &failure{err}
-	}
+	unclosed := recording.close()
 	if err := report.write(); err != nil {
-		return &failure{err}
+		return &failure{errors.Join(err, unclosed)}
 	}
 	if err := o.print(stdout, result, c.Explain); err != nil {
-		return &failure{fmt.Errorf("print the result: %w", err)}
+		return &failure{errors.Join(fmt.Errorf("print the result: %w", err), unclosed)}
 	}
 	switch {
+	case unclosed != nil:
+		return &failure{unclosed}
 	case stopped != nil:
 		return &failure{fmt.Errorf("%w; the output has the results so far", stopped)}
-	case o.failOnUnschedule && result.Summary.Unschedulable > 0,
+	case recording.isShort(), o.failOnUnschedule && result.Summary.Unschedulable > 0,
 		o.failOnFault && slices.ContainsFunc(result.Plugins, func(u sim.PluginUsage) bool { return u.Faults > 0 }):
 		return &failure{errSilent}
 	}
