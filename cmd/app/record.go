@@ -106,7 +106,7 @@ func begin(file string, c records.Config, tell func(text string)) (*recording, e
 			}
 			last := r.file
 			r.file = out.(*os.File)
-			return out, last.Close()
+			return out, errors.Join(last.Close(), tidy(last.Name()))
 		}
 	}
 	r.Writer, err = records.NewWriter(f, c)
@@ -114,6 +114,18 @@ func begin(file string, c records.Config, tell func(text string)) (*recording, e
 		return nil, errors.Join(fmt.Errorf("--record: %w", err), f.Close())
 	}
 	return r, nil
+}
+
+// tidy removes a recording without an event: the disk was full.
+func tidy(file string) error {
+	info, err := os.Stat(file)
+	if err == nil && info.Size() <= int64(len(records.Header)) {
+		err = os.Remove(file)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
 }
 
 func create(file string) (*os.File, error) {
@@ -150,7 +162,7 @@ func (o *recordOptions) toFolder(log *slog.Logger) (*recording, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--record: %w", err)
 	}
-	return begin(file, records.Config{MaxBytes: 2 * part, SegmentBytes: part, Next: func() (io.Writer, error) {
+	return begin(file, records.Config{MaxBytes: 2 * part, SegmentBytes: part, Retry: time.Minute, Next: func() (io.Writer, error) {
 		file, err := next()
 		if err != nil {
 			return nil, err

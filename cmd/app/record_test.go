@@ -121,6 +121,22 @@ func TestRecordShrink(t *testing.T) {
 	}
 }
 
+// TestRecordTidy: segments in which a full disk left no event do not gather in the folder.
+func TestRecordTidy(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "a"+recordedSuffix)
+	for text, kept := range map[string]bool{"": false, records.Header: false, records.Header + "x": true} {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(tidy(file), tidy(file)); err != nil {
+			t.Error(err)
+		}
+		if _, err := os.Stat(file); kept != (err == nil) {
+			t.Errorf("%q: kept is not %v: %v", text, kept, err)
+		}
+	}
+}
+
 // TestRecordTooLarge: a segment that cannot end in time ends at twice its size, with a warning, and another one follows.
 func TestRecordTooLarge(t *testing.T) {
 	var log bytes.Buffer

@@ -40,7 +40,9 @@ type Config struct {
 	SegmentBytes int64
 	// Next (optional) returns where the next segment is written. Nothing is written to the last one any more.
 	Next func() (io.Writer, error)
-	// Ended (optional) is called once if the recording ends before Close, with the reason.
+	// Retry is after how long a recording that could not be written goes on in the next segment; 0 means never.
+	Retry time.Duration
+	// Ended (optional) is called if the recording, or one of its segments, ends before it should, with the reason.
 	Ended func(err error)
 }
 
@@ -62,6 +64,7 @@ type Writer struct {
 	written int64
 	ended   bool
 	full    bool // it ended because of MaxBytes
+	retry   time.Time
 	// begun is what the segment had when the loop took its first turn: its checkpoint.
 	begun   int64
 	stepped bool // it took a turn, whether or not the segment had ended
@@ -151,7 +154,10 @@ func (w *Writer) Full() bool {
 	if w.config.SegmentBytes == 0 || !w.stepped || w.last || w.settings == nil || w.settings.Ranked { // ranks come once, with the nodes
 		return false
 	}
-	return w.full || !w.ended && w.size()-w.begun >= w.config.SegmentBytes
+	if w.ended && !w.full {
+		return w.config.Retry > 0 && !now().Before(w.retry)
+	}
+	return w.full || w.size()-w.begun >= w.config.SegmentBytes
 }
 
 // size is the size of the segment, before what waits is compressed. The caller holds w.mu.
@@ -253,8 +259,12 @@ func (w *Writer) flush() {
 
 // end ends the recording early. The caller holds w.mu.
 func (w *Writer) end(err error) {
-	w.ended = true
+	w.ended, w.retry = true, now().Add(w.config.Retry)
 	if w.config.Ended != nil {
 		w.config.Ended(err)
 	}
+}
+
+func now() time.Time {
+	return time.Now() //nolint:forbidigo // when a recording goes on decides nothing
 }
