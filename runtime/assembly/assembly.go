@@ -232,7 +232,7 @@ func New(c Config, d Deps) (*Assembly, error) {
 		a.Close()
 		return nil, err
 	}
-	if a.mu.trials, err = a.buildTrials(context.Background(), c.Scheduler, trials, &a.mu.attached, nil); err != nil {
+	if a.mu.trials, err = a.buildTrials(context.Background(), c.Scheduler, trials, &a.mu.attached, nil, false); err != nil {
 		a.Close()
 		return nil, err
 	}

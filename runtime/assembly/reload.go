@@ -58,7 +58,7 @@ func (a *Assembly) reload(ctx context.Context, s *config.Scheduler, all []Attach
 	if err != nil {
 		return nil, err
 	}
-	trials, err := a.buildTrials(ctx, s, separated, &with, a.mu.trials)
+	trials, err := a.buildTrials(ctx, s, separated, &with, a.mu.trials, whole == a.mu.base)
 	if err != nil {
 		a.releaseAll(next)
 		return nil, err

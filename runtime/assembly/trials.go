@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/internal/plain"
 	"github.com/berth-scheduler/berth/runtime/config"
 	"github.com/berth-scheduler/berth/runtime/module"
 	"github.com/berth-scheduler/berth/runtime/shadow"
@@ -134,6 +135,11 @@ func (t *trial) own() {
 	}
 }
 
+// same reports whether both are the same plugin in the same place, of whatever version.
+func (t *trial) same(o trial) bool {
+	return o.name == t.name && o.replaces == t.replaces && o.profile.SchedulerName == t.profile.SchedulerName
+}
+
 // runs reports whether the trial would ever call the plugin.
 func (t *trial) runs() bool {
 	for _, point := range repeated() {
@@ -181,9 +187,10 @@ func attachedTrials(s *config.Scheduler, trials []trial, with *attached) []trial
 }
 
 // buildTrials makes the pipelines of trials, beside the attached plugins that run. It reuses
-// those of old trials that are the same. An attached plugin that cannot be tried is refused; if
-// another trial fails, buildTrials closes what it made.
-func (a *Assembly) buildTrials(ctx context.Context, s *config.Scheduler, trials []trial, with *attached, old []trial) ([]trial, error) {
+// those of old trials that are the same. An attached plugin that cannot be tried is refused. A trial
+// of the configuration is left out if what is attached is to blame, since only that is new;
+// otherwise, if it fails, buildTrials closes what it made.
+func (a *Assembly) buildTrials(ctx context.Context, s *config.Scheduler, trials []trial, with *attached, old []trial, onlyAttached bool) ([]trial, error) {
 	var out []trial
 	var errs []error
 	for _, t := range attachedTrials(s, trials, with) {
@@ -193,6 +200,11 @@ func (a *Assembly) buildTrials(ctx context.Context, s *config.Scheduler, trials 
 			out = append(out, t)
 		case t.attached != nil:
 			with.refused[t.name] = err
+		case onlyAttached:
+			if a.deps.Log != nil && slices.ContainsFunc(old, t.same) {
+				a.deps.Log.Warn("a plugin in shadow is not tried beside the plugins that are attached now",
+					"plugin", t.name, "profile", t.profile.SchedulerName, "error", plain.Error(err, maxRefusal))
+			}
 		default:
 			errs = append(errs, err)
 		}
@@ -211,8 +223,8 @@ func (a *Assembly) buildTrial(ctx context.Context, s *config.Scheduler, t *trial
 		return fmt.Errorf("%s%s is compiled into the program and cannot be asked twice; compare berth simulate with and without the plugin", at, name)
 	}
 	var before []*built
-	for i := range old {
-		if o := &old[i]; o.name == t.name && o.replaces == t.replaces && o.profile.SchedulerName == t.profile.SchedulerName {
+	for _, o := range old {
+		if t.same(o) {
 			before = append(before, o.built)
 		}
 	}

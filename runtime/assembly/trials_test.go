@@ -90,6 +90,27 @@ func TestShadow(t *testing.T) {
 	}
 }
 
+// TestShadowBesideAttached: what is attached keeps a plugin of the configuration from being tried, and not the other way
+// round. The trial comes back once it can.
+func TestShadowBesideAttached(t *testing.T) {
+	modules := newModules(t)
+	modules.config.Memory = 200 << 20 // for two plugins
+	r := start(t, Config{Scheduler: enabled(t, modules, Default(), inShadow(t, guest{}, "next", "")), Modules: modules})
+	oneNode(r)
+	a, b := tenants(t, modules, guest{}, "a"), tenants(t, modules, guest{}, "b")
+	for _, c := range []struct {
+		attached []Attached
+		trials   int
+	}{{[]Attached{a}, 1}, {[]Attached{a, b}, 0}, {[]Attached{b, a}, 0}, {nil, 1}} {
+		if refused, err := r.scheduler.Attach(t.Context(), c.attached); err != nil || len(refused) > 0 {
+			t.Fatal(refused, err)
+		}
+		if n := len(r.scheduler.Trials()); n != c.trials {
+			t.Errorf("%d trials beside %d attached, want %d", n, len(c.attached), c.trials)
+		}
+	}
+}
+
 // TestDisabled: a plugin that is disabled neither decides nor is tried.
 func TestDisabled(t *testing.T) {
 	modules := newModules(t)
