@@ -1,6 +1,7 @@
 package assembly
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -44,6 +45,30 @@ func tenants(t *testing.T, m *Modules, g guest, namespace string) Attached {
 		t.Fatal(err)
 	}
 	return Attached{Name: name, Module: loaded, Holds: true, Namespaces: []string{namespace}}
+}
+
+// TestManyAttached: the default memory is enough for as many plugins of tenants as docs/tenants.md says.
+func TestManyAttached(t *testing.T) {
+	for memory, count := range map[int64]int{64 << 20: 45, 10 << 20: MaxAttached} {
+		modules := newModules(t)
+		r := start(t, Config{Modules: modules})
+		path := guest{}.write(t)
+		var all []Attached
+		for i := range count {
+			namespace := fmt.Sprint("t-", i)
+			loaded, err := modules.Load(module.Reference{
+				Path: path, Name: namespace + "/tiny", Namespaces: []string{namespace}, Tenant: namespace,
+				Limits: module.Limits{Memory: uint32(memory / 2), MemoryTotal: memory}, // as a grant sets them
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, Attached{Name: namespace + "/tiny", Module: loaded, Holds: true, Namespaces: []string{namespace}})
+		}
+		if refused, err := r.scheduler.Attach(t.Context(), all); err != nil || len(refused) > 0 {
+			t.Errorf("%d plugins of %d bytes: %d refused, %v, %v", count, memory, len(refused), refused[all[count-1].Name], err)
+		}
+	}
 }
 
 // broken is a guest that cannot be started.

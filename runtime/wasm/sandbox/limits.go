@@ -85,8 +85,8 @@ func (l Limits) WithDefaults() Limits {
 	if l.TotalMemory == 0 {
 		l.TotalMemory = max(DefaultTotalMemory, 4*int64(l.OwnMemory))
 	}
-	if l.Depth == 0 {
-		l.Depth = meter.DefaultMaxDepth
+	if l.Depth == 0 { // so that a stack takes an eighth of the memory at most
+		l.Depth = uint32(min(meter.DefaultMaxDepth, max(1, uint64(l.TotalMemory)/8/stackBytes(1))))
 	}
 	if l.TableElements == 0 {
 		l.TableElements = meter.DefaultTableMaxElements
