@@ -2,12 +2,15 @@ package e2e
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"regexp"
 	"strings"
+	"time"
 
 	"github.com/opencontainers/go-digest"
 	"github.com/opencontainers/image-spec/specs-go"
@@ -85,16 +88,27 @@ func describe(mediaType string, data []byte) ocispec.Descriptor {
 	return ocispec.Descriptor{MediaType: mediaType, Digest: digest.FromBytes(data), Size: int64(len(data))}
 }
 
-// metrics prints what a debug socket serves.
+// metrics prints what a debug socket serves, once a line matches the pattern if there is one.
 func (s *script) metrics(args []string) error {
-	if len(args) != 1 {
-		return fmt.Errorf("want SOCKET")
+	if len(args) == 0 {
+		return fmt.Errorf("want SOCKET [PATTERN]")
 	}
-	response, err := cluster.SocketClient(args[0]).Get("http://berth/metrics")
+	pattern, err := regexp.Compile("(?m)" + strings.Join(args[1:], ""))
 	if err != nil {
 		return err
 	}
-	defer response.Body.Close()
-	_, err = io.Copy(s.Stdout(), response.Body)
-	return err
+	for end := time.Now().Add(statusPatience); ; time.Sleep(100 * time.Millisecond) {
+		response, err := cluster.SocketClient(args[0]).Get("http://berth/metrics")
+		if err != nil {
+			return err
+		}
+		text, err := io.ReadAll(response.Body)
+		if err = errors.Join(err, response.Body.Close()); err != nil {
+			return err
+		}
+		if pattern.Match(text) || time.Now().After(end) {
+			_, err = s.Stdout().Write(text)
+			return err
+		}
+	}
 }
