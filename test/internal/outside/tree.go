@@ -46,6 +46,7 @@ func renames() []rename {
 		{file: "pkg/scheduler/scheduler.go", from: "New", to: "newInside"},
 		{file: "pkg/scheduler/scheduler.go", from: "Scheduler.Run", to: "runInside"},
 		{file: server, from: "StartTestServer", to: "startTestServerInside"},
+		{file: "test/integration/framework/goleak.go", from: "goleakFindRetry", to: "findLeaksInside"},
 		{file: "test/integration/scheduler/queueing/queue.go", from: "RunTestCoreResourceEnqueue", to: "runTestCoreResourceEnqueueInside"},
 		{file: perf + "scheduler_perf.go", from: "applyThreshold", to: "applyThresholdInside"},
 		{file: perf + "scheduler_perf.go", from: "checkEmptyInFlightEvents", to: "checkEmptyInside"},
