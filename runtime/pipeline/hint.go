@@ -31,6 +31,16 @@ func (p *Pipeline) Hint(event state.ClusterEvent, object state.Object, pods []*s
 	})
 }
 
+// Helps reports whether Hint could answer anything but Leave for a pod with this gate and these rejectors. Updates
+// of the pod itself and wildcards are not considered.
+func (p *Pipeline) Helps(event state.ClusterEvent, gatedBy string, rejectors, pending []string) bool {
+	if gatedBy != "" && !p.registered(gatedBy, event) {
+		return false
+	}
+	lifts := func(name string) bool { return name != Enforcement && p.registered(name, event) }
+	return len(rejectors)+len(pending) == 0 || slices.ContainsFunc(rejectors, lifts) || slices.ContainsFunc(pending, lifts)
+}
+
 // hints is one event and the pods that it may help.
 type hints struct {
 	p      *Pipeline

@@ -99,6 +99,10 @@ func (w *world) commands() scenario.Commands {
 			answers := []string{"leave", "after backoff", "immediately"}
 			out := make([]state.Requeue, 1)
 			w.get().Hint(event, object, []*state.QueuedPod{q}, out)
+			own := object.NewPod != nil && object.NewPod.UID == pod.UID
+			if out[0] != state.Leave && !own && !event.WildCard() && !w.get().Helps(event, q.GatedBy, q.Rejectors, q.Pending) {
+				return fmt.Errorf("%s helps nobody who waits for the same, but it helped %s", a.Name(1), a.Name(0))
+			}
 			w.log.Printf("%s, wanted %v", answers[out[0]], w.get().Wants(event))
 			return nil
 		},

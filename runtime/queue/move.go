@@ -17,10 +17,17 @@ func (q *Queue) Move(event state.ClusterEvent, object state.Object, precheck fun
 	if !event.WildCard() && q.deps.Wants != nil && !q.deps.Wants(event) {
 		return
 	}
+	var own *item // an update may help the pod itself, whatever it waits for
+	if object.NewPod != nil {
+		own = q.pods[object.NewPod.UID]
+	}
 	b := q.begin()
-	for _, l := range [...]*list{&q.parked, &q.gated} {
-		for it := l.first; it != nil; it = it.next {
-			if precheck == nil || precheck(it.latest) {
+	for _, place := range [...]Place{Unschedulable, Gated} {
+		if !q.open(place, event) && (own == nil || own.place != place) {
+			continue
+		}
+		for it := q.listOf(place).first; it != nil; it = it.next {
+			if (it.kind.open || it == own) && (precheck == nil || precheck(it.latest)) {
 				b.add(it, state.Leave)
 			}
 		}
@@ -249,6 +256,9 @@ func (q *Queue) gate(it *item, result GateResult, event state.ClusterEvent) bool
 	it.failed = false
 	if it.place != Gated {
 		q.put(it, Gated, event)
+		return false
 	}
+	q.unwait(it)
+	q.wait(it)
 	return false
 }

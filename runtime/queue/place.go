@@ -78,6 +78,8 @@ type item struct {
 	since uint64
 	// prev and next are the neighbours in the list of its place, if the place has one.
 	prev, next *item
+	// kind is set for parked and gated pods.
+	kind *kind
 }
 
 func (it *item) out() bool { return it.place == InFlight || it.place == Binding }
@@ -128,6 +130,7 @@ func (q *Queue) put(it *item, to Place, event state.ClusterEvent) {
 	} else if l := q.listOf(from); l != nil {
 		l.remove(it)
 	}
+	q.unwait(it)
 	q.counts[from]-- // the count of Nowhere is never read
 	q.counts[to]++
 	it.place = to
@@ -138,6 +141,8 @@ func (q *Queue) put(it *item, to Place, event state.ClusterEvent) {
 		if it.pod.InitialAttempt.IsZero() {
 			it.pod.InitialAttempt = q.deps.Clock.Now()
 		}
+	case Unschedulable, Gated:
+		q.wait(it)
 	case InFlight:
 		it.since = q.events.next()
 	}

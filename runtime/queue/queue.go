@@ -111,7 +111,10 @@ type Queue struct {
 	start      time.Time // leftovers are flushed at start + n·LeftoverInterval
 	flushedFor time.Time // time of the last flush
 
-	batch batch // scratch
+	kinds map[string]*kind // of the parked and gated pods
+
+	batch   batch  // scratch
+	scratch []byte // for the names of kinds
 }
 
 // New returns an empty queue.
@@ -122,7 +125,7 @@ func New(config Config, deps Deps) (*Queue, error) {
 	if deps.Clock == nil || deps.Less == nil || deps.Gate == nil || deps.Hint == nil {
 		return nil, errors.New("queue: Clock, Less, Gate and Hint are required")
 	}
-	q := &Queue{config: config, deps: deps, pods: make(map[types.UID]*item), nominator: newNominator()}
+	q := &Queue{config: config, deps: deps, pods: make(map[types.UID]*item), kinds: make(map[string]*kind), nominator: newNominator()}
 	q.active = newHeap(deps.Less)
 	q.backoff = newHeap(q.lessBackoff)
 	q.errorBackoff = newHeap(lessErrorBackoff)
@@ -147,6 +150,9 @@ type Deps struct {
 	// Wants (optional) reports whether any plugin registered the event. Other events are
 	// ignored. It is not called for wildcards.
 	Wants func(event state.ClusterEvent) bool
+	// Helps (optional) reports whether the event could help any pod that waits for something, other than by being
+	// an update of the pod itself. If not, Hint would answer Leave. It is not called for wildcards.
+	Helps func(event state.ClusterEvent, rejection Rejection) bool
 	// Hint says for each pod whether the event is worth another attempt. It calls only plugins
 	// in Rejectors and Pending that registered the event. For a pod with GatedBy set the answer
 	// must be Leave unless that plugin registered the event, or object.NewPod is the pod itself;

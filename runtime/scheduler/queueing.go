@@ -66,6 +66,12 @@ func (s *Scheduler) wants(event state.ClusterEvent) bool {
 	return false
 }
 
+// helps reports whether an event could help pods that wait for something.
+func (s *Scheduler) helps(event state.ClusterEvent, rejection queue.Rejection) bool {
+	p := s.pipelines[rejection.Profile]
+	return p != nil && p.Helps(event, rejection.GatedBy, rejection.Rejectors, rejection.Pending)
+}
+
 // byProfile yields the pipelines of pods, in configured order.
 func (s *Scheduler) byProfile(pods []*state.QueuedPod) func(yield func(string, *pipeline.Pipeline) bool) {
 	return func(yield func(string, *pipeline.Pipeline) bool) {

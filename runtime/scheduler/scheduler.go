@@ -235,7 +235,7 @@ func New(config Config, deps Deps) (*Scheduler, error) {
 	s.deps.Pipelines = slices.Clone(deps.Pipelines)
 	var err error
 	s.queue, err = queue.New(config.Queue, queue.Deps{
-		Clock: deps.Clock, Less: s.less, Key: s.keys, Gate: s.gate, Hint: s.hint, Wants: s.wants, Observe: deps.Moved,
+		Clock: deps.Clock, Less: s.less, Key: s.keys, Gate: s.gate, Hint: s.hint, Wants: s.wants, Helps: s.helps, Observe: deps.Moved,
 	})
 	if err != nil {
 		return nil, err
