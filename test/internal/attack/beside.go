@@ -369,9 +369,9 @@ func (r *attempts) await(ctx context.Context, n int) (loaded bool, err error) {
 	defer cancel()
 	for {
 		var status debughttp.Plugins
-		if err := r.ask(debughttp.PluginsPath, &status); err != nil {
-			return false, err
-		}
+		if err := r.ask(debughttp.PluginsPath, &status); err != nil && !r.process.Running() {
+			return false, fmt.Errorf("the scheduler ended: %w\n%s", err, r.process.Tail(10))
+		} // it may not serve yet
 		seen := map[string]bool{}
 		for _, f := range status.Folder {
 			name := filepath.Base(f.File)
@@ -385,7 +385,7 @@ func (r *attempts) await(ctx context.Context, n int) (loaded bool, err error) {
 				loaded, seen[p.Name] = true, true
 			}
 		}
-		if len(seen) == n {
+		if len(seen) == n && status.Plugins != nil {
 			return loaded, nil
 		}
 		select {
