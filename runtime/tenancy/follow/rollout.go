@@ -17,6 +17,7 @@ import (
 func (f *Follower) seen(r *Result, first int, plan *rollout.Plan, s *status, faults map[string]*tenancy.Refusal, now time.Time) *rollout.Seen {
 	out := &rollout.Seen{Now: now}
 	role, stable := rollout.Role(""), ""
+	both := "" // the reason why the stable version cannot run; as that of another, it says nothing about that one
 	if plan.Canary {
 		role = rollout.Canary
 	}
@@ -24,13 +25,16 @@ func (f *Follower) seen(r *Result, first int, plan *rollout.Plan, s *status, fau
 		p := &r.Plugins[i]
 		if p.Role == "" {
 			stable = p.Name
+			if refusal := r.refusal(i); refusal != nil && plan.Canary {
+				both = refusal.Reason
+			}
 		}
 		if p.Role != role {
 			continue
 		}
 		if refusal := r.refusal(i); refusal == nil {
 			out.Digest = v1alpha1.Digest(p.Module.Digest)
-		} else if !refusal.Passes && refusal.Reason != tenancy.Fetching && refusal.Reason != Compiling && refusal.Reason != tenancy.Disabled {
+		} else if !refusal.Passes && refusal.Reason != both && refusal.Reason != tenancy.Fetching && refusal.Reason != Compiling && refusal.Reason != tenancy.Disabled {
 			out.Refused = refusal.Reason + ": " + refusal.Message
 		}
 		if !plan.Canary || s.Rollout == nil || s.Rollout.Canary == nil {

@@ -271,6 +271,24 @@ func TestRegistryDown(t *testing.T) {
 	w.expectShares("a/p: 1")
 }
 
+// TestGrantGone: a grant that goes and comes back stops both versions meanwhile, which says nothing about the
+// new one.
+func TestGrantGone(t *testing.T) {
+	w := newRollout(t, v1alpha1.RolloutStep{Percent: 10})
+	w.sync()
+	w.report()
+	w.expectShares("a/p: 1 10-100, a/p@canary: 2 0-10")
+	w.mu.objects.PluginGrants = nil
+	w.expectShares("a/p: NoGrant 10-100, a/p@canary: NoGrant 0-10")
+	w.clock.Advance(time.Minute)
+	w.report()
+	w.grant(1)
+	w.expectShares("a/p: 1 10-100, a/p@canary: 2 0-10")
+	if r := w.mu.objects.TenantPlugins[0].Status.Rollout; r.Failed != nil || len(r.History) != 1 {
+		t.Errorf("%+v", r)
+	}
+}
+
 // TestUnreadableObject: the status of an object whose spec cannot be read says so and keeps its rollout;
 // a status that cannot be read is not written.
 func TestUnreadableObject(t *testing.T) {
