@@ -2,11 +2,13 @@ package assembly
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/berth-scheduler/berth/runtime/config"
 	"github.com/berth-scheduler/berth/runtime/state"
+	"github.com/berth-scheduler/berth/runtime/wasm/memory"
 )
 
 // MaxAttached is how many attached modules can run. A profile has at most 256 plugins.
@@ -46,11 +48,21 @@ const Refused = "NotRunnable"
 type attached struct {
 	all     []Attached
 	refused map[string]error // by name
+	// full is true if a plugin, one in shadow included, is left out for want of memory; closed is how
+	// many plugins were closed before.
+	full   bool
+	closed int
+}
+
+// noMemory reports whether a plugin does not run only for want of memory.
+func noMemory(err error) bool {
+	var full *memory.Full
+	return errors.As(err, &full)
 }
 
 // Attach replaces the attached plugins of the running scheduler, as Reload does the others.
 // refused says by name why plugins cannot run. A plugin that was refused is tried again when it
-// changes.
+// changes, and at the next call if memory was what it lacked and another plugin has been closed since.
 //
 // # Errors
 //
@@ -58,11 +70,17 @@ type attached struct {
 func (a *Assembly) Attach(ctx context.Context, all []Attached) (refused map[string]error, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if slices.EqualFunc(all, a.mu.attached.all, func(x, o Attached) bool { return x.same(&o) }) {
+	if slices.EqualFunc(all, a.mu.attached.all, func(x, o Attached) bool { return x.same(&o) }) && !a.hasRoom() {
 		return a.mu.attached.refused, nil
 	}
 	_, err = a.reload(ctx, a.mu.base, all)
 	return a.mu.attached.refused, err
+}
+
+// hasRoom reports whether a plugin that memory was missing for might have it now. The caller holds
+// a.mu.
+func (a *Assembly) hasRoom() bool {
+	return a.mu.attached.full && a.mu.attached.closed != a.closing.closed()
 }
 
 // Refusals says by name why attached plugins do not run.
@@ -75,7 +93,8 @@ func (a *Assembly) Refusals() map[string]error {
 // buildAttached makes the pipelines of a configuration with attached plugins. Those that cannot
 // be made are left out, and hold their pods.
 func (a *Assembly) buildAttached(ctx context.Context, s *config.Scheduler, all []Attached, old []*built) ([]*built, attached, error) {
-	next := attached{all: slices.Clone(all), refused: map[string]error{}}
+	next := attached{all: slices.Clone(all), refused: map[string]error{}, closed: a.closing.closed()}
+	room := a.hasRoom()
 	modules := 0
 	for i := range next.all {
 		x := &next.all[i]
@@ -86,7 +105,7 @@ func (a *Assembly) buildAttached(ctx context.Context, s *config.Scheduler, all [
 			next.refused[x.Name] = fmt.Errorf("the scheduler runs at most %d attached plugins", MaxAttached)
 		}
 		before := slices.IndexFunc(a.mu.attached.all, func(o Attached) bool { return o.same(x) })
-		if err := a.mu.attached.refused[x.Name]; before >= 0 && err != nil {
+		if err := a.mu.attached.refused[x.Name]; before >= 0 && err != nil && !(room && noMemory(err)) {
 			next.refused[x.Name] = err
 		}
 	}
@@ -100,7 +119,7 @@ func (a *Assembly) buildAttached(ctx context.Context, s *config.Scheduler, all [
 	for _, x := range next.all {
 		switch before := slices.IndexFunc(a.mu.attached.all, func(o Attached) bool { return o.same(&x) }); {
 		case x.Module == nil || x.inShadow() || next.refused[x.Name] != nil:
-		case before >= 0 && len(old) > 0:
+		case before >= 0 && len(old) > 0 && a.mu.attached.refused[x.Name] == nil:
 			trial.all = append(trial.all, x)
 		default:
 			fresh = append(fresh, x)

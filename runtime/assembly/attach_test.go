@@ -71,6 +71,37 @@ func TestManyAttached(t *testing.T) {
 	}
 }
 
+// TestMemoryFreed: a plugin that found no memory runs once another one has gone, although it has not changed.
+func TestMemoryFreed(t *testing.T) {
+	modules := newModules(t)
+	modules.config.Memory = 200 << 20 // for two plugins
+	r := start(t, Config{Modules: modules})
+	oneNode(r)
+	a, b, c := tenants(t, modules, guest{}, "a"), tenants(t, modules, guest{}, "b"), tenants(t, modules, guest{}, "c")
+	attach := func(refused int, all ...Attached) {
+		t.Helper()
+		got, err := r.scheduler.Attach(t.Context(), all)
+		if err != nil || len(got) != refused {
+			t.Errorf("%d plugins: refused %v, %v, want %d refused", len(all), got, err, refused)
+		}
+		r.steps(t)
+	}
+	attach(1, a, b, c)
+	if r.in(t, "c", "waits") {
+		t.Error("a pod of c was placed although its plugin does not run")
+	}
+	built := r.scheduler.mu.built[0]
+	attach(1, a, b, c)
+	if r.scheduler.mu.built[0] != built {
+		t.Error("plugins were built again although no memory was freed")
+	}
+	attach(1, a, c) // b runs until the loop has swapped
+	attach(0, a, c)
+	if !r.in(t, "c", "placed") || !r.placed("waits") {
+		t.Errorf("placed %v", r.bound)
+	}
+}
+
 // broken is a guest that cannot be started.
 func broken() guest { return guest{alloc: "(i32.const 0)", abi: "unreachable"} }
 

@@ -11,6 +11,7 @@ type holders struct {
 	later sync.WaitGroup
 	mu    sync.Mutex
 	count map[*madePlugin]int
+	gone  int // plugins that releaseLater closed
 }
 
 // hold counts one more user.
@@ -24,18 +25,34 @@ func (h *holders) hold(m *madePlugin) {
 }
 
 // releaseLater is release in a goroutine: freeing may have to wait until a module is compiled.
-func (h *holders) releaseLater(b *built) { h.later.Go(func() { h.release(b) }) }
+func (h *holders) releaseLater(b *built) {
+	h.later.Go(func() {
+		closed := h.release(b)
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.gone += closed
+	})
+}
 
-// release counts one user less of each plugin of a profile.
-func (h *holders) release(b *built) {
+// closed counts the plugins that were in use and are closed now.
+func (h *holders) closed() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.gone
+}
+
+// release counts one user less of each plugin of a profile. It returns how many it closed.
+func (h *holders) release(b *built) (closed int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, m := range b.plugins {
 		if h.count[m]--; h.count[m] == 0 {
 			delete(h.count, m)
 			m.free()
+			closed++
 		}
 	}
+	return closed
 }
 
 // closeAll closes the plugins that still have users.

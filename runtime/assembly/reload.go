@@ -93,6 +93,9 @@ func (a *Assembly) reload(ctx context.Context, s *config.Scheduler, all []Attach
 		a.releaseTrials(trials)
 		return nil, err
 	}
+	for _, err := range with.refused {
+		with.full = with.full || noMemory(err)
+	}
 	a.mu.built, a.mu.base, a.mu.attached = next, whole, with
 	a.setTrials(trials)
 	a.releaseTrials(a.mu.trials)

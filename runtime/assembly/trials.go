@@ -201,6 +201,7 @@ func (a *Assembly) buildTrials(ctx context.Context, s *config.Scheduler, trials 
 		case t.attached != nil:
 			with.refused[t.name] = err
 		case onlyAttached:
+			with.full = with.full || noMemory(err)
 			if a.deps.Log != nil && slices.ContainsFunc(old, t.same) {
 				a.deps.Log.Warn("a plugin in shadow is not tried beside the plugins that are attached now",
 					"plugin", t.name, "profile", t.profile.SchedulerName, "error", plain.Error(err, maxRefusal))

@@ -105,6 +105,10 @@ func TestShadowBesideAttached(t *testing.T) {
 		if refused, err := r.scheduler.Attach(t.Context(), c.attached); err != nil || len(refused) > 0 {
 			t.Fatal(refused, err)
 		}
+		r.steps(t) // an earlier trial may keep its memory until here
+		if _, err := r.scheduler.Attach(t.Context(), c.attached); err != nil {
+			t.Fatal(err)
+		}
 		if n := len(r.scheduler.Trials()); n != c.trials {
 			t.Errorf("%d trials beside %d attached, want %d", n, len(c.attached), c.trials)
 		}
