@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/go-logr/logr"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -150,6 +151,10 @@ func withoutForbidden(ctx context.Context) context.Context {
 }
 
 type forbiddenFilter struct{ klog.LogSink }
+
+// Init implements klog.LogSink. The sink below is everybody's, and was initialized when it was made: once more would
+// shift the source positions of all messages.
+func (forbiddenFilter) Init(logr.RuntimeInfo) {}
 
 // Error implements klog.LogSink.
 func (f forbiddenFilter) Error(err error, text string, keysAndValues ...any) {
