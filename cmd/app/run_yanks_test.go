@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -31,8 +32,21 @@ func TestYanks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var failed error
-		y := &yanks{read: func(context.Context) (*index.File, error) { return f, failed }}
+		var registry struct {
+			sync.Mutex
+			file *index.File
+			err  error
+		}
+		answer := func(f *index.File, err error) {
+			registry.Lock()
+			defer registry.Unlock()
+			registry.file, registry.err = f, err
+		}
+		y := &yanks{read: func(context.Context) (*index.File, error) {
+			registry.Lock()
+			defer registry.Unlock()
+			return registry.file, registry.err
+		}}
 		status := func() assembly.Status {
 			return assembly.Status{Plugins: []assembly.PluginStatus{
 				{Profile: "a", Status: wasm.Status{Name: "racks", Digest: module}},
@@ -44,9 +58,9 @@ func TestYanks(t *testing.T) {
 		}
 		var told []string
 		tell := func(text string) { told = append(told, text) }
-		failed = errors.New("no answer")
+		answer(nil, errors.New("no answer"))
 		y.begin(t.Context(), []string{module}, tell)
-		failed = nil
+		answer(f, nil)
 		y.begin(t.Context(), []string{module}, tell)
 		if diff := cmp.Diff([]string{"no answer: it is not known which plugins are yanked"}, told); diff != "" {
 			t.Error(diff)
@@ -66,9 +80,9 @@ func TestYanks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f = next
+		answer(next, nil)
 		time.Sleep(2 * time.Hour)
-		failed = errors.New("no answer")
+		answer(nil, errors.New("no answer"))
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		cancel()
@@ -84,7 +98,7 @@ func TestYanks(t *testing.T) {
 			t.Error(diff)
 		}
 		told = nil
-		failed = nil
+		answer(next, nil)
 		y.begin(t.Context(), []string{"sha256:1", module}, tell)
 		if diff := cmp.Diff([]string{"rack-aware 1.2.0 (sha256:aaaaaaaaaaaa) is yanked: bad; use 1.2.1"}, told); diff != "" {
 			t.Error(diff)

@@ -1,7 +1,6 @@
 package kube_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"log/slog"
@@ -63,8 +62,8 @@ func (d *muteDiscovery) ServerVersion() (*version.Info, error) {
 // TestAwait: while the API server does not even refuse, waiting ends all the same when
 // it is told to, and when the cluster is known.
 func TestAwait(t *testing.T) {
-	for name, test := range map[string]func(t *testing.T, m *mute, awaiting context.CancelFunc, result <-chan error, log *bytes.Buffer){
-		"told to end": func(t *testing.T, m *mute, end context.CancelFunc, result <-chan error, _ *bytes.Buffer) {
+	for name, test := range map[string]func(t *testing.T, m *mute, awaiting context.CancelFunc, result <-chan error, log *safeBuffer){
+		"told to end": func(t *testing.T, m *mute, end context.CancelFunc, result <-chan error, _ *safeBuffer) {
 			time.Sleep(time.Minute)
 			if n := m.asked.Load(); n != 1 {
 				t.Errorf("the server is asked %d times at once", n)
@@ -75,7 +74,7 @@ func TestAwait(t *testing.T) {
 			}
 			m.answers <- nil
 		},
-		"known": func(t *testing.T, m *mute, _ context.CancelFunc, result <-chan error, _ *bytes.Buffer) {
+		"known": func(t *testing.T, m *mute, _ context.CancelFunc, result <-chan error, _ *safeBuffer) {
 			time.Sleep(4 * time.Second)
 			m.away.Store(false)
 			if err := <-result; err != nil {
@@ -83,7 +82,7 @@ func TestAwait(t *testing.T) {
 			}
 			m.answers <- nil
 		},
-		"told what is missing": func(t *testing.T, m *mute, end context.CancelFunc, result <-chan error, log *bytes.Buffer) {
+		"told what is missing": func(t *testing.T, m *mute, end context.CancelFunc, result <-chan error, log *safeBuffer) {
 			m.answers <- errors.New("no route")
 			m.answers <- nil
 			end()
@@ -97,7 +96,7 @@ func TestAwait(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				var log bytes.Buffer
+				var log safeBuffer
 				m := newMute()
 				c, err := kube.New(kube.Config{Profiles: []string{"default-scheduler"}}, kube.Deps{Client: m, Log: slog.New(slog.NewTextHandler(&log, nil))})
 				if err != nil {
@@ -120,7 +119,7 @@ func TestAwait(t *testing.T) {
 // it has it later, its objects arrive.
 func TestWithoutDevices(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var log bytes.Buffer
+		var log safeBuffer
 		m := newMute()
 		m.away.Store(false)
 		var without atomic.Bool

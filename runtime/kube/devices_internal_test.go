@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -22,8 +23,16 @@ import (
 type loopOf struct {
 	Scheduler
 	cluster   *Cluster
+	mu        sync.Mutex
 	told      []string // resource versions and whether the claim was allocated
 	activated []types.UID
+}
+
+// heard returns what the loop was told so far.
+func (l *loopOf) heard() (told []string, activated []types.UID) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.told), slices.Clone(l.activated)
 }
 
 func (l *loopOf) Written(claim *resourcev1.ResourceClaim) {
@@ -34,10 +43,16 @@ func (l *loopOf) Written(claim *resourcev1.ResourceClaim) {
 	if _, _, ok := l.cluster.Written(claim); !ok {
 		version += " ignored"
 	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	l.told = append(l.told, version)
 }
 
-func (l *loopOf) Activate(uids ...types.UID) { l.activated = append(l.activated, uids...) }
+func (l *loopOf) Activate(uids ...types.UID) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.activated = append(l.activated, uids...)
+}
 
 func claimOf(version string, allocated bool, users ...types.UID) *resourcev1.ResourceClaim {
 	c := &resourcev1.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "c", UID: "uid-c", ResourceVersion: version}}
@@ -111,8 +126,8 @@ func TestClaimInDoubt(t *testing.T) {
 				}
 				time.Sleep(2 * time.Minute)
 				synctest.Wait()
-				if !slices.Equal(l.told, test.told) {
-					t.Errorf("the loop was told of %q, want %q", l.told, test.told)
+				if told, _ := l.heard(); !slices.Equal(told, test.told) {
+					t.Errorf("the loop was told of %q, want %q", told, test.told)
 				}
 			})
 		})
@@ -163,8 +178,8 @@ func TestClaimLate(t *testing.T) {
 				if took := time.Since(s.start); took != test.at || (err != nil) != errors.Is(err, errRecreated) {
 					t.Errorf("the next request ended after %v, want %v; error is %v", took, test.at, err)
 				}
-				if !slices.Equal(l.told, test.told) {
-					t.Errorf("the loop was told of %q, want %q", l.told, test.told)
+				if told, _ := l.heard(); !slices.Equal(told, test.told) {
+					t.Errorf("the loop was told of %q, want %q", told, test.told)
 				}
 			})
 		})
@@ -174,15 +189,20 @@ func TestClaimLate(t *testing.T) {
 // remote is a claim on a server, which changes at certain times.
 type remote struct {
 	start  time.Time
+	mu     sync.Mutex
 	times  []time.Duration
 	claims []*resourcev1.ResourceClaim
 }
 
 func (s *remote) after(d time.Duration, claim *resourcev1.ResourceClaim) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.times, s.claims = append(s.times, d), append(s.claims, claim)
 }
 
 func (s *remote) now() (now *resourcev1.ResourceClaim) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	for i, d := range s.times {
 		if time.Since(s.start) >= d {
 			now = s.claims[i]
@@ -205,12 +225,14 @@ func TestClaimKept(t *testing.T) {
 		})
 		w.Deallocate(claimOf("2", false), "p")
 		time.Sleep(bindPatience + 5*time.Second)
-		if synctest.Wait(); len(l.told) > 0 || !slices.Contains(l.activated, "p") {
-			t.Errorf("the loop was told of %q, activated are %q", l.told, l.activated)
+		synctest.Wait()
+		if told, activated := l.heard(); len(told) > 0 || !slices.Contains(activated, "p") {
+			t.Errorf("the loop was told of %q, activated are %q", told, activated)
 		}
 		time.Sleep(bindSettles)
-		if synctest.Wait(); !slices.Equal(l.told, []string{"3"}) {
-			t.Errorf("the loop was told of %q in the end", l.told)
+		synctest.Wait()
+		if told, _ := l.heard(); !slices.Equal(told, []string{"3"}) {
+			t.Errorf("the loop was told of %q in the end", told)
 		}
 	})
 }
@@ -238,8 +260,9 @@ func TestClaimRelease(t *testing.T) {
 		if err != nil || len(now.Status.ReservedFor) != 1 {
 			t.Errorf("%v, %v", now, err)
 		}
-		if want := []string{"2 allocated", "2 allocated ignored"}; !slices.Equal(l.told, want) {
-			t.Errorf("the loop was told of %q, want %q", l.told, want)
+		want := []string{"2 allocated", "2 allocated ignored"}
+		if told, _ := l.heard(); !slices.Equal(told, want) {
+			t.Errorf("the loop was told of %q, want %q", told, want)
 		}
 	})
 }
@@ -254,8 +277,8 @@ func TestClaimDeallocate(t *testing.T) {
 			})
 			w.Deallocate(claimOf("1", false), "p")
 			w.cluster.Close(t.Context()) // waits for it
-			if want := err != nil; want != slices.Contains(l.activated, "p") {
-				t.Errorf("%v: activated are %q", err, l.activated)
+			if _, activated := l.heard(); (err != nil) != slices.Contains(activated, "p") {
+				t.Errorf("%v: activated are %q", err, activated)
 			}
 		})
 	}
@@ -270,7 +293,8 @@ func TestClaimAnother(t *testing.T) {
 		other.UID = "uid-other"
 		return true, other, nil
 	})
-	if _, err := w.Read(t.Context(), claimOf("1", false)); err == nil || len(l.told) > 0 {
-		t.Errorf("error is %v; the loop was told of %q", err, l.told)
+	_, err := w.Read(t.Context(), claimOf("1", false))
+	if told, _ := l.heard(); err == nil || len(told) > 0 {
+		t.Errorf("error is %v; the loop was told of %q", err, told)
 	}
 }
