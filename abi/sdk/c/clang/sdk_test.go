@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/berth-scheduler/berth/abi/sdk/c/clang/clangtest"
@@ -46,7 +47,11 @@ func TestSDK(t *testing.T) {
 				t.Fatal(err)
 			}
 			program := filepath.Join(t.TempDir(), "program")
-			if err := os.WriteFile(program, built, 0o755); err != nil {
+			// A process that another test starts meanwhile would have the file open for writing, and it could not be run.
+			syscall.ForkLock.RLock()
+			err = os.WriteFile(program, built, 0o755)
+			syscall.ForkLock.RUnlock()
+			if err != nil {
 				t.Fatal(err)
 			}
 			if out, err := exec.Command(program, "../../../vectors").CombinedOutput(); err != nil {
