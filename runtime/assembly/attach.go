@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/berth-scheduler/berth/runtime/config"
 	"github.com/berth-scheduler/berth/runtime/state"
@@ -48,11 +49,16 @@ const Refused = "NotRunnable"
 type attached struct {
 	all     []Attached
 	refused map[string]error // by name
-	// full is true if a plugin, one in shadow included, is left out for want of memory; closed is how
-	// many plugins were closed before.
+	// full is true if a plugin, one in shadow included, is left out for want of memory. It was tried again
+	// at tried; closed is how many plugins were closed before.
 	full   bool
+	tried  time.Time
 	closed int
 }
+
+// roomEvery is the least time between attempts to run plugins that found no memory, so that a tenant
+// who changes a plugin over and over does not have all of them started each time.
+const roomEvery = 10 * time.Second
 
 // noMemory reports whether a plugin does not run only for want of memory.
 func noMemory(err error) bool {
@@ -62,7 +68,7 @@ func noMemory(err error) bool {
 
 // Attach replaces the attached plugins of the running scheduler, as Reload does the others.
 // refused says by name why plugins cannot run. A plugin that was refused is tried again when it
-// changes, and at the next call if memory was what it lacked and another plugin has been closed since.
+// changes. If memory was what it lacked, it is also tried again once another plugin has been closed.
 //
 // # Errors
 //
@@ -80,7 +86,8 @@ func (a *Assembly) Attach(ctx context.Context, all []Attached) (refused map[stri
 // hasRoom reports whether a plugin that memory was missing for might have it now. The caller holds
 // a.mu.
 func (a *Assembly) hasRoom() bool {
-	return a.mu.attached.full && a.mu.attached.closed != a.closing.closed()
+	x := &a.mu.attached
+	return x.full && x.closed != a.closing.closed() && a.deps.Clock.Now().Sub(x.tried) >= roomEvery
 }
 
 // Refusals says by name why attached plugins do not run.
@@ -93,8 +100,14 @@ func (a *Assembly) Refusals() map[string]error {
 // buildAttached makes the pipelines of a configuration with attached plugins. Those that cannot
 // be made are left out, and hold their pods.
 func (a *Assembly) buildAttached(ctx context.Context, s *config.Scheduler, all []Attached, old []*built) ([]*built, attached, error) {
-	next := attached{all: slices.Clone(all), refused: map[string]error{}, closed: a.closing.closed()}
+	next := attached{all: slices.Clone(all), refused: map[string]error{}, tried: a.mu.attached.tried, closed: a.mu.attached.closed}
 	room := a.hasRoom()
+	if room {
+		next.tried = a.deps.Clock.Now()
+	}
+	if room || !a.mu.attached.full {
+		next.closed = a.closing.closed()
+	}
 	modules := 0
 	for i := range next.all {
 		x := &next.all[i]
@@ -105,7 +118,7 @@ func (a *Assembly) buildAttached(ctx context.Context, s *config.Scheduler, all [
 			next.refused[x.Name] = fmt.Errorf("the scheduler runs at most %d attached plugins", MaxAttached)
 		}
 		before := slices.IndexFunc(a.mu.attached.all, func(o Attached) bool { return o.same(x) })
-		if err := a.mu.attached.refused[x.Name]; before >= 0 && err != nil && !(room && noMemory(err)) {
+		if err := a.mu.attached.refused[x.Name]; before >= 0 && err != nil && (!room || !noMemory(err)) {
 			next.refused[x.Name] = err
 		}
 	}

@@ -105,7 +105,7 @@ func TestShadowBesideAttached(t *testing.T) {
 		if refused, err := r.scheduler.Attach(t.Context(), c.attached); err != nil || len(refused) > 0 {
 			t.Fatal(refused, err)
 		}
-		r.steps(t) // an earlier trial may keep its memory until here
+		r.later(t) // an earlier trial may keep its memory until here
 		if _, err := r.scheduler.Attach(t.Context(), c.attached); err != nil {
 			t.Fatal(err)
 		}
