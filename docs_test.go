@@ -36,11 +36,14 @@ var (
 	codeSpan      = regexp.MustCompile("`[^`\n]+`")
 	shellComment  = regexp.MustCompile(`(?m)(?:^|\s)#.*$`)
 	makeCommand   = regexp.MustCompile(`(?m)(?:^|[\x60;&$(]|\s)make((?:[ \t]+[A-Za-z][\w.=/-]*)+)`)
+	heading       = regexp.MustCompile(`(?m)^#{1,6} (.+)$`)
+	headingLink   = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`)
+	notInAnchor   = regexp.MustCompile(`[^\p{L}\p{N}_\- ]`)
 	makeRule      = regexp.MustCompile(`(?m)^([A-Za-z][\w.-]*(?: [A-Za-z][\w.-]*)*):(?:[^=]|$)`)
 )
 
-// checkLinks wants the target of every relative link in a Markdown file to exist. Links to other sites and within a
-// page are not looked at.
+// checkLinks wants the target of every relative link in a Markdown file to exist, and its heading. Links to other sites
+// are not looked at.
 func checkLinks(fsys fs.FS) ([]string, error) {
 	var problems []string
 	err := fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
@@ -76,14 +79,39 @@ func linkExists(fsys fs.FS, page, link string) bool {
 	if err != nil {
 		return false
 	}
-	if target.Scheme != "" || target.Host != "" || target.Path == "" {
+	if target.Scheme != "" || target.Host != "" {
 		return true
 	}
 	if strings.HasPrefix(target.Path, "/") {
 		return false
 	}
-	_, err = fs.Stat(fsys, path.Join(path.Dir(page), target.Path))
-	return err == nil
+	if target.Path != "" {
+		page = path.Join(path.Dir(page), target.Path)
+	}
+	if _, err := fs.Stat(fsys, page); err != nil || target.Fragment == "" || path.Ext(page) != ".md" {
+		return err == nil
+	}
+	text, err := fs.ReadFile(fsys, page)
+	return err == nil && slices.Contains(anchors(string(text)), target.Fragment)
+}
+
+// anchors are those of the headings of a page, as GitHub makes them.
+func anchors(page string) (all []string) {
+	seen := map[string]int{}
+	for _, heading := range heading.FindAllStringSubmatch(codeFence.ReplaceAllString(page, ""), -1) {
+		a := anchor(heading[1])
+		if n := seen[a]; n > 0 {
+			all = append(all, fmt.Sprintf("%s-%d", a, n))
+		} else {
+			all = append(all, a)
+		}
+		seen[a]++
+	}
+	return all
+}
+
+func anchor(heading string) string {
+	return strings.ReplaceAll(notInAnchor.ReplaceAllString(strings.ToLower(headingLink.ReplaceAllString(heading, "$1")), ""), " ", "-")
 }
 
 // checkMakeTargets wants every make target that the pages name in code to be in the Makefile.
@@ -118,10 +146,10 @@ func checkMakeTargets(fsys fs.FS, pages ...string) ([]string, error) {
 func TestDocsCheckers(t *testing.T) {
 	fsys := fstest.MapFS{
 		"Makefile": {Data: []byte("X := 1\nbuild test: ## both\n\tgo build\nlint:\n")},
-		"README.md": {Data: []byte("[ok](docs/a.md#part) [ok](#here) [ok](https://example.com) [bad](docs/b.md)\n" +
+		"README.md": {Data: []byte("[ok](docs/a.md#a-part-of-b) [ok](#here) [bad](#there) [bad](docs/a.md#fenced) [ok](docs/a.md#here-1) [ok](https://example.com) [bad](docs/b.md)\n" +
 			"[ref]: docs/c.md\n`[code](docs/d.md)`\n```\n[fence](docs/e.md)\nmake build COUNT=3 && make lint # make it so\n```\n" +
-			"We make sure that `make test` and `make deploy` work.\n")},
-		"docs/a.md":    {Data: []byte("[up](../README.md) ![image](a%20b.png) [bad](README.md)\n")},
+			"We make sure that `make test` and `make deploy` work.\n# Here\n")},
+		"docs/a.md":    {Data: []byte("# A part: of `b`\n```\n# Fenced\n```\n## [Here](c.md)\n## Here\n[up](../README.md) ![image](a%20b.png) [bad](README.md)\n")},
 		"docs/a b.png": {},
 	}
 	problems, err := checkLinks(fsys)
@@ -133,7 +161,7 @@ func TestDocsCheckers(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := strings.Join(append(problems, targets...), "\n")
-	want := []string{"links to docs/b.md", "links to docs/c.md", "docs/a.md links to README.md", "`make deploy`"}
+	want := []string{"links to docs/b.md", "links to docs/c.md", "docs/a.md links to README.md", "links to #there", "docs/a.md#fenced", "docs/a.md links to c.md", "`make deploy`"}
 	for _, w := range want {
 		if !strings.Contains(got, w) {
 			t.Errorf("no complaint with %q", w)
@@ -232,8 +260,7 @@ func checkIndex(page string) (problems []string) {
 		linked[strings.TrimPrefix(link[1], "#")]++
 	}
 	for _, heading := range regexp.MustCompile(`(?m)^### (.+)$`).FindAllStringSubmatch(body, -1) {
-		// As GitHub makes anchors.
-		anchor := strings.ReplaceAll(regexp.MustCompile(`[^\w\- ]`).ReplaceAllString(strings.ToLower(heading[1]), ""), " ", "-")
+		anchor := anchor(heading[1])
 		if n := linked[anchor]; n != 1 {
 			problems = append(problems, fmt.Sprintf("the index has %d links to %q (#%s)", n, heading[1], anchor))
 		}
