@@ -41,6 +41,7 @@ type grant struct {
 	plugins int
 	used    int64
 	count   map[string]int32 // by namespace
+	last    string           // the object that was counted last
 }
 
 // granted is one item of a grant's modules.

@@ -46,8 +46,9 @@ type Config struct {
 	Most int
 
 	running int // so far
-	// fetching are the plugins so far whose modules are being fetched, by namespace.
+	// fetching are the plugins so far whose modules are being fetched, by namespace; fetched is the last one.
 	fetching map[string]int32
+	fetched  string
 }
 
 // ErrPending means that a module is still being fetched.

@@ -38,8 +38,8 @@ func tenantPlugin(of *v1alpha1.TenantPlugin, v *rollout.Share, grants []*grant, 
 	out.load(c)
 	out.unlessTried()
 	if out.Refusal != nil {
-		if out.Refusal.Reason == Fetching && out.Role == "" {
-			c.fetching[p.Namespace]++
+		if out.Refusal.Reason == Fetching {
+			out.waits(grants, c)
 		}
 		return out
 	}
@@ -70,16 +70,58 @@ func (p *Plugin) candidates(grants []*grant) (out []candidate, refusal *Refusal)
 // full refuses a plugin that no candidate would admit, whatever its module is, so that nothing is
 // fetched for it. Older plugins that are being fetched have their place.
 func (p *Plugin) full(candidates []candidate, c *Config) *Refusal {
-	if p.Role != "" { // it counts as one with the stable version
-		return nil
+	fetching := c.fetching[p.Namespace]
+	if c.fetched == p.object() {
+		fetching--
 	}
 	var last *grant
 	for _, at := range candidates {
-		if last = at.grant; last.count[p.Namespace]+c.fetching[p.Namespace] < last.maxPlugins {
+		if last = at.grant; !p.counts() || last.others(p)+fetching < last.maxPlugins {
 			return nil
 		}
 	}
 	return tooMany(last, p.Namespace)
+}
+
+// counts reports whether a version is one of those that make its object count. All of them together count
+// as one plugin, whichever can run.
+func (p *Plugin) counts() bool { return p.Role != rollout.Old }
+
+// object names that of all versions. Objects of files have no UIDs.
+func (p *Plugin) object() string { return p.Namespace + "/" + p.Object }
+
+// waits counts a plugin whose module is being fetched, unless another version of it counts.
+func (p *Plugin) waits(grants []*grant, c *Config) {
+	admitted := slices.ContainsFunc(grants, func(g *grant) bool { return g.last == p.object() })
+	if p.counts() && !admitted && c.fetched != p.object() {
+		c.fetching[p.Namespace]++
+		c.fetched = p.object()
+	}
+}
+
+// others returns how many other plugins of the namespace the grant has admitted so far. The versions of an
+// object are judged one after another.
+func (g *grant) others(p *Plugin) int32 {
+	if g.last == p.object() {
+		return g.count[p.Namespace] - 1
+	}
+	return g.count[p.Namespace]
+}
+
+// counted counts a version that the grant admits.
+func (g *grant) counted(p *Plugin, c *Config) {
+	if p.counts() && g.last != p.object() {
+		g.plugins++
+		g.count[p.Namespace]++
+		g.last = p.object()
+	}
+	if c.fetched == p.object() { // it counts already
+		c.fetching[p.Namespace]--
+		c.fetched = ""
+	}
+	if !p.Ready {
+		g.used += g.memory
+	}
 }
 
 func tooMany(g *grant, namespace string) *Refusal {
@@ -99,13 +141,7 @@ func (p *Plugin) admit(candidates []candidate, c *Config) {
 		refusal, step := at.judge(p, c)
 		if refusal == nil {
 			g := at.grant
-			if p.Role == "" {
-				g.plugins++
-				g.count[p.Namespace]++
-			}
-			if !p.Ready {
-				g.used += g.memory
-			}
+			g.counted(p, c)
 			p.Refusal, p.Grant, p.Reference.GrantAll = nil, g.name, false
 			p.Reference.HideSeed = !slices.Contains(g.spec.Reads, v1alpha1.ReadSeed)
 			p.Reference.HideGeneration = !slices.Contains(g.spec.Reads, v1alpha1.ReadGenerations)
@@ -200,13 +236,13 @@ func (c *candidate) weight(p *Plugin) *Refusal {
 
 func (c *candidate) quota(p *Plugin, config *Config) *Refusal {
 	g := c.grant
+	if p.counts() && g.others(p) >= g.maxPlugins {
+		return tooMany(g, p.Namespace)
+	}
 	if p.Ready {
 		return nil
 	}
-	if p.Role == "" && g.count[p.Namespace] >= g.maxPlugins {
-		return tooMany(g, p.Namespace)
-	}
-	if g.total > 0 && g.used+g.memory > g.total {
+	if g.total > 0 && g.memory > g.total-g.used {
 		return refuse(MemoryNotGranted, "older plugins have the memory that the grant %s allows in all, %s", g.name, g.spec.MemoryTotal)
 	}
 	return config.room()

@@ -1,0 +1,64 @@
+package follow
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/berth-scheduler/berth/runtime/tenancy"
+	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
+)
+
+// running are the objects of a namespace of which some version runs.
+func (w *world) running(namespace string) map[string]bool {
+	out := map[string]bool{}
+	for _, x := range w.last() {
+		if name, _, _ := strings.Cut(x.Name, "@"); x.Module != nil && strings.HasPrefix(name, namespace+"/") {
+			out[name] = true
+		}
+	}
+	return out
+}
+
+// TestCanariesCount: a plugin counts towards maxPlugins whichever of its versions run: one that is new and has
+// only a canary, and one whose stable version cannot run.
+func TestCanariesCount(t *testing.T) {
+	w := newWorld(t)
+	w.grant(2)
+	for i := range 5 {
+		w.apply("a", fmt.Sprint("p", i), "1")
+		w.mu.objects.TenantPlugins[i].Spec.Mode = v1alpha1.ModeCanary
+	}
+	for range 3 {
+		w.sync()
+		w.report()
+	}
+	w.sync()
+	if got := w.running("a"); len(got) != 2 {
+		t.Errorf("%d plugins run, and 2 are granted: %s", len(got), w.shares())
+	}
+	if n := len(w.mu.fetched); n != 2 {
+		t.Errorf("%d modules were fetched: %q", n, w.mu.fetched)
+	}
+	if c := w.mu.objects.TenantPlugins[2].Status.Conditions; len(c) != 1 || c[0].Reason != tenancy.TooManyPlugins {
+		t.Errorf("the status of a/p2 is %+v", c)
+	}
+	if g := w.mu.objects.PluginGrants[0].Status; g.Plugins != 2 {
+		t.Errorf("the grant says that it admits %d", g.Plugins)
+	}
+
+	w = newRollout(t) // a/p, with version 2 as its canary
+	w.sync()
+	w.report()
+	w.expectShares("a/p: 1 1-100, a/p@canary: 2 0-1")
+	older := w.mu.objects.TenantPlugins[0].DeepCopy()
+	older.Name, older.UID, older.Status = "o", types.UID("a/o"), v1alpha1.PluginStatus{}
+	older.Spec.Module.Image, older.Spec.Mode = "registry.test/guest:3", v1alpha1.ModeEnforce
+	w.mu.objects.TenantPlugins = append(w.mu.objects.TenantPlugins, older)
+	w.sync()
+	if got := w.running("a"); len(got) != 1 {
+		t.Errorf("%d plugins run, and 1 is granted: %s", len(got), w.shares())
+	}
+}
