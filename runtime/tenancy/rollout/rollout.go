@@ -74,8 +74,12 @@ func Steps(r *v1alpha1.Rollout) []v1alpha1.RolloutStep {
 // Same reports whether two versions are the same, as far as their digests are known.
 func Same(a, b *v1alpha1.PluginVersion) bool {
 	x, y := cmp.Or(a.Digest, a.Module.Digest), cmp.Or(b.Digest, b.Module.Digest)
-	return a.Module.Image == b.Module.Image && a.Module.URL == b.Module.URL && (x == y || x == "" || y == "") &&
-		bytes.Equal(canonical(a.Config), canonical(b.Config))
+	return a.Module.Image == b.Module.Image && a.Module.URL == b.Module.URL && (x == y || x == "" || y == "") && sameConfig(a.Config, b.Config)
+}
+
+// sameConfig compares texts first, since every look at every object does so.
+func sameConfig(a, b *v1alpha1.Config) bool {
+	return a != nil && b != nil && bytes.Equal(a.Raw, b.Raw) || bytes.Equal(canonical(a), canonical(b))
 }
 
 // canonical is a configuration whose fields are in order; without one a plugin gets {}.
@@ -84,7 +88,9 @@ func canonical(c *v1alpha1.Config) []byte {
 		return []byte("{}")
 	}
 	var v any
-	if json.Unmarshal(c.Raw, &v) != nil {
+	d := json.NewDecoder(bytes.NewReader(c.Raw))
+	d.UseNumber() // a plugin is told numbers as they are written
+	if d.Decode(&v) != nil {
 		return c.Raw
 	}
 	out, err := json.Marshal(v)

@@ -297,6 +297,9 @@ func TestSame(t *testing.T) {
 	if !rollout.Same(with(`{"a":1,"b":[2]}`), with(`{"b": [2], "a": 1}`)) || rollout.Same(with(`{"a":1}`), with(`{"a":2}`)) {
 		t.Error("versions are compared by their texts")
 	}
+	if rollout.Same(with(`{"a":9007199254740992}`), with(`{"a":9007199254740993}`)) {
+		t.Error("numbers are compared as floats")
+	}
 	if none := version("1"); !rollout.Same(&none, with(`{}`)) {
 		t.Error("no configuration is not the empty one")
 	}
