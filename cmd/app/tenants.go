@@ -21,6 +21,9 @@ func resolve(o *input.Objects, modules *assembly.Modules, scheduler *config.Sche
 		SchedulerPlugins: o.SchedulerPlugins, PluginGrants: o.PluginGrants, TenantPlugins: o.TenantPlugins,
 		Namespaces: make(map[string]map[string]string),
 	}
+	for _, p := range o.TenantPlugins { // files may leave namespaces out
+		objects.Namespaces[p.Namespace] = nil
+	}
 	for _, ns := range o.Namespaces {
 		objects.Namespaces[ns.Name] = ns.Labels
 	}

@@ -22,6 +22,8 @@ const (
 	defaultMemoryPerPlugin = 64 << 20
 	leastMemory            = 1 << 20
 	maxFuelPerNode         = 1 << 30
+	maxFuelPerPod          = 1 << 50 // with that of any number of nodes it fits into 64 bits
+	mostMemory             = 1 << 40
 )
 
 // grant is a PluginGrant that is in force, and what it has admitted so far.
@@ -107,12 +109,12 @@ func readGrant(p *v1alpha1.PluginGrant) (grant, error) {
 		return g, fmt.Errorf("spec.maxWeight: %d is not from 1 to %d", g.maxWeight, maxWeight)
 	case g.maxPlugins < 1:
 		return g, fmt.Errorf("spec.maxPlugins: %d is not from 1", g.maxPlugins)
-	case g.fuel < 1:
-		return g, fmt.Errorf("spec.fuelPerPod: %d is not from 1", g.fuel)
+	case g.fuel < 1 || g.fuel > maxFuelPerPod:
+		return g, fmt.Errorf("spec.fuelPerPod: %d is not from 1 to %d", g.fuel, maxFuelPerPod)
 	case g.fuelRow < 1 || g.fuelRow > maxFuelPerNode:
 		return g, fmt.Errorf("spec.fuelPerNode: %d is not from 1 to %d", g.fuelRow, maxFuelPerNode)
-	case g.memory < leastMemory:
-		return g, fmt.Errorf("spec.memoryPerPlugin: %s is less than 1Mi", s.MemoryPerPlugin)
+	case g.memory < leastMemory || g.memory > mostMemory:
+		return g, fmt.Errorf("spec.memoryPerPlugin: %s is not from 1Mi to 1Ti", s.MemoryPerPlugin)
 	case s.MemoryTotal != nil && g.total < g.memory:
 		return g, fmt.Errorf("spec.memoryTotal: %s is less than one plugin may have", s.MemoryTotal)
 	case len(s.Modules) == 0:
@@ -168,7 +170,8 @@ func (g *grants) of(namespace string) (out []*grant) {
 		if one.spec == nil {
 			continue
 		}
-		if slices.Contains(one.spec.Namespaces, v1alpha1.Namespace(namespace)) || one.namespaces.Matches(labels.Set(g.namespaces[namespace])) {
+		labelled, known := g.namespaces[namespace]
+		if slices.Contains(one.spec.Namespaces, v1alpha1.Namespace(namespace)) || known && one.namespaces.Matches(labels.Set(labelled)) {
 			out = append(out, one)
 		}
 	}

@@ -253,16 +253,38 @@ func TestExpiredKey(t *testing.T) {
 	}
 }
 
+// TestUnknownNamespace: a namespace whose labels are not known yet may have the one that a grant excludes.
+func TestUnknownNamespace(t *testing.T) {
+	o := &tenancy.Objects{
+		PluginGrants: []*v1alpha1.PluginGrant{{Spec: v1alpha1.PluginGrantSpec{
+			NamespaceSelector: &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "restricted", Operator: metav1.LabelSelectorOpDoesNotExist}}},
+			Modules:           []v1alpha1.GrantedModules{{Repositories: []v1alpha1.Repository{"registry.test/*/*"}}},
+		}}},
+		TenantPlugins: []*v1alpha1.TenantPlugin{{
+			ObjectMeta: metav1.ObjectMeta{Name: "p", Namespace: "a"}, Spec: v1alpha1.TenantPluginSpec{Module: v1alpha1.TenantModule{Image: "registry.test/a/filter:1"}},
+		}},
+	}
+	for want, namespaces := range map[string]map[string]map[string]string{
+		tenancy.NoGrant: {"b": nil}, tenancy.Fetching: {"a": nil}, tenancy.NoGrant + " ": {"a": {"restricted": "yes"}},
+	} {
+		o.Namespaces = namespaces
+		r := tenancy.Resolve(o, tenancy.Config{Load: func(module.Reference) (*module.Loaded, error) { return nil, tenancy.ErrPending }})
+		if got := r.Plugins[0].Refusal.Reason; got != strings.TrimSpace(want) {
+			t.Errorf("with the namespaces %v it is %s", namespaces, got)
+		}
+	}
+}
+
 // BenchmarkResolve resolves 10,000 TenantPlugins of 1,000 namespaces.
 func BenchmarkResolve(b *testing.B) {
 	l := &module.Loaded{}
 	o := &tenancy.Objects{PluginGrants: []*v1alpha1.PluginGrant{{Spec: v1alpha1.PluginGrantSpec{
 		NamespaceSelector: &metav1.LabelSelector{}, MaxPlugins: 5, Modules: []v1alpha1.GrantedModules{{Repositories: []v1alpha1.Repository{"registry.test/*/*"}}},
-	}}}}
+	}}}, Namespaces: map[string]map[string]string{}}
 	for i := range 10_000 {
 		p := &v1alpha1.TenantPlugin{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("p%d", i), Namespace: fmt.Sprintf("ns%d", i%1000)}}
 		p.Spec.Module.Image = "registry.test/a/filter:1"
-		o.TenantPlugins = append(o.TenantPlugins, p)
+		o.TenantPlugins, o.Namespaces[p.Namespace] = append(o.TenantPlugins, p), nil
 	}
 	for b.Loop() {
 		tenancy.Resolve(o, tenancy.Config{Load: func(module.Reference) (*module.Loaded, error) { return l, tenancy.ErrPending }})

@@ -26,7 +26,8 @@ type Objects struct {
 	// BadSpec and BadStatus say by UID why the spec or the status of an object cannot be read. Such an
 	// object is refused, and its status stays as it is.
 	BadSpec, BadStatus map[types.UID]error
-	// Namespaces has the labels of namespaces by name. One that is absent has no labels.
+	// Namespaces has the labels of namespaces by name. No labels select one that is absent: it may have
+	// a label that a selector excludes.
 	Namespaces map[string]map[string]string
 }
 

@@ -176,8 +176,8 @@ func (w *world) objects(text string) *tenancy.Objects {
 		var head struct {
 			Kind     string
 			Metadata struct {
-				Name   string
-				Labels map[string]string
+				Name, Namespace string
+				Labels          map[string]string
 			}
 		}
 		if err := yaml.Unmarshal([]byte(document), &head); err != nil {
@@ -194,6 +194,7 @@ func (w *world) objects(text string) *tenancy.Objects {
 		case v1alpha1.KindTenantPlugin:
 			p := &v1alpha1.TenantPlugin{}
 			into, o.TenantPlugins = p, append(o.TenantPlugins, p)
+			o.Namespaces[head.Metadata.Namespace] = o.Namespaces[head.Metadata.Namespace]
 		case "Namespace":
 			o.Namespaces[head.Metadata.Name] = head.Metadata.Labels
 			continue

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -73,7 +74,7 @@ func (w *world) Objects() *tenancy.Objects {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	o := w.mu.objects
-	o.TenantPlugins, o.PluginGrants = slices.Clone(o.TenantPlugins), slices.Clone(o.PluginGrants)
+	o.TenantPlugins, o.PluginGrants, o.Namespaces = slices.Clone(o.TenantPlugins), slices.Clone(o.PluginGrants), maps.Clone(o.Namespaces)
 	return &o
 }
 
@@ -223,6 +224,10 @@ func (w *world) apply(namespace, name, version string) {
 	defer w.mu.Unlock()
 	p := &v1alpha1.TenantPlugin{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID(namespace + "/" + name), Generation: 1}}
 	p.Spec.Module.Image = v1alpha1.Image("registry.test/guest:" + version)
+	if w.mu.objects.Namespaces == nil {
+		w.mu.objects.Namespaces = map[string]map[string]string{}
+	}
+	w.mu.objects.Namespaces[namespace] = nil
 	all := &w.mu.objects.TenantPlugins
 	at := slices.IndexFunc(*all, func(o *v1alpha1.TenantPlugin) bool { return o.UID == p.UID })
 	if at < 0 {

@@ -91,6 +91,7 @@ type PluginGrantSpec struct {
 	// +optional
 	// +kubebuilder:default=100000
 	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1125899906842624
 	FuelPerPod int64 `json:"fuelPerPod,omitempty"`
 	// More of that fuel for each node of the cluster.
 	//

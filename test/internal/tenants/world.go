@@ -198,7 +198,10 @@ func (w *world) Objects() *tenancy.Objects {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	o := w.objects
-	o.TenantPlugins = slices.Clone(o.TenantPlugins)
+	o.TenantPlugins, o.Namespaces = slices.Clone(o.TenantPlugins), make(map[string]map[string]string)
+	for _, p := range o.TenantPlugins {
+		o.Namespaces[p.Namespace] = nil // without labels
+	}
 	return &o
 }
 
