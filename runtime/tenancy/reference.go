@@ -20,6 +20,11 @@ const (
 	maxWeight = 1000
 )
 
+// maxConfig is the maximum size of a configuration, in bytes. An object has up to four of them: its own,
+// and in its status those of the stable version, of the canary and of the old version. All fit into what
+// the API server can store, with kubectl's annotation.
+const maxConfig = 256 << 10
+
 // args are the fields of an object that mean the same as in a configuration file. They are read
 // by the same code.
 type args struct {
@@ -45,7 +50,9 @@ func (a *args) reference(name, object string, weight int32, config *v1alpha1.Con
 	}
 	a.APIVersion, a.Kind = module.ArgsAPIVersion, module.ArgsKind
 	if config != nil {
-		a.Config = config.Raw
+		if a.Config = config.Raw; len(a.Config) > maxConfig {
+			return module.Reference{}, fmt.Errorf("spec.config: %d bytes, at most %d are allowed: status keeps the configurations of earlier versions, too", len(a.Config), maxConfig)
+		}
 	}
 	raw, err := json.Marshal(a)
 	if err != nil {

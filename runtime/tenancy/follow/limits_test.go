@@ -1,10 +1,13 @@
 package follow
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berth-scheduler/berth/runtime/tenancy"
@@ -60,5 +63,43 @@ func TestCanariesCount(t *testing.T) {
 	w.sync()
 	if got := w.running("a"); len(got) != 1 {
 		t.Errorf("%d plugins run, and 1 is granted: %s", len(got), w.shares())
+	}
+}
+
+// TestLargeConfigurations: with the largest configurations, an object with all of its versions fits into what the API server can store, beside its history and kubectl's annotation. A larger one is refused, and
+// its status says so.
+func TestLargeConfigurations(t *testing.T) {
+	const most, stored, annotations, history = 256 << 10, 1536 << 10, 256 << 10, 32 * 2 << 10
+	w := newRollout(t, v1alpha1.RolloutStep{Percent: 10, Pause: "0s", MinAttempts: 1})
+	configure := func(version int, size int) {
+		w.change(func(s *v1alpha1.TenantPluginSpec) {
+			text := fmt.Sprintf(`{"v":%02d,"x":"`, version)
+			s.Config = &v1alpha1.Config{RawExtension: runtime.RawExtension{Raw: []byte(text + strings.Repeat("x", size-len(text)-2) + `"}`)}}
+		})
+		w.clock.Advance(time.Minute)
+		w.sync()
+		w.report()
+	}
+	largest := 0
+	for version := range 4 {
+		configure(version+10, most)
+		for range 2 {
+			w.sync()
+			w.report()
+			w.attempts(1, "a/p@canary", 0)
+			text, err := json.Marshal(w.mu.objects.TenantPlugins[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			largest = max(largest, len(text))
+		}
+	}
+	if largest < 4*most || largest > stored-annotations-history {
+		t.Errorf("an object has up to %d bytes", largest)
+	}
+	configure(99, most+1)
+	s := w.mu.objects.TenantPlugins[0].Status
+	if c := s.Conditions[0]; !strings.Contains(c.Message, "cannot: Invalid: spec.config: 262145 bytes, at most 262144 are allowed") {
+		t.Errorf("%+v", c)
 	}
 }
