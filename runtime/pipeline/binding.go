@@ -73,6 +73,7 @@ func (p *Pipeline) NewBinding(placement plugin.Placement, try Try) *Binding {
 func (b *Binding) Release(timings []report.Timing, points []report.PointTiming) ([]report.Timing, []report.PointTiming) {
 	timings, points = b.timings.take(b.p, timings), append(points, b.timings.points...)
 	b.timings.points = b.timings.points[:0]
+	b.Placement.State.Drop()
 	b.Placement, b.Try, b.interruption, b.Wait = plugin.Placement{}, Try{}, nil, nil
 	b.p.free = append(b.p.free, b)
 	return timings, points
@@ -147,7 +148,7 @@ func (b *Binding) Unreserve() []plugin.Directives {
 }
 
 // Permit runs the Permit plugins. Several may ask to wait at once; any rejection
-// ends the point.
+// ends the point. So does a plugin that keeps too much for such pods.
 func (b *Binding) Permit() (waits []Wait, directives []plugin.Directives, status *plugin.Status) {
 	watch := clock.Start()
 	waits, directives, status = b.permit()
@@ -173,6 +174,9 @@ func (b *Binding) permit() (waits []Wait, directives []plugin.Directives, status
 			return nil, directives, failed("Permit", s.info.Name, answer)
 		}
 		directives = append(directives, d.By(s.info.Name))
+	}
+	if err := b.Placement.State.Keep(); err != nil {
+		return nil, directives, plugin.Fail(err)
 	}
 	return waits, directives, nil
 }

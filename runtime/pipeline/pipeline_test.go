@@ -2,6 +2,7 @@ package pipeline_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -222,6 +223,38 @@ func TestBindingReuse(t *testing.T) {
 		t.Error("the binding is not used a third time")
 	} else if p.NewBinding(plugin.Placement{Pod: pod}, pipeline.Try{}) == other {
 		t.Error("two pods share a binding")
+	}
+}
+
+// kept is a value that counts while its pod waits or is being bound.
+type kept struct {
+	keeps, drops int
+	err          error
+}
+
+func (k *kept) Clone() state.Value { return k }
+func (k *kept) Keep() error        { k.keeps++; return k.err }
+func (k *kept) Drop()              { k.drops++ }
+
+// TestKept: what plugins keep for a pod counts from Permit until the binding ends. A pod for which there is no
+// room fails at Permit, and its room is given back.
+func TestKept(t *testing.T) {
+	w := newWorld(t, nil)
+	w.declare("A", scenario.MustParse("sort= permit=wait:1s bind=ok"))
+	pod, _ := fake.Pod("p", scenario.Args{})
+	node, _ := fake.Node("a", scenario.Args{})
+	for _, full := range []error{nil, errors.New("no room")} {
+		k := &kept{err: full}
+		s := &state.CycleState{}
+		s.Write("A", "k", k)
+		b := w.get().NewBinding(plugin.Placement{Context: t.Context(), Pod: pod, Node: node, State: s}, pipeline.Try{})
+		waits, _, status := b.Permit()
+		if k.keeps != 1 || k.drops != 0 || (full == nil) != status.Success() || full != nil && (len(waits) > 0 || !errors.Is(status.AsError(), full)) {
+			t.Errorf("%v: %+v, waits %v, status %v", full, k, waits, status)
+		}
+		if b.Release(nil, nil); k.drops != 1 {
+			t.Errorf("%v: %d drops at the end", full, k.drops)
+		}
 	}
 }
 

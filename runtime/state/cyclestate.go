@@ -1,6 +1,7 @@
 package state
 
 import (
+	"errors"
 	"slices"
 	"sync"
 )
@@ -8,6 +9,17 @@ import (
 // Value is what a plugin stores in a CycleState between two points of one cycle. Clone returns
 // a copy that what-if calls may change; a value that is never changed may return itself.
 type Value interface{ Clone() Value }
+
+// Kept is a Value that counts for as long as its pod waits at Permit or is being bound: there may be
+// many such pods at once, and only one in its scheduling cycle.
+type Kept interface {
+	Value
+	// Keep is called when Permit has accepted the pod or made it wait. An error says that there is no
+	// room for the value, so that the pod must be tried again later.
+	Keep() error
+	// Drop is called when the binding has ended, also after an error of Keep.
+	Drop()
+}
 
 // CycleState has the values that plugins store during one scheduling and binding cycle, by
 // (plugin, key). It is safe for concurrent use: in Filter and Score, workers may be in different
@@ -65,6 +77,40 @@ func (s *CycleState) Clone() *CycleState {
 		c.entries[i] = e
 	}
 	return c
+}
+
+// Keep keeps the values that count until Drop; s may be nil.
+//
+// # Errors
+//
+// Those of Kept.
+func (s *CycleState) Keep() error {
+	var errs []error
+	for _, k := range s.kept() {
+		errs = append(errs, k.Keep())
+	}
+	return errors.Join(errs...)
+}
+
+// Drop ends what Keep began.
+func (s *CycleState) Drop() {
+	for _, k := range s.kept() {
+		k.Drop()
+	}
+}
+
+func (s *CycleState) kept() (out []Kept) {
+	if s == nil {
+		return nil
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	for i := range s.entries {
+		if k, ok := s.entries[i].value.(Kept); ok {
+			out = append(out, k)
+		}
+	}
+	return out
 }
 
 // Reset removes all values.

@@ -15,6 +15,8 @@ import (
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/state"
 	"github.com/berth-scheduler/berth/runtime/wasm"
+	"github.com/berth-scheduler/berth/runtime/wasm/fault"
+	"github.com/berth-scheduler/berth/runtime/wasm/sandbox"
 )
 
 // statePlugin makes a plugin with state.
@@ -314,5 +316,68 @@ func TestAuxDictionary(t *testing.T) {
 	}
 	if len(epochs) < 3 || most > 6000 {
 		t.Errorf("%d epochs, up to %d strings", len(epochs), most)
+	}
+}
+
+// TestStateOfWaitingPods: what a plugin keeps for pods that wait is limited in total, and so is what binding cycles
+// add; pods whose binding has ended do not count.
+func TestStateOfWaitingPods(t *testing.T) {
+	w := newWorld(3)
+	point := &wire.ManifestPoint{}
+	refused := 0
+	write := func(g *tiny, key string) {
+		if !g.env.StateSet(key, make([]byte, 60<<10)) {
+			refused++
+		}
+	}
+	p := stateOf(t, wasm.Config{Name: "guest", Limits: sandbox.Limits{TotalMemory: 128 << 20, OwnMemory: 1 << 20}}, &wire.Manifest{
+		Points: wire.ManifestPoints{PreFilter: point, Filter: point, PreBind: point}, Host: []string{abi.HostStateSet},
+	}, func(g *tiny, export string, _, _, _ uint32) int32 {
+		switch export {
+		case abi.ExportPreFilter:
+			write(g, "a")
+			write(g, "b")
+		case abi.ExportPreBind:
+			write(g, "c")
+			write(g, "c")
+		}
+		return 0
+	})
+	var waiting []*plugin.Placement
+	var full error
+	for full == nil && len(waiting) < 1000 {
+		c := w.cycle(incoming("a", fmt.Sprint("p", len(waiting)), 0))
+		if _, status := p.PreFilter(c); status != nil {
+			t.Fatal(status.Message())
+		}
+		pl := w.placement(c.Pod, "n1")
+		pl.State = c.State
+		waiting, full = append(waiting, pl), c.State.Keep()
+	}
+	again := waiting[len(waiting)-1]
+	waiting = waiting[:len(waiting)-1]
+	if len(waiting) != 68 || refused != 0 { // 68 times 120 KiB and their keys in 8 MiB
+		t.Fatalf("%d pods wait, and %d writes were refused: %v", len(waiting), refused, full)
+	}
+	if f, ok := fault.As(full); !ok || f.Kind != fault.NoMemory || p.FaultsAt(abi.Permit) != 1 {
+		t.Errorf("%v, and %d faults", full, p.FaultsAt(abi.Permit))
+	}
+	for _, pl := range waiting {
+		if _, status := p.PreBind(pl); status != nil {
+			t.Fatal(status.Message())
+		}
+	}
+	if added := 68 - refused/2; added != 34 { // 34 times 60 KiB in 2 MiB
+		t.Errorf("%d pods added to their state", added)
+	}
+	for _, pl := range waiting {
+		pl.State.Drop()
+	}
+	if err := again.State.Keep(); err != nil || p.Status().Memory < 120<<10 {
+		t.Errorf("%v, with %d bytes in use", err, p.Status().Memory)
+	}
+	before := p.Status().Memory
+	if again.State.Drop(); before-p.Status().Memory != 120<<10+2 {
+		t.Errorf("%d bytes are free again", before-p.Status().Memory)
 	}
 }

@@ -129,7 +129,7 @@ func (s *shard) run(ctx context.Context, snap *state.Snapshot, r *request, lo, h
 			return bad(fault.WroteSnapshot, "the guest has changed columns, which belong to the host, since the last check")
 		}
 	}
-	s.host.begin(&p.traits, r)
+	s.host.begin(p, r)
 	s.host.ledger = s.src.ledger
 	p.counts.calls.Add(1)
 	var before uint64

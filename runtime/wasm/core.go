@@ -33,6 +33,7 @@ type core struct {
 	// nothing, since it is charged all of it.
 	startFuel int64
 	written   atomic.Uint64 // bytes of guest memory
+	full      atomic.Bool   // there was no room for the state of the last pod
 }
 
 // newSource returns what instances are filled from.

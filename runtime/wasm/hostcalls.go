@@ -33,14 +33,14 @@ type hostCalls struct {
 var _ sandbox.HostFunctions = (*hostCalls)(nil)
 
 // begin sets what a call may see.
-func (h *hostCalls) begin(t *traits, r *request) {
+func (h *hostCalls) begin(c *core, r *request) {
 	h.state, h.cycle, h.writable, h.pods = nil, nil, r.stateful, r.pods
 	h.concealed = r.point.Aux()
 	if r.state == nil {
 		return
 	}
-	h.state = t.stateOf(r.state, r.stateful)
-	if !t.nodeScoped(r.point) {
+	h.state = c.stateOf(r.state, r.stateful)
+	if !c.nodeScoped(r.point) {
 		h.cycle = r.state
 	}
 }

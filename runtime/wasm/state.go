@@ -2,13 +2,12 @@ package wasm
 
 import (
 	"cmp"
+	"fmt"
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/runtime/state"
+	"github.com/berth-scheduler/berth/runtime/wasm/fault"
 )
-
-// stateKey is the key of a plugin's bytes in a CycleState.
-const stateKey = "guest"
 
 // guestState is a plugin's bytes in a CycleState (ABI-7.4).
 type guestState struct {
@@ -16,23 +15,54 @@ type guestState struct {
 	size   int
 	most   int             // 0 means the ABI's limit
 	public map[string]bool // keys that others may read
+	owner  *core
+	// waits says that the pod waits at Permit or is being bound. kept is the size that counts since
+	// then, added what has come since.
+	waits       bool
+	kept, added int
 }
 
-var _ state.Value = (*guestState)(nil)
+var _ state.Kept = (*guestState)(nil)
+
+// stateKey is the key of a plugin's bytes in a CycleState.
+const stateKey = "guest"
 
 // stateOf returns the plugin's state of a pod's cycle. If nothing was written yet, it makes
 // one if create is true, or else returns nil.
-func (t *traits) stateOf(c *state.CycleState, create bool) *guestState {
-	owner := cmp.Or(t.config.Publishes, t.config.Name)
-	if v := c.Read(owner, stateKey); v != nil {
+func (c *core) stateOf(of *state.CycleState, create bool) *guestState {
+	owner := cmp.Or(c.config.Publishes, c.config.Name)
+	if v := of.Read(owner, stateKey); v != nil {
 		return v.(*guestState)
 	}
 	if !create {
 		return nil
 	}
-	v := &guestState{public: t.public, most: t.config.Limits.StateSize}
-	c.Write(owner, stateKey, v)
+	v := &guestState{public: c.public, most: c.config.Limits.StateSize, owner: c}
+	of.Write(owner, stateKey, v)
 	return v
+}
+
+// Keep implements state.Kept. A guest cannot make the scheduler keep more by waiting with more pods.
+func (s *guestState) Keep() error {
+	most, ok := s.owner.budget.KeepState(s.size)
+	if !ok {
+		f := s.owner.faults.at(abi.Permit, fault.NoMemory, fmt.Sprintf("the state of pods that wait or are being bound would have more than %d bytes: "+
+			"write less, let fewer pods wait, or raise limits.memoryTotal", most), nil)
+		s.owner.counts.fault(abi.Permit, f)
+		if !s.owner.full.Swap(true) { // the next pods fail for the same reason
+			s.owner.faults.status(f)
+		}
+		return f
+	}
+	s.owner.full.Store(false)
+	s.waits, s.kept = true, s.size
+	return nil
+}
+
+// Drop implements state.Kept.
+func (s *guestState) Drop() {
+	s.owner.budget.DropState(s.kept, s.added)
+	s.waits, s.kept, s.added = false, 0, 0
 }
 
 // Clone implements state.Value. The clone shares the values, since none is changed in
@@ -56,6 +86,12 @@ func (s *guestState) set(key string, value []byte) bool {
 	case len(key) > abi.MaxStateKeySize, len(value) > abi.MaxStateValue, size > cmp.Or(s.most, abi.MaxStateSize),
 		!known && len(s.values) == abi.MaxStateKeys:
 		return false
+	}
+	if more := size - s.kept - s.added; s.waits && more > 0 {
+		if !s.owner.budget.AddState(more) {
+			return false
+		}
+		s.added += more
 	}
 	if s.values == nil {
 		s.values = make(map[string][]byte)

@@ -2,6 +2,7 @@ package memory
 
 import (
 	"fmt"
+	"slices"
 	"sync/atomic"
 
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -49,6 +50,7 @@ type Budget struct {
 	division division
 	binding  int
 	use      use
+	state    states
 	// share is what the process leaves the plugin, at most its limit. needed is what the
 	// instances of the last plan may grow to, and host what the host keeps for them.
 	share, needed, host atomic.Int64
@@ -70,6 +72,7 @@ type division struct {
 	// native is what each instance has beside its memory, and deep what one of them may have
 	// of it besides, while it holds the place.
 	native, deep uint64
+	state        uint64 // of pods that wait or are being bound
 	least        uint64 // with one cycle instance of each kind, besides regions
 }
 
@@ -129,7 +132,10 @@ func (b *Budget) divide(started Started, most int) error {
 		b.binding = min(most, max(1, int(total/4/each)))
 	}
 	d.aux = (loop + uint64(b.binding)) * each
-	d.least = d.place + d.deep + d.aux + d.grant + d.native
+	if b.config.Manifest != nil && slices.Contains(b.config.Manifest.Host, abi.HostStateSet) {
+		d.state = uint64(b.mostKept() + b.mostAdded())
+	}
+	d.least = d.place + d.deep + d.aux + d.state + d.grant + d.native
 	if b.hasRowless() {
 		d.least += d.grant + d.native
 	}
@@ -164,7 +170,7 @@ type Usage struct {
 // Usage returns what the plugin uses now.
 func (b *Budget) Usage() Usage {
 	return Usage{
-		Guests: b.use.bytes.Load(), Instances: int(b.use.instances.Load()), Host: b.host.Load(), Max: b.needed.Load(), Share: b.share.Load(),
+		Guests: b.use.bytes.Load(), Instances: int(b.use.instances.Load()), Host: b.host.Load() + b.state.kept.Load() + b.state.added.Load(), Max: b.needed.Load(), Share: b.share.Load(),
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/abi/wire"
 )
 
@@ -24,6 +25,9 @@ func TestPlan(t *testing.T) {
 		}
 		if rapid.Bool().Draw(t, "preBind") {
 			m.Points.PreBind = &wire.ManifestPoint{}
+		}
+		if rapid.Bool().Draw(t, "state") {
+			m.Host = []string{abi.HostStateSet}
 		}
 		mebibytes := func(what string, most int) int64 { return int64(rapid.IntRange(1, most).Draw(t, what)) << 20 }
 		b := NewBudget(Config{Own: uint32(mebibytes("own", 32)), Total: mebibytes("more", 192) + 64<<20, Manifest: m})
@@ -51,7 +55,7 @@ func TestPlan(t *testing.T) {
 				place = max(place, beside.max-beside.granted)
 			}
 			d := &b.division
-			return n.Host + place + d.deep + uint64(p.Instances)*(holds.granted+d.native) + uint64(rowless)*(without.granted+d.native) +
+			return n.Host + place + d.deep + d.state + uint64(p.Instances)*(holds.granted+d.native) + uint64(rowless)*(without.granted+d.native) +
 				uint64(aux+b.Binding())*(d.grant+d.native+AuxRegion)
 		}
 		p, err := b.Plan(most, needs)
@@ -120,4 +124,39 @@ func TestShares(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestStates: the state of pods that wait is limited, apart from what they add later, and its room is free again.
+func TestStates(t *testing.T) {
+	b := NewBudget(Config{Own: 1 << 20, Total: 64 << 20, Manifest: &wire.Manifest{Host: []string{abi.HostStateSet}}})
+	if err := b.Join(Started{}); err != nil {
+		t.Fatal(err)
+	}
+	if want := uint64(5 << 20); b.division.state != want {
+		t.Errorf("%d bytes are set aside, want %d", b.division.state, want)
+	}
+	pods := 0
+	for {
+		if _, ok := b.KeepState(abi.MaxStateSize); !ok {
+			break
+		}
+		pods++
+	}
+	if pods != 16 {
+		t.Errorf("%d pods of 256 KiB have room in 4 MiB", pods)
+	}
+	added := 0
+	for b.AddState(64 << 10) {
+		added++
+	}
+	if added != 16 {
+		t.Errorf("%d times 64 KiB have room in 1 MiB", added)
+	}
+	if got := b.Usage().Host; got != 5<<20 {
+		t.Errorf("%d bytes are in use", got)
+	}
+	b.DropState(abi.MaxStateSize, 64<<10)
+	if _, ok := b.KeepState(abi.MaxStateSize); !ok || !b.AddState(64<<10) {
+		t.Error("the room of a pod is not free again")
+	}
 }

@@ -55,7 +55,7 @@ func (b *Budget) Plan(most int, needs func(n int) (Needs, error)) (Plan, error) 
 		}
 		instances := uint64(p.Instances)
 		region := d.native + room(uint64(n.Region))
-		need := place + d.deep + d.aux + n.Host + instances*(grant+region) + rowless*(d.grant+region)
+		need := place + d.deep + d.aux + d.state + n.Host + instances*(grant+region) + rowless*(d.grant+region)
 		switch {
 		case need <= total:
 			b.needed.Store(int64(need))

@@ -1,0 +1,47 @@
+package memory
+
+import (
+	"sync/atomic"
+
+	"github.com/berth-scheduler/berth/abi"
+)
+
+// states is the state that a plugin keeps for pods that wait at Permit or are being bound, in
+// bytes: what it had when Permit ended, and what was added since.
+type states struct{ kept, added atomic.Int64 }
+
+// Shares of a plugin's memory for states. What binding cycles add has a share of its own, because
+// it depends on when they run, and no decision of the loop may depend on that.
+const (
+	shareKept  = 16
+	shareAdded = 64
+)
+
+// mostKept and mostAdded always leave room for one pod.
+func (b *Budget) mostKept() int64  { return max(b.config.Total/shareKept, abi.MaxStateSize) }
+func (b *Budget) mostAdded() int64 { return max(b.config.Total/shareAdded, abi.MaxStateSize) }
+
+// KeepState counts the state of one more pod, and reports whether there is room. Only the loop calls
+// it. most is how much there may be.
+func (b *Budget) KeepState(size int) (most int64, ok bool) {
+	most = b.mostKept()
+	return most, take(&b.state.kept, int64(size), most)
+}
+
+// AddState counts what a pod adds to its state after KeepState, and reports whether there is room.
+func (b *Budget) AddState(size int) bool { return take(&b.state.added, int64(size), b.mostAdded()) }
+
+// DropState gives back what KeepState and AddState counted for a pod.
+func (b *Budget) DropState(kept, added int) {
+	b.state.kept.Add(-int64(kept))
+	b.state.added.Add(-int64(added))
+}
+
+// take adds size unless that is more than most.
+func take(of *atomic.Int64, size, most int64) bool {
+	if of.Add(size) <= most {
+		return true
+	}
+	of.Add(-size)
+	return false
+}
