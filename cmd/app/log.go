@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"reflect"
 
 	"github.com/berth-scheduler/berth/internal/plain"
 )
@@ -29,6 +30,9 @@ func withoutPointers(_ []string, a slog.Attr) slog.Attr {
 	case nil, error, fmt.Stringer, encoding.TextMarshaler, *slog.Source:
 		return a
 	default:
+		if s := reflect.ValueOf(v); s.Kind() == reflect.String {
+			return slog.String(a.Key, s.String())
+		}
 		if text, err := json.Marshal(v); err == nil {
 			return slog.String(a.Key, string(text))
 		}
