@@ -23,8 +23,8 @@ type Attack struct {
 	// About says in one line what the guest does.
 	About   string
 	Plugins []Plugin
-	// Nodes is the size of the cluster; 0 means 20.
-	Nodes int
+	// Nodes is the size of the cluster; 0 means 20. Pods is how many it tries to place; 0 means 12.
+	Nodes, Pods int
 }
 
 // Plugin is a module with its manifest, and the configuration that comes with it.
@@ -38,7 +38,7 @@ type Plugin struct {
 func Attacks(root string) ([]Attack, error) {
 	var out []Attack
 	for _, group := range []func() ([]Attack, error){
-		names, schemas, objects, starts, totals, messages, points, time, structure, escapes,
+		names, schemas, objects, starts, totals, messages, points, waiting, time, structure, escapes,
 		func() ([]Attack, error) { return bombs(root) },
 		func() ([]Attack, error) { return programs(root) },
 		func() ([]Attack, error) { return guests(root) },

@@ -83,7 +83,7 @@ func points() ([]Attack, error) {
 	}
 	const success, spins = "(i32.const 0)", "(loop $again (br $again)) (i32.const 0)"
 	// waits is permit's answer to wait, for the longest time that a number can say.
-	const waits = "(i64.store offset=96 (local.get $call) (i64.const -1)) (i32.const 6)"
+	const waits = "(i64.store offset=96 (local.get $call) (i64.const -1)) (i32.const 4)"
 	// rejects is a filter's answer for pods of a priority.
 	const rejects = `(if (call $bad (local.get $call)) (then
 		(memory.fill (i32.load offset=24 (local.get $call)) (i32.const 2) (i32.sub (local.get 2) (local.get 1))))) (i32.const 0)`
@@ -130,6 +130,8 @@ func points() ([]Attack, error) {
 	reason := data(16, []byte{32, 0, 0, 0, 1, 0, 0, 0}) + data(32, binary.LittleEndian.AppendUint32([]byte{0, 0, 0x21, 0}, 60_000)) +
 		data(textsAt, []byte(strings.Repeat(evil, 60_000/len(evil)+1)))
 	l.add(at("gates", "gates all pods, for a reason of 60,000 bytes with escapes", reason, fields{}, "pre_enqueue", gate))
+	l.add(at("gates-reason", "gates all pods, for a reason of 1,024 bytes", data(16, []byte{32, 0, 0, 0, 1, 0, 0, 0})+
+		data(32, binary.LittleEndian.AppendUint32([]byte{0, 0, 0x21, 0}, 1024))+data(textsAt, []byte(strings.Repeat("r", 1024))), fields{}, "pre_enqueue", gate))
 	// reasons rejects nodes, hypothetical ones each time for 16 other texts of 1,024 bytes.
 	var texts []byte
 	for range 16 {

@@ -16,6 +16,7 @@ type Attack struct {
 	Name  string `json:"name"` // GROUP/NAME
 	About string `json:"about"`
 	Nodes int    `json:"nodes"` // of the cluster; 0 means 20
+	Pods  int    `json:"pods"`  // that are tried; 0 means 12
 	// Plugins reports for each plugin whether it has a configuration file.
 	Plugins []bool `json:"plugins"`
 

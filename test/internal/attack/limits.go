@@ -29,9 +29,6 @@ const (
 	PodLog = 32 << 10
 )
 
-// pods is the number of pods that an attack is tried on.
-const pods = 12
-
 // MemoryBound is what an attack may use beyond the same run without plugins, in bytes.
 func (a *Attack) MemoryBound() int64 {
 	return min(int64(len(a.Plugins))*PluginMemory, ProcessMemory) + SlackMemory

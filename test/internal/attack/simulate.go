@@ -2,6 +2,7 @@ package attack
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -22,8 +23,13 @@ type Simulator struct {
 	// Patience is the time after which a run counts as hanging.
 	Patience time.Duration
 
-	baselines map[int]int64 // bytes, by the number of nodes
+	baselines map[size]int64 // bytes
 }
+
+// size is that of a cluster: its nodes, and the pods that are tried.
+type size struct{ nodes, pods int }
+
+func (a *Attack) size() size { return size{cmp.Or(a.Nodes, 20), cmp.Or(a.Pods, 12)} }
 
 // Outcome is the outcome of an attack.
 type Outcome struct {
@@ -41,20 +47,16 @@ type Outcome struct {
 
 // LogBound is what may be logged for the attack, in bytes.
 func (o *Outcome) LogBound() int64 {
-	return FaultLog*(1+o.Faults) + pods*(PodResult+PodLog)
+	return FaultLog*(1+o.Faults) + int64(o.Attack.size().pods)*(PodResult+PodLog)
 }
 
 // Run carries out an attack.
 func (s *Simulator) Run(ctx context.Context, a Attack) (Outcome, error) {
-	nodes := a.Nodes
-	if nodes == 0 {
-		nodes = 20
-	}
-	files, err := s.cluster(nodes)
+	files, err := s.cluster(a.size())
 	if err != nil {
 		return Outcome{}, err
 	}
-	baseline, err := s.baseline(ctx, nodes, files)
+	baseline, err := s.baseline(ctx, a.size(), files)
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -129,8 +131,8 @@ func simulation(files string) []string {
 }
 
 // baseline returns what a run without plugins uses.
-func (s *Simulator) baseline(ctx context.Context, nodes int, files string) (int64, error) {
-	if memory, ok := s.baselines[nodes]; ok {
+func (s *Simulator) baseline(ctx context.Context, of size, files string) (int64, error) {
+	if memory, ok := s.baselines[of]; ok {
 		return memory, nil
 	}
 	r, err := s.run(ctx, simulation(files))
@@ -141,9 +143,9 @@ func (s *Simulator) baseline(ctx context.Context, nodes int, files string) (int6
 		return 0, fmt.Errorf("without plugins: status %d: %s", r.status, r.log)
 	}
 	if s.baselines == nil {
-		s.baselines = map[int]int64{}
+		s.baselines = map[size]int64{}
 	}
-	s.baselines[nodes] = r.memory
+	s.baselines[of] = r.memory
 	return r.memory, nil
 }
 
@@ -206,12 +208,12 @@ func (s *Simulator) run(ctx context.Context, args []string) (run, error) {
 	return r, ctx.Err()
 }
 
-// cluster writes a cluster with this many nodes, as large as real ones, and pods, every third
-// with priority 1, and returns the file.
-func (s *Simulator) cluster(nodes int) (string, error) {
+// cluster writes a cluster of a size, with nodes as large as real ones and every third pod with priority 1,
+// and returns the file.
+func (s *Simulator) cluster(of size) (string, error) {
 	type object map[string]any
 	var items []object
-	for i := range nodes {
+	for i := range of.nodes {
 		name := fmt.Sprintf("node-%04d", i)
 		items = append(items, object{
 			"apiVersion": "v1", "kind": "Node",
@@ -222,7 +224,7 @@ func (s *Simulator) cluster(nodes int) (string, error) {
 			"status": object{"allocatable": object{"cpu": "8", "memory": "32Gi", "pods": "110"}},
 		})
 	}
-	for i := range pods {
+	for i := range of.pods {
 		pod := object{"priority": 0, "containers": []object{{"name": "c", "resources": object{"requests": object{"cpu": "100m"}}}}}
 		if i%3 == 2 {
 			pod["priority"] = 1
@@ -233,6 +235,6 @@ func (s *Simulator) cluster(nodes int) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	file := filepath.Join(s.Dir, fmt.Sprintf("%d-nodes.json", nodes))
+	file := filepath.Join(s.Dir, fmt.Sprintf("%d-nodes-%d-pods.json", of.nodes, of.pods))
 	return file, os.WriteFile(file, data, 0o644)
 }

@@ -25,6 +25,7 @@ type entry struct {
 	Name  string `json:"name"`
 	About string `json:"about"`
 	Nodes int    `json:"nodes"`
+	Pods  int    `json:"pods"`
 	// Plugins says of each whether it has a configuration.
 	Plugins []bool `json:"plugins"`
 }
@@ -39,7 +40,7 @@ func run(args []string) error {
 	}
 	var list []entry
 	for _, a := range attacks {
-		e := entry{Name: a.Name, About: a.About, Nodes: a.Nodes}
+		e := entry{Name: a.Name, About: a.About, Nodes: a.Nodes, Pods: a.Pods}
 		dir := filepath.Join(args[0], filepath.FromSlash(a.Name))
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return err
