@@ -287,6 +287,20 @@ func TestEditedSteps(t *testing.T) {
 	o.expect(rollout.Advanced, "1 4µs, 2 6µs")
 }
 
+// TestClock: a step takes no longer than its pause because the clock of an earlier leader was ahead. Bounds
+// hold meanwhile.
+func TestClock(t *testing.T) {
+	o := newObject(t)
+	o.set(true, "2")
+	o.expect(rollout.Started, "1 9.9µs, 2 100")
+	o.now = o.now.Add(-24 * time.Hour)
+	o.expect("", "1 9.9µs, 2 100")
+	o.now, o.seen.Counts.Attempts = o.now.Add(5*time.Minute), 300
+	o.expect(rollout.Advanced, "1 9µs, 2 1µs")
+	o.now, o.seen.Counts.Pending = o.now.Add(-24*time.Hour), 300
+	o.expect(rollout.SteppedBack, "1")
+}
+
 // TestSame: the order of fields in a configuration makes no version.
 func TestSame(t *testing.T) {
 	with := func(config string) *v1alpha1.PluginVersion {
