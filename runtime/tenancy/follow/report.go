@@ -86,6 +86,7 @@ type object struct {
 type reported struct {
 	last    *status // nil before the first write
 	at      time.Time
+	again   time.Time // when a step may be written again after an error
 	passing time.Time // since when it is in a state that passes by
 	seen    bool
 }
@@ -155,7 +156,7 @@ func (t *reported) due(o *object, now time.Time) bool {
 		o.want.Rollout, o.want.Observed = rollout, observed
 	}
 	if o.happened != nil { // it takes effect by that
-		return true
+		return !now.Before(t.again)
 	}
 	if o.have.text() == o.want.text() {
 		t.passing = time.Time{}
@@ -195,9 +196,10 @@ func (f *Follower) write(ctx context.Context, o *object, t *reported, now time.T
 	t.at = now
 	if err := f.deps.Writer.WritePluginStatus(ctx, o.kind, o.name, o.uid, o.version, body); err != nil {
 		if apierrors.IsConflict(err) { // somebody was quicker, or the watch is late: it may have told of that by then
-			t.at = now.Add(compareEvery - writeEvery)
+			t.at, t.again = now.Add(compareEvery-writeEvery), now.Add(judgeEvery)
 			return
 		}
+		t.again = now.Add(compareEvery)
 		if ctx.Err() == nil {
 			f.deps.Log.Warn("the status of an object could not be written; retrying", "kind", o.kind, "object", o.name.String(), "error", err)
 		}

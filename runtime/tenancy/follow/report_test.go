@@ -9,10 +9,12 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berth-scheduler/berth/abi/wire"
+	"github.com/berth-scheduler/berth/runtime/tenancy"
 	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
 	"github.com/berth-scheduler/berth/runtime/wasm/memory"
 )
@@ -141,44 +143,61 @@ func TestReportPutsRight(t *testing.T) {
 	w.reports("TenantPlugin a/p: True Running 2")
 }
 
-// stale is a Writer whose API server has newer objects than the watch. It counts writes, and gives up
-// when there are too many.
+// stale is a Writer whose API server has newer objects than the watch, or refuses writes. It counts writes,
+// and gives up when there are too many.
 type stale struct {
 	*world
 	writes, most int
 	stop         func()
+	refuse       error // nil for a conflict
 }
 
 func (s *stale) WritePluginStatus(_ context.Context, _ string, of types.NamespacedName, _ types.UID, _ string, _ any) error {
 	if s.writes++; s.writes == s.most {
 		s.stop()
 	}
+	if s.refuse != nil {
+		return s.refuse
+	}
 	return apierrors.NewConflict(schema.GroupResource{Resource: "tenantplugins"}, of.Name, errNo)
 }
 
 // TestReportWhileWatchIsLate: objects that have changed since are written again when the watch may have
-// told of that, and not at once.
+// told of that, and not at once. Steps of rollouts are written a second later, and five if the API server refuses
+// them.
 func TestReportWhileWatchIsLate(t *testing.T) {
-	w := newWorld(t)
 	const objects = writesAtOnce + 50
-	for i := range objects {
-		w.apply(fmt.Sprint("n", i), "p", "1")
-	}
-	w.sync()
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	s := &stale{world: w, most: 10 * objects, stop: cancel}
-	w.follower.deps.Writer = s
-	for more := true; more && ctx.Err() == nil; {
-		more = w.follower.report(ctx, w.known)
-	}
-	if s.writes != objects {
-		t.Errorf("%d writes of %d objects", s.writes, objects)
-	}
-	w.follower.deps.Writer = w
-	w.reports()
-	w.clock.Advance(compareEvery)
-	if n := len(w.report()); n != objects {
-		t.Errorf("%d of %d objects were written later", n, objects)
+	for name, c := range map[string]struct {
+		mode   v1alpha1.Mode
+		refuse error
+		again  time.Duration
+	}{"status": {"", nil, compareEvery}, "steps": {v1alpha1.ModeCanary, nil, judgeEvery}, "refused": {v1alpha1.ModeCanary, errNo, compareEvery}} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.grant(1)
+			w.mu.objects.PluginGrants[0].Status.Conditions = []metav1.Condition{{Type: v1alpha1.Ready, Status: metav1.ConditionTrue, Reason: tenancy.InForce, Message: "the grant is in force", ObservedGeneration: 1}}
+			w.mu.objects.PluginGrants[0].Status.ObservedGeneration, w.mu.objects.PluginGrants[0].Status.Plugins = 1, objects
+			for i := range objects {
+				w.apply(fmt.Sprint("n", i), "p", "1")
+				w.mu.objects.TenantPlugins[i].Spec.Mode = c.mode
+			}
+			w.sync()
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			s := &stale{world: w, most: 10 * objects, stop: cancel, refuse: c.refuse}
+			w.follower.deps.Writer = s
+			for more := true; more && ctx.Err() == nil; {
+				more = w.follower.report(ctx, w.known)
+			}
+			if s.writes != objects {
+				t.Errorf("%d writes of %d objects", s.writes, objects)
+			}
+			w.follower.deps.Writer = w
+			w.reports()
+			w.clock.Advance(c.again)
+			if n := len(w.report()); n != objects {
+				t.Errorf("%d of %d objects were written later", n, objects)
+			}
+		})
 	}
 }

@@ -97,6 +97,7 @@ func TestRollout(t *testing.T) {
 	w.report()
 	w.expectShares("a/p: 1 10-100, a/p@canary: 2 0-10")
 	w.mu.fail = nil
+	w.clock.Advance(compareEvery)
 	w.report()
 	w.expectShares("a/p: 1 50-100, a/p@canary: 2 0-50")
 
