@@ -147,7 +147,7 @@ func design() rules {
 			{pkg: "runtime/sim/input", on: "runtime/internal/strictyaml runtime/tenancy/v1alpha1", tests: "internal",
 				why: "reading files yields objects of the API and nothing else",
 				fix: "return v1 objects and let runtime/sim build state from them"},
-			{pkg: "runtime/sim", on: "runtime/assembly runtime/sim/input", tests: "runtime/replay",
+			{pkg: "runtime/sim", on: "runtime/assembly runtime/sim/input", tests: "runtime/replay abi/sdk",
 				why: "the simulator is one of the environments that a scheduler runs in, beside runtime/kube",
 				fix: "share through runtime/assembly, never from one environment to the other"},
 			{pkg: "runtime/whatif", on: "runtime/sim",

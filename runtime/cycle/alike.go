@@ -22,7 +22,6 @@ func (s *draft) alike(subset []uint32) bool {
 	}
 	rows := class.Feasible()
 	if len(rows) == 0 {
-		class.Tell()
 		return false
 	}
 	s.cycle.start %= n
@@ -40,6 +39,14 @@ func (s *draft) alike(subset []uint32) bool {
 	}
 	if !class.Sum() {
 		s.score(rows)
+		return true
+	}
+	if !class.Decides() {
+		if status := class.Score(rows); !status.Success() {
+			s.fail(status)
+		} else {
+			s.take(rows)
+		}
 		return true
 	}
 	best := s.bestOf(class)
@@ -68,7 +75,7 @@ func (s *draft) bestOf(class *pipeline.Class) uint32 {
 // candidatesOf records the best rows with their scores, the chosen one first and the
 // others by total, then by row.
 func (s *draft) candidatesOf(class *pipeline.Class, chosen uint32) {
-	n := min(s.cycle.config.Candidates, len(class.Feasible()))
+	n := min(s.cycle.config.Candidates, s.attempt.Feasible)
 	top := class.Tree().Top(s.cycle.best[:0], n)
 	at := slices.Index(top, chosen)
 	if at < 0 {

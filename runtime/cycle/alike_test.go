@@ -19,10 +19,12 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// labelled is a plugin of scope node whose answers are in the labels of nodes and of the pod.
+// labelled is a plugin whose answers are in the labels of nodes and of the pod. At points of scope
+// cluster they depend on the number of nodes, too.
 type labelled struct {
 	info       plugin.Info
 	scaling    plugin.Scaling
+	together   bool // scores are scaled together
 	sums       bool // scores depend on how many nodes there are
 	unanswered int64
 }
@@ -42,7 +44,11 @@ func (p *labelled) of(c *plugin.Cycle, row uint32) (node, pod int64) {
 
 func (p *labelled) Filter(c *plugin.Cycle, rows []uint32, out *plugin.Verdicts) {
 	for i, row := range rows {
-		switch node, pod := p.of(c, row); {
+		node, pod := p.of(c, row)
+		if p.info.Scope(abi.Filter) == abi.ScopeCluster && node < 94 {
+			node = (node + int64(c.Snapshot.Len())) % 94
+		}
+		switch {
 		case node%3 == pod:
 			out.Reject(i, abi.Unschedulable, out.Reason(fmt.Sprint(p.info.Name, " ", node/50)))
 		case node == 20+pod:
@@ -59,7 +65,7 @@ func (p *labelled) Score(c *plugin.Cycle, rows []uint32, out []int64) *plugin.St
 	for i, row := range rows {
 		node, pod := p.of(c, row)
 		out[i] = node / (pod + 1)
-		if p.sums {
+		if p.sums || p.info.Scope(abi.Score) == abi.ScopeCluster {
 			out[i] = (out[i] + int64(c.Snapshot.Len())) % abi.MaxScore
 		}
 		switch {
@@ -79,7 +85,7 @@ func (p *labelled) Unanswered(abi.Point) int64 { return p.unanswered }
 // scaled is a labelled plugin that scales its scores.
 type scaled struct{ *labelled }
 
-func (p scaled) Scaling() (plugin.Scaling, bool) { return p.scaling, true }
+func (p scaled) Scaling() (plugin.Scaling, bool) { return p.scaling, !p.together }
 
 func (p scaled) Normalize(_ *plugin.Cycle, _ []uint32, scores []int64) *plugin.Status {
 	if p.scaling == plugin.Spread {
@@ -144,9 +150,16 @@ func TestAlike(t *testing.T) {
 		var filters []bool
 		for i := range rapid.IntRange(1, 4).Draw(r, "plugins") {
 			p := &labelled{
-				info:    plugin.Info{Name: fmt.Sprint("P", i), NodeScoped: []abi.Point{abi.Filter, abi.Score}},
-				scaling: plugin.Scaling(rapid.IntRange(0, 3).Draw(r, "scaling")),
-				sums:    rapid.IntRange(0, 3).Draw(r, "sums") == 0,
+				info:     plugin.Info{Name: fmt.Sprint("P", i), NodeScoped: []abi.Point{abi.Filter, abi.Score}},
+				scaling:  plugin.Scaling(rapid.IntRange(0, 3).Draw(r, "scaling")),
+				sums:     rapid.IntRange(0, 3).Draw(r, "sums") == 0,
+				together: rapid.IntRange(0, 9).Draw(r, "together") == 0,
+			}
+			if n := rapid.IntRange(-9, 3).Draw(r, "scopes"); n > 0 {
+				p.info.NodeScoped = p.info.NodeScoped[:n-1]
+				if n == 3 {
+					p.info.NodeScoped = []abi.Point{abi.Score}
+				}
 			}
 			p.info.Reads = []plugin.Read{{Column: abi.NodeLabels, Args: []string{p.info.Name}}, {Column: abi.IncomingLabels, Args: []string{p.info.Name}}}
 			names, filters = append(names, p.info.Name), append(filters, i == 0 || rapid.Bool().Draw(r, "filters"))

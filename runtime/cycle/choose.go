@@ -33,6 +33,11 @@ func (s *draft) score(rows []uint32) {
 		return
 	}
 	s.extendersScore(rows)
+	s.take(rows)
+}
+
+// take takes the row with the highest total.
+func (s *draft) take(rows []uint32) {
 	best := s.best(rows)
 	s.d.Node = s.in.Snapshot.Nodes.Node[rows[best]]
 	s.candidates(rows, best)

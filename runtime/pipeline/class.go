@@ -10,10 +10,13 @@ import (
 	"github.com/berth-scheduler/berth/runtime/reuse"
 )
 
-// Class is what all filters say of each row for pods that are alike to all of them, kept
-// from pod to pod: a cycle looks at the rows that changed, and not at the others.
+// Class is what filters say of each row for pods that are alike to all of them, kept from
+// pod to pod: a cycle looks at the rows that changed, and not at the others. It ends at the
+// first filter of scope cluster, which, as those after it, is run on the rows that passed.
 type Class struct {
 	run      *Run
+	filters  int // how many of the run's are in the class
+	watch    clock.Stopwatch
 	entry    *reuse.Entry
 	key      string
 	at       uint64   // in the store's changes
@@ -21,7 +24,7 @@ type Class struct {
 	numbers  []uint16 // by row: 0 for feasible, else of the group
 	groups   verdictTable
 	sizes    []group // by number of group less one
-	fallen   []int   // by plugin index: the rows that it rejected
+	rejected []int   // by plugin index: the rows that it rejected
 	feasible []uint32
 	sum      sum
 	bytes    int64
@@ -40,12 +43,12 @@ const LowestKept = 16
 const maxGroups = 1 << 10
 
 // Class returns the class of the cycle's pod, with what changed taken into account, if the
-// answers of all filters are kept; nil if not. Then the Outcome may be known already.
+// answers of its filters are kept; nil if not. Then the Outcome may be known already.
 func (r *Run) Class() *Class {
 	watch := clock.Start()
 	c := r.class()
 	if c != nil {
-		r.ran(abi.Filter, nil, watch)
+		c.watch = watch
 	}
 	return c
 }
@@ -55,11 +58,13 @@ func (r *Run) class() *Class {
 		return nil
 	}
 	key := binary.LittleEndian.AppendUint64(r.classKey[:0], r.own.number) // a class counts positions among the filters
-	for _, s := range r.own.filter {
+	filters := len(r.own.filter)
+	for i, s := range r.own.filter {
 		number := uint64(0)
 		if !r.skipFilter[s.index] {
 			if s.info.Scope(abi.Filter) != abi.ScopeNode {
-				return nil
+				filters = i
+				break
 			}
 			a := r.answersOf(s.index)
 			if a == nil {
@@ -76,7 +81,7 @@ func (r *Run) class() *Class {
 		if !r.classOnce.Again(key, r.store.Within()) {
 			return nil
 		}
-		c = &Class{run: r, key: string(key), fallen: make([]int, len(r.p.infos))}
+		c = &Class{run: r, key: string(key), filters: filters, rejected: make([]int, len(r.p.infos))}
 		c.entry = r.store.Enter(int64(len(key))+classBytes, func() { delete(r.classes, c.key) })
 		r.classes[c.key] = c
 	}
@@ -85,11 +90,11 @@ func (r *Run) class() *Class {
 		return nil
 	}
 	if !c.audit() { // a plugin was demoted, and is asked about all rows
-		r.Outcome.few, r.judged = false, false
+		r.Outcome.few, r.judged = false, 0
 		r.Outcome.reset(len(r.Outcome.Codes))
 		return nil
 	}
-	r.Outcome.few = !r.judged
+	r.Outcome.few = r.judged == 0
 	return c
 }
 
@@ -110,9 +115,10 @@ func (c *Class) follow() bool {
 		c.passed(0)
 		return true
 	}
-	r.judgeOnly(rows)
+	r.chainOf(&r.Cycle, c.own(), rows)
+	r.Outcome.touched = append(r.Outcome.touched, rows...)
 	for _, row := range rows {
-		if !r.held(row) {
+		if !c.held(row) {
 			c.fill(rows)
 			return false
 		}
@@ -134,15 +140,15 @@ func (c *Class) build(n int) bool {
 	r := c.run
 	rows := r.Rows(n)
 	c.rows, c.at = 0, 0
-	r.chain(&r.Cycle, rows)
-	r.judged = true
+	r.chainOf(&r.Cycle, c.own(), rows)
+	r.judged = c.filters
 	c.groups.reset()
 	c.sizes, c.feasible = c.sizes[:0], c.feasible[:0]
 	c.sum.valid = false
-	clear(c.fallen)
+	clear(c.rejected)
 	c.numbers = slices.Grow(c.numbers[:0], n)[:n]
 	for _, row := range rows {
-		if !r.held(row) {
+		if !c.held(row) {
 			return false
 		}
 		c.numbers[row] = 0
@@ -172,16 +178,14 @@ func (r *Run) distinct(rows []uint32) []uint32 {
 	return r.changed
 }
 
-// judgeOnly runs the chain on some rows, as if there were no others.
-func (r *Run) judgeOnly(rows []uint32) {
-	r.chain(&r.Cycle, rows)
-	r.Outcome.touched = append(r.Outcome.touched, rows...)
-}
+// own returns the filters of the class.
+func (c *Class) own() []stage[plugin.Filter] { return c.run.own.filter[:c.filters] }
 
 // held reports whether the verdict that the Outcome has of a row is made of answers that
 // are kept.
-func (r *Run) held(row uint32) bool {
-	for _, s := range r.own.filter {
+func (c *Class) held(row uint32) bool {
+	r := c.run
+	for _, s := range c.own() {
 		if r.skipFilter[s.index] {
 			continue
 		}
@@ -241,14 +245,14 @@ func (c *Class) join(row uint32) {
 		c.sizes = append(c.sizes, group{lowest: make([]uint32, 0, LowestKept)})
 	}
 	c.numbers[row] = uint16(number)
-	c.fallen[v.plugin]++
+	c.rejected[v.plugin]++
 	c.sizes[number-1].add(row)
 }
 
 // leave takes a row out of a group. If it was one of the lowest, the next one is looked for.
 func (c *Class) leave(row uint32, number uint16) {
 	g := &c.sizes[number-1]
-	c.fallen[c.groups.verdicts[number-1].plugin]--
+	c.rejected[c.groups.verdicts[number-1].plugin]--
 	g.size--
 	at, ok := slices.BinarySearch(g.lowest, row)
 	if !ok {
@@ -294,55 +298,20 @@ func (c *Class) fill(but []uint32) {
 		}
 		o.Codes[row], o.numbers[row] = v.code, numbers[number-1]
 	}
-	c.run.judged = true
-}
-
-// Tell gives the Outcome the verdicts of all rows.
-func (c *Class) Tell() {
-	c.fill(nil)
-	c.run.Outcome.few = false
-}
-
-// Feasible is the rows that all filters passed, ascending.
-func (c *Class) Feasible() []uint32 { return c.feasible }
-
-// Groups calls yield for each group of rows with one verdict, in the order of the lowest
-// rows, which is those that are kept, or all.
-func (c *Class) Groups(all bool, yield func(by *plugin.Info, code abi.Code, reasons []string, size int, rows []uint32)) {
-	order := c.run.order[:0]
-	for i := range c.sizes {
-		if c.sizes[i].size > 0 {
-			order = append(order, i)
-		}
-	}
-	slices.SortFunc(order, func(a, b int) int { return int(c.sizes[a].lowest[0]) - int(c.sizes[b].lowest[0]) })
-	c.run.order = order
-	for _, i := range order {
-		v, g := &c.groups.verdicts[i], &c.sizes[i]
-		rows := g.lowest
-		if all {
-			rows = make([]uint32, 0, g.size)
-			for row, number := range c.numbers {
-				if int(number) == i+1 {
-					rows = append(rows, uint32(row))
-				}
-			}
-		}
-		yield(c.run.p.infos[v.plugin], v.code, v.texts, g.size, rows)
-	}
+	c.run.judged = c.filters
 }
 
 // passed counts the answers that nobody had to look at: of all rows but some.
 func (c *Class) passed(looked int) {
 	standing := c.rows
-	for _, s := range c.run.own.filter {
+	for _, s := range c.own() {
 		if c.run.skipFilter[s.index] {
 			continue
 		}
 		if standing > looked {
 			c.run.timings.reuse(s.index, abi.Filter, standing-looked, abi.Success)
 		}
-		standing -= c.fallen[s.index]
+		standing -= c.rejected[s.index]
 	}
 }
 
@@ -350,7 +319,7 @@ func (c *Class) passed(looked int) {
 // if an answer is another one than was kept.
 func (c *Class) audit() bool {
 	r := c.run
-	for i, s := range r.own.filter {
+	for i, s := range c.own() {
 		k := &r.keeping[s.index]
 		if r.skipFilter[s.index] || !k.audit {
 			continue

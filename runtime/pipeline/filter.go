@@ -33,9 +33,7 @@ func (r *Run) filter(rows []uint32, start, want int) (feasible []uint32, looked 
 	o := &r.Outcome
 	o.Evaluated = o.Evaluated[:0]
 	if want >= len(rows) {
-		if !r.judged {
-			r.chain(&r.Cycle, rows)
-		}
+		r.chainOf(&r.Cycle, r.own.filter[r.judged:], rows)
 		o.Evaluated = append(o.Evaluated, rows...)
 		r.feasible = append(r.feasible, r.stand(rows)...)
 	} else {
@@ -89,20 +87,23 @@ func (r *Run) filterNominated(rows []uint32) *plugin.Status {
 // chain runs the filters in order over those rows that still stand. Neighbours
 // of scope node run block by block, each block through all of them; a filter of
 // scope cluster sees all standing rows in one call.
-func (r *Run) chain(c *plugin.Cycle, rows []uint32) {
-	for i := 0; i < len(r.own.filter); {
-		first := r.own.filter[i]
+func (r *Run) chain(c *plugin.Cycle, rows []uint32) { r.chainOf(c, r.own.filter, rows) }
+
+// chainOf is chain with some of the filters.
+func (r *Run) chainOf(c *plugin.Cycle, filters []stage[plugin.Filter], rows []uint32) {
+	for i := 0; i < len(filters); {
+		first := filters[i]
 		if r.skipFilter[first.index] {
 			i++
 			continue
 		}
 		end := i + 1
 		if first.info.Scope(abi.Filter) == abi.ScopeNode {
-			for end < len(r.own.filter) && (r.skipFilter[r.own.filter[end].index] || r.own.filter[end].info.Scope(abi.Filter) == abi.ScopeNode) {
+			for end < len(filters) && (r.skipFilter[filters[end].index] || filters[end].info.Scope(abi.Filter) == abi.ScopeNode) {
 				end++
 			}
 		}
-		r.segment(c, r.own.filter[i:end], r.stand(rows), first.info.Scope(abi.Filter))
+		r.segment(c, filters[i:end], r.stand(rows), first.info.Scope(abi.Filter))
 		i = end
 	}
 }

@@ -44,10 +44,11 @@ type Run struct {
 	classKey  []byte
 	classOnce *reuse.Once
 	unlike    bool     // no pod came lately that is alike
-	judged    bool     // the Outcome has the verdicts on all rows
+	judged    int      // how many of the filters have judged all rows
 	changed   []uint32 // rows
 	again     []uint32 // rows of which answers are checked
 	order     []int    // of groups
+	fell      []group  // by number of verdict in the Outcome
 	ratings   []int64
 }
 
@@ -92,7 +93,7 @@ func (p *Pipeline) NewRun(store *reuse.Store) *Run {
 // those for nominated pods, before any plugin resolves strings of the snapshot.
 func (r *Run) Begin(c plugin.Cycle) {
 	r.forgetAnswers(c.Snapshot)
-	r.Cycle, r.judged = c, false
+	r.Cycle, r.judged = c, 0
 	r.Cycle.Unenforced = ^(r.p.enforced | r.p.config.AllowUnenforced)
 	c.Snapshot.DropOverlays()
 	r.own = r.p.viewOf(c.Pod)

@@ -16,13 +16,15 @@ type Scores struct {
 
 	used    []scored
 	buffers [][]int64
+	rows    []uint32 // of kept scores
 }
 
-// scored is one plugin's scores.
+// scored is one plugin's scores: in arrays, or those that are kept.
 type scored struct {
 	name            string
 	weight          int64
 	raw, normalized []int64
+	kept            part
 }
 
 func (s *Scores) reset() { s.used, s.Totals = s.used[:0], s.Totals[:0] }
@@ -43,6 +45,9 @@ func (s *Scores) Len() int { return len(s.used) }
 // At returns what the i-th plugin gave the row at a position.
 func (s *Scores) At(i, position int) (name string, raw, normalized, weighted int64) {
 	u := &s.used[i]
+	if u.kept.answers != nil {
+		return u.kept.at(s.rows[position])
+	}
 	return u.name, u.raw[position], u.normalized[position], u.normalized[position] * u.weight
 }
 
@@ -96,30 +101,39 @@ func (r *Run) score(rows []uint32) *plugin.Status {
 		if r.skipScore[s.index] {
 			continue
 		}
-		used := scored{name: s.info.Name, weight: s.weight, raw: out.buffer(2*len(out.used), n)}
-		used.normalized = out.buffer(2*len(out.used)+1, n)
-		if status := r.rate(s, rows, used.raw); !status.Success() {
-			return failed("Score", s.info.Name, status)
+		if status := r.scoreBy(s, rows); !status.Success() {
+			return status
 		}
-		copy(used.normalized, used.raw)
-		if normalize, ok := s.plugin.(plugin.Normalize); ok {
-			watch := clock.Start()
-			status := normalize.Normalize(&r.Cycle, rows, used.normalized)
-			r.timings.add(s.index, abi.Normalize, n, status.CodeOf(), watch.Elapsed())
-			if !status.Success() {
-				return failed("ScoreExtensionNormalize", s.info.Name, status)
-			}
-		}
-		for i, score := range used.normalized {
-			if score < abi.MinScore || score > abi.MaxScore {
-				return failed("Score", s.info.Name, plugin.Fail(fmt.Errorf(
-					"score %d of node %q is not between %d and %d after normalizing",
-					score, r.Cycle.Snapshot.Name(rows[i]), abi.MinScore, abi.MaxScore)))
-			}
-			out.Totals[i] += score * s.weight
-		}
-		out.used = append(out.used, used)
 	}
+	return nil
+}
+
+// scoreBy adds what one plugin gives rows.
+func (r *Run) scoreBy(s stage[plugin.Score], rows []uint32) *plugin.Status {
+	out, n := &r.Scores, len(rows)
+	used := scored{name: s.info.Name, weight: s.weight, raw: out.buffer(2*len(out.used), n)}
+	used.normalized = out.buffer(2*len(out.used)+1, n)
+	if status := r.rate(s, rows, used.raw); !status.Success() {
+		return failed("Score", s.info.Name, status)
+	}
+	copy(used.normalized, used.raw)
+	if normalize, ok := s.plugin.(plugin.Normalize); ok {
+		watch := clock.Start()
+		status := normalize.Normalize(&r.Cycle, rows, used.normalized)
+		r.timings.add(s.index, abi.Normalize, n, status.CodeOf(), watch.Elapsed())
+		if !status.Success() {
+			return failed("ScoreExtensionNormalize", s.info.Name, status)
+		}
+	}
+	for i, score := range used.normalized {
+		if score < abi.MinScore || score > abi.MaxScore {
+			return failed("Score", s.info.Name, plugin.Fail(fmt.Errorf(
+				"score %d of node %q is not between %d and %d after normalizing",
+				score, r.Cycle.Snapshot.Name(rows[i]), abi.MinScore, abi.MaxScore)))
+		}
+		out.Totals[i] += score * s.weight
+	}
+	out.used = append(out.used, used)
 	return nil
 }
 

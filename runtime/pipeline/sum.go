@@ -10,9 +10,10 @@ import (
 	"github.com/berth-scheduler/berth/runtime/reuse"
 )
 
-// sum is the totals of the feasible rows of a class, kept from pod to pod.
+// sum is the totals that plugins of scope node give the rows of a class, kept from pod to pod.
 type sum struct {
 	valid bool
+	all   bool   // no other plugin scores
 	at    uint64 // in the store's changes
 	parts []part
 	tree  reuse.Tree
@@ -41,8 +42,8 @@ type extreme struct {
 // absent is the score of a row that is not feasible.
 const absent = math.MinInt32
 
-// Sum scores the feasible rows and returns their totals, if the answers of all scoring
-// plugins are kept and they are scaled row by row; false if not.
+// Sum adds up what plugins of scope node give the rows of the class. It returns false if an
+// answer of theirs is not kept, and then nothing is known.
 func (c *Class) Sum() bool {
 	watch := clock.Start()
 	ok := c.add()
@@ -55,13 +56,15 @@ func (c *Class) Sum() bool {
 func (c *Class) add() bool {
 	r, s := c.run, &c.sum
 	at := 0
+	s.all = true
 	for _, stage := range r.own.score {
 		if r.skipScore[stage.index] {
 			continue
 		}
 		scaling, ok := scalingOf(stage.plugin)
-		if !ok || stage.info.Scope(abi.Score) != abi.ScopeNode {
-			return false
+		if !ok || stage.info.Scope(abi.Score) != abi.ScopeNode || c.filters < len(r.own.filter) && r.keeping[stage.index].fallible != nil {
+			s.all = false // a guest is asked only about rows that passed all filters
+			continue
 		}
 		a := r.answersOf(stage.index)
 		if a == nil {
@@ -292,15 +295,21 @@ func (c *Class) auditScores() bool {
 	return true
 }
 
-// Tree has the totals, after Sum.
+// Decides reports whether the sum has all scores of all feasible rows, after Sum.
+func (c *Class) Decides() bool { return c.sum.all && c.filters == len(c.run.own.filter) }
+
+// Tree has the totals, after Sum, if it decides.
 func (c *Class) Tree() *reuse.Tree { return &c.sum.tree }
 
-// Len returns the number of plugins that scored, after Sum.
+// Len returns the number of plugins that scored, after Sum, if it decides.
 func (c *Class) Len() int { return len(c.sum.parts) }
 
 // At returns what the i-th plugin gave a feasible row.
 func (c *Class) At(i int, row uint32) (name string, raw, normalized, weighted int64) {
-	p := &c.sum.parts[i]
+	return c.sum.parts[i].at(row)
+}
+
+func (p *part) at(row uint32) (name string, raw, normalized, weighted int64) {
 	raw, _ = p.answers.Score(row)
 	normalized = p.scaling.Apply(raw, p.from, p.to)
 	return p.info.Name, raw, normalized, normalized * p.weight
