@@ -330,7 +330,7 @@ func TestStateOfWaitingPods(t *testing.T) {
 			refused++
 		}
 	}
-	p := stateOf(t, wasm.Config{Name: "guest", Limits: sandbox.Limits{TotalMemory: 128 << 20, OwnMemory: 1 << 20}}, &wire.Manifest{
+	p := stateOf(t, wasm.Config{Name: "guest", Limits: sandbox.Limits{TotalMemory: 256 << 20, OwnMemory: 32 << 20}}, &wire.Manifest{
 		Points: wire.ManifestPoints{PreFilter: point, Filter: point, PreBind: point}, Host: []string{abi.HostStateSet},
 	}, func(g *tiny, export string, _, _, _ uint32) int32 {
 		switch export {

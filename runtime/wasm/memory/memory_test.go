@@ -128,7 +128,7 @@ func TestShares(t *testing.T) {
 
 // TestStates: the state of pods that wait is limited, apart from what they add later, and its room is free again.
 func TestStates(t *testing.T) {
-	b := NewBudget(Config{Own: 1 << 20, Total: 64 << 20, Manifest: &wire.Manifest{Host: []string{abi.HostStateSet}}})
+	b := NewBudget(Config{Own: 32 << 20, Total: 64 << 20, Manifest: &wire.Manifest{Host: []string{abi.HostStateSet}}})
 	if err := b.Join(Started{}); err != nil {
 		t.Fatal(err)
 	}
@@ -158,5 +158,8 @@ func TestStates(t *testing.T) {
 	b.DropState(abi.MaxStateSize, 64<<10)
 	if _, ok := b.KeepState(abi.MaxStateSize); !ok || !b.AddState(64<<10) {
 		t.Error("the room of a pod is not free again")
+	}
+	if small := NewBudget(Config{Own: 1 << 20, Total: 256 << 20}); small.mostKept() != abi.MaxStateSize {
+		t.Errorf("a plugin of small instances has %d bytes for states", small.mostKept())
 	}
 }

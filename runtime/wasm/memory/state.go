@@ -10,16 +10,13 @@ import (
 // bytes: what it had when Permit ended, and what was added since.
 type states struct{ kept, added atomic.Int64 }
 
-// Shares of a plugin's memory for states. What binding cycles add has a share of its own, because
-// it depends on when they run, and no decision of the loop may depend on that.
-const (
-	shareKept  = 16
-	shareAdded = 64
-)
-
-// mostKept and mostAdded always leave room for one pod.
-func (b *Budget) mostKept() int64  { return max(b.config.Total/shareKept, abi.MaxStateSize) }
-func (b *Budget) mostAdded() int64 { return max(b.config.Total/shareAdded, abi.MaxStateSize) }
+// mostKept is how much of a plugin's memory states may take: as much as a quarter of an instance, and a
+// sixteenth of all, but always enough for one pod. mostAdded is how much binding cycles may add to that. It
+// is apart, because it depends on when they run, and no decision of the loop may depend on that.
+func (b *Budget) mostKept() int64 {
+	return max(min(int64(b.config.Own)/4, b.config.Total/16), abi.MaxStateSize)
+}
+func (b *Budget) mostAdded() int64 { return max(b.mostKept()/4, abi.MaxStateSize) }
 
 // KeepState counts the state of one more pod, and reports whether there is room. Only the loop calls
 // it. most is how much there may be.
