@@ -54,7 +54,10 @@ func (n *NodeInfo) AddPod(p PlacedPod) {
 
 // RemovePod removes a pod and returns what it removed.
 func (n *NodeInfo) RemovePod(uid types.UID) (PlacedPod, bool) {
-	i := slices.IndexFunc(n.Pods, func(p PlacedPod) bool { return p.Pod.UID == uid })
+	i := len(n.Pods) - 1
+	for i >= 0 && n.Pods[i].Pod.UID != uid { // from the end: most removals confirm a pod that was just assumed
+		i--
+	}
 	if i < 0 {
 		return PlacedPod{}, false
 	}

@@ -5,9 +5,8 @@
 // evaluated against groups, not pods, and only when one of the two is new. What a node
 // contributes depends on its domain and on whether it is eligible, which a scope stores for
 // each row.
-// With G groups, R rows and P pods per row, updating an index costs what changed: O(P)
-// comparisons of numbers for a row whose pods changed, and a few additions for each changed
-// pod. A new count costs O(G) selector evaluations and one addition for each matching pod; a
+// With G groups, R rows and P pods per row, updating an index costs what changed: a few additions for each
+// changed pod, a copy of P numbers for its row, and P comparisons for a row that has another node. A new count costs O(G) selector evaluations and one addition for each matching pod; a
 // new scope O(R).
 package tally
 
@@ -131,7 +130,7 @@ func (x *Index) Update(s *state.Snapshot) {
 		x.clear()
 		x.snapshot, x.epoch = s, s.Epoch
 		x.nameNamespaces()
-		x.apply(nil, true)
+		x.apply(nil, nil, true)
 		x.generation = s.Generation
 		return
 	}
@@ -140,16 +139,17 @@ func (x *Index) Update(s *state.Snapshot) {
 	}
 	// Before the pods, because new groups read the current labels.
 	x.updateNamespaces()
-	changed, _, known := s.Changes(x.generation)
-	x.apply(changed, !known)
+	rows, slots, known := s.Changes(x.generation)
+	x.apply(rows, slots, !known)
 	x.generation = s.Generation
 }
 
-// apply brings rows up to date. Without a list all rows are compared by their generations,
-// which is a pass over two columns of numbers.
+// apply brings rows up to date. Without lists of what changed, all rows are compared by their generations,
+// which is a pass over two columns of numbers, and the pods of rows that differ are compared one by one. With
+// lists, that is only necessary for a row that has another node.
 // Pods are first removed from all rows and then added, because a slot that one row gives up may
 // be in use by another; in between, the rows get their new domains.
-func (x *Index) apply(rows []uint32, all bool) {
+func (x *Index) apply(rows, slots []uint32, all bool) {
 	n := x.snapshot.Len()
 	for r := n; r < len(x.rows); r++ {
 		x.leave(uint32(r))
@@ -177,19 +177,30 @@ func (x *Index) apply(rows []uint32, all bool) {
 		stale = slices.Compact(stale)
 	}
 	x.work.Rows += uint64(len(stale))
-	for _, r := range stale {
-		if x.rows[r].placed != t.PodsGeneration[r] {
+	other := make([]bool, len(stale)) // rows whose pods are compared
+	for i, r := range stale {
+		node := x.rows[r].node
+		other[i] = x.rows[r].placed != t.PodsGeneration[r] && (all || node == nil || node.Name != t.Node[r].Name)
+		if other[i] {
 			x.unlinkGone(r)
 		}
 	}
+	x.unlinkChanged(slots)
 	for _, r := range stale {
 		x.relocate(r)
 	}
-	for _, r := range stale {
-		if x.rows[r].placed != t.PodsGeneration[r] {
+	for i, r := range stale {
+		if x.rows[r].placed == t.PodsGeneration[r] {
+			continue
+		}
+		known := &x.rows[r]
+		known.slots = append(known.slots[:0], t.Pods.Row(r)...)
+		known.placed = t.PodsGeneration[r]
+		if other[i] {
 			x.linkNew(r)
 		}
 	}
+	x.linkChanged(slots)
 }
 
 // leave empties a row that has no node any more.

@@ -32,8 +32,8 @@ func (x *Index) unlinkGone(r uint32) {
 	s := x.snapshot
 	now := s.Nodes.Pods.Row(r)
 	x.mark++
+	x.marks = grow(x.marks, s.Pods.Len())
 	for _, at := range now {
-		x.marks = grow(x.marks, int(at)+1)
 		x.marks[at] = x.mark
 	}
 	before := x.rows[r].slots
@@ -43,7 +43,7 @@ func (x *Index) unlinkGone(r uint32) {
 		if p.group == nil || p.row != r {
 			continue // another row uses the slot by now
 		}
-		if x.marks[at] != x.mark || p.generation != s.Pods.Generation(at) {
+		if int(at) >= s.Pods.Len() || x.marks[at] != x.mark || p.generation != s.Pods.Generation(at) {
 			x.unlink(at)
 		}
 	}
@@ -51,14 +51,37 @@ func (x *Index) unlinkGone(r uint32) {
 
 // linkNew adds the pods of a row that are not counted yet.
 func (x *Index) linkNew(r uint32) {
-	s := x.snapshot
-	now := s.Nodes.Pods.Row(r)
-	known := &x.rows[r]
-	known.slots = append(known.slots[:0], now...)
-	known.placed = s.Nodes.PodsGeneration[r]
-	for _, at := range now {
+	for _, at := range x.rows[r].slots {
 		x.slots = grow(x.slots, int(at)+1)
 		if x.slots[at].group == nil {
+			x.link(at, r)
+		}
+	}
+}
+
+// unlinkChanged removes the pods of slots that have another pod by now, another version of it, or none.
+func (x *Index) unlinkChanged(slots []uint32) {
+	t := &x.snapshot.Pods
+	x.work.Pods += uint64(len(slots))
+	for _, at := range slots {
+		if int(at) >= len(x.slots) || x.slots[at].group == nil {
+			continue
+		}
+		if int(at) >= t.Len() || x.slots[at].generation != t.Generation(at) {
+			x.unlink(at)
+		}
+	}
+}
+
+// linkChanged adds the pods of slots that are not counted yet.
+func (x *Index) linkChanged(slots []uint32) {
+	t := &x.snapshot.Pods
+	for _, at := range slots {
+		if int(at) >= t.Len() || t.Pod[at] == nil {
+			continue
+		}
+		x.slots = grow(x.slots, int(at)+1)
+		if r, ok := x.snapshot.Row(t.Pod[at].NodeName()); ok && x.slots[at].group == nil {
 			x.link(at, r)
 		}
 	}
