@@ -3,16 +3,22 @@ package kube
 import (
 	"context"
 	"fmt"
+	"os"
 
 	v1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
 	typedv1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/tools/record"
+	"k8s.io/client-go/tools/record/util"
 
 	"github.com/berth-scheduler/berth/internal/plain"
+	"github.com/berth-scheduler/berth/runtime/internal/clock"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
@@ -24,6 +30,8 @@ type eventWriter struct {
 	sink        *eventSink
 	broadcaster events.EventBroadcaster
 	recorders   map[string]events.EventRecorderLogger // by profile
+	host        string                                // as recorders name it
+	context     context.Context                       // of what is written of pods
 	ofLease     record.EventBroadcaster
 	lease       record.EventRecorder
 	cancel      context.CancelFunc // ends what is written of pods
@@ -35,7 +43,10 @@ func newEventWriter(profiles []string, client kubernetes.Interface) (*eventWrite
 	ctx, cancel := context.WithCancel(context.Background())
 	forLease, endLease := context.WithCancel(context.Background())
 	sink := newEventSink(client)
+	host, _ := os.Hostname()
 	w := &eventWriter{
+		host:        host,
+		context:     ctx,
 		sink:        sink,
 		broadcaster: events.NewBroadcaster(sink),
 		recorders:   make(map[string]events.EventRecorderLogger),
@@ -70,6 +81,31 @@ func (w *eventWriter) normal(pod, related *state.Pod, reason, action, note strin
 		other = related.Object
 	}
 	recorder.Eventf(pod.Object, other, v1.EventTypeNormal, reason, action, "%s", shownNote(fmt.Sprintf(note, args...)))
+}
+
+// placed reports that a pod was placed. That happens once to a pod, so the event goes past client-go's
+// broadcaster, which copies each event twice and keeps it for six minutes to find repetitions. The broadcaster
+// gets what cannot be written, and tries again.
+func (w *eventWriter) placed(pod *state.Pod, note string) {
+	if w.recorders[pod.Profile] == nil {
+		return
+	}
+	now := clock.Real{}.Now()
+	event := &eventsv1.Event{
+		ObjectMeta: metav1.ObjectMeta{Name: util.GenerateEventName(pod.Name, now.UnixNano()), Namespace: pod.Namespace},
+		EventTime:  metav1.MicroTime{Time: now}, Type: v1.EventTypeNormal, Reason: "Scheduled", Action: "Binding", Note: shownNote(note),
+		ReportingController: pod.Profile, ReportingInstance: pod.Profile + "-" + w.host,
+		Regarding: v1.ObjectReference{
+			Kind: "Pod", APIVersion: "v1", Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, ResourceVersion: pod.Object.ResourceVersion,
+		},
+	}
+	go func() {
+		if err := w.sink.once(w.context, event); err != nil {
+			_ = w.broadcaster.(interface {
+				Action(kind watch.EventType, event runtime.Object) error
+			}).Action(watch.Added, event) // it fails only at the end
+		}
+	}()
 }
 
 func (w *eventWriter) warning(pod *state.Pod, reason, action, note string) {

@@ -76,9 +76,8 @@ func newEventSink(client kubernetes.Interface) *eventSink {
 	return &eventSink{next: &events.EventSinkImpl{Interface: client.EventsV1()}, slots: make(chan struct{}, eventsAtOnce)}
 }
 
-// write waits for a slot and writes. If the lease no longer covers the write, it reports
-// success, because client-go would retry and log it.
-func (s *eventSink) write(ctx context.Context, event *eventsv1.Event, write func() (*eventsv1.Event, error)) (*eventsv1.Event, error) {
+// within waits for a slot and writes.
+func (s *eventSink) within(ctx context.Context, write func() (*eventsv1.Event, error)) (*eventsv1.Event, error) {
 	s.open.Add(1)
 	defer s.open.Add(-1)
 	s.come.Add(1)
@@ -88,13 +87,30 @@ func (s *eventSink) write(ctx context.Context, event *eventsv1.Event, write func
 		return nil, context.Cause(ctx)
 	}
 	defer func() { <-s.slots }()
-	out, err := write()
-	s.written(event, err)
+	return write()
+}
+
+// once writes an event that client-go does not know. An event that the lease no longer covers is dropped.
+func (s *eventSink) once(ctx context.Context, event *eventsv1.Event) error {
+	_, err := s.within(ctx, func() (*eventsv1.Event, error) { return s.next.Create(ctx, event) })
 	if errors.Is(err, ErrLeaseLost) {
-		s.written(event, nil)
-		return event, nil
+		return nil
 	}
-	return out, err
+	return err
+}
+
+// write writes an event of client-go's. If the lease no longer covers the write, it reports
+// success, because client-go would retry and log it.
+func (s *eventSink) write(ctx context.Context, event *eventsv1.Event, write func() (*eventsv1.Event, error)) (*eventsv1.Event, error) {
+	return s.within(ctx, func() (*eventsv1.Event, error) {
+		out, err := write()
+		s.written(event, err)
+		if errors.Is(err, ErrLeaseLost) {
+			s.written(event, nil)
+			return event, nil
+		}
+		return out, err
+	})
 }
 
 // Create implements events.EventSink.

@@ -2,6 +2,7 @@ package kube
 
 import (
 	"context"
+	"fmt"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -27,11 +28,11 @@ func (c *Cluster) Scheduled(pod *state.Pod, node string, left state.Feature) {
 	if c.config.Quiet || c.deps.Covered() != nil { // the next leader sees the binding
 		return
 	}
+	note := "Successfully assigned " + pod.Namespace + "/" + pod.Name + " to " + node
 	if left != 0 {
-		c.events.normal(pod, nil, "Scheduled", "Binding", "Successfully assigned %v/%v to %v; not enforced here, but left to others: %v", pod.Namespace, pod.Name, node, left)
-		return
+		note += fmt.Sprintf("; not enforced here, but left to others: %v", left)
 	}
-	c.events.normal(pod, nil, "Scheduled", "Binding", "Successfully assigned %v/%v to %v", pod.Namespace, pod.Name, node)
+	c.events.placed(pod, note)
 }
 
 // Failed implements scheduler.Outlet.
