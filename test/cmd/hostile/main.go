@@ -43,7 +43,8 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	b := attack.Bench{Progress: os.Stderr}
 	flags.IntVar(&b.Pairs, "pairs", 5, "with -beside: how often it is measured without and with each attack")
 	flags.IntVar(&b.Calm, "calm", 300, "with -beside: pods that are measured, each time")
-	flags.IntVar(&b.Attacked, "attacked", 30, "with -beside: pods that attacks apply to, each time")
+	flags.IntVar(&b.Attacked, "attacked", 40, "with -beside: pods that one of the attacks applies to, each time")
+	flags.IntVar(&b.Together, "together", 8, "with -beside: `NUMBER` of attacks that run at once, each on pods of its own; those that are not bounded together are measured again in halves")
 	nodes := flags.Int("nodes", 500, "with -beside: nodes")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -111,36 +112,35 @@ func runBeside(ctx context.Context, b *attack.Bench, root string, attacks []atta
 	if b.Cluster, err = cluster.Start(ctx, cluster.Config{Binaries: binaries, APIServerFlags: []string{"--enable-priority-and-fairness=false"}}); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, b.Close(), b.Cluster.Stop(), b.Cluster.Remove()) }()
+	defer func() { err = errors.Join(err, b.Cluster.Stop(), b.Cluster.Remove()) }()
 	if err := b.Prepare(ctx, nodes); err != nil {
 		return err
 	}
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "ATTACK\tFAULTS\tP99 WITHOUT\tWITH\tRATIO\tDIFFERENCE\tMEMORY\tLOG A FAULT\tHOLDS")
+	fmt.Fprintln(t, "ATTACK\tBESIDE\tFAULTS\tP99 WITHOUT\tWITH\tRATIO\tDIFFERENCE\tMEMORY\tLOG A FAULT\tHOLDS")
 	var problems []error
 	tried, refused := 0, 0
-	for _, a := range attacks {
+	done := func(r attack.Beside) {
+		tried++
+		if r.Refused {
+			refused++
+			return
+		}
+		holds := "yes"
+		if !r.Bounded() {
+			holds = "NO"
+			problems = append(problems, fmt.Errorf("%s (%s) is not bounded", r.Attack.Name, r.Attack.About))
+		}
+		fmt.Fprintf(t, "%s\t%d\t%d\t%v\t%v\t%.2f\t%v\t%d MiB\t%d B\t%s\n", r.Attack.Name, r.Beside, r.Faults, r.Without.Round(time.Microsecond), r.With.Round(time.Microsecond), r.Ratio,
+			r.Difference.Round(time.Microsecond), max(r.Memory, 0)>>20, r.LogOfFault(), holds)
+	}
+	for group := range slices.Chunk(attacks, b.Together) {
 		if over() {
 			break
 		}
-		r, err := b.Run(ctx, a)
-		tried++
-		if err != nil {
-			problems = append(problems, fmt.Errorf("%s: %w", a.Name, err))
-			continue
+		if err := b.Run(ctx, group, done); err != nil {
+			problems = append(problems, err)
 		}
-		if r.Refused {
-			refused++
-			continue
-		}
-		holds := "yes"
-		log := r.Log / max(r.Faults, 1)
-		if !r.Bounded() || r.Memory > a.MemoryBound() || log > attack.FaultLog {
-			holds = "NO"
-			problems = append(problems, fmt.Errorf("%s (%s) is not bounded", a.Name, a.About))
-		}
-		fmt.Fprintf(t, "%s\t%d\t%v\t%v\t%.2f\t%v\t%d MiB\t%d B\t%s\n", a.Name, r.Faults, r.Without.Round(time.Microsecond), r.With.Round(time.Microsecond), r.Ratio,
-			r.Difference.Round(time.Microsecond), max(r.Memory, 0)>>20, log, holds)
 	}
 	if err := t.Flush(); err != nil {
 		return err

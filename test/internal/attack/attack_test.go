@@ -2,6 +2,7 @@ package attack
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -74,15 +75,59 @@ func TestSimulatorFinds(t *testing.T) {
 	}
 }
 
-// TestBounded: it is sufficient that the ratio or the difference is within its bound.
+// TestBounded: it is sufficient that the ratio or the difference is within its bound; memory and log have to be.
 func TestBounded(t *testing.T) {
 	for _, test := range []struct {
-		ratio      float64
-		difference time.Duration
-		want       bool
-	}{{1, 0, true}, {1.1, time.Second, true}, {9, 2 * time.Millisecond, true}, {1.2, 3 * time.Millisecond, false}} {
-		if b := (&Beside{Ratio: test.ratio, Difference: test.difference}); b.Bounded() != test.want {
+		ratio       float64
+		difference  time.Duration
+		memory, log int64
+		want        bool
+	}{
+		{1, 0, 0, 0, true},
+		{1.1, time.Second, 1, 2 * FaultLog, true},
+		{9, 2 * time.Millisecond, 0, 0, true},
+		{1.2, 3 * time.Millisecond, 0, 0, false},
+		{1, 0, 2, 0, false},
+		{1, 0, 0, 2*FaultLog + 2, false},
+	} {
+		if b := (&Beside{Ratio: test.ratio, Difference: test.difference, Memory: test.memory, MemoryBound: 1, Log: test.log, Faults: 2}); b.Bounded() != test.want {
 			t.Errorf("%+v", test)
+		}
+	}
+}
+
+// TestNarrow: attacks that are bounded together are done at once; otherwise the one that is not bounded is found.
+func TestNarrow(t *testing.T) {
+	var group []Attack
+	for _, name := range []string{"1", "2", "refused", "4", "bad", "6", "7", "8"} {
+		group = append(group, Attack{Name: name, Plugins: []bool{false}})
+	}
+	for bad, want := range map[string]string{
+		"none": "refused; 1 beside 6; 2 beside 6; 4 beside 6; bad beside 6; 6 beside 6; 7 beside 6; 8 beside 6; 1 runs",
+		"bad":  "refused; 1 beside 2; 2 beside 2; 4 beside 2; bad beside 0 NO; 6 beside 0; 7 beside 1; 8 beside 1; 7 runs",
+	} {
+		runs, got := 0, ""
+		together := func(group []Attack) (r Beside, loaded []bool, err error) {
+			runs++
+			for _, a := range group {
+				loaded = append(loaded, a.Name != "refused")
+				if a.Name == bad {
+					r.Ratio, r.Difference = 2, time.Second
+				}
+			}
+			return r, loaded, nil
+		}
+		err := narrow(group, together, func(r Beside) {
+			switch got += r.Attack.Name; {
+			case !r.Refused && r.Bounded():
+				got += fmt.Sprint(" beside ", r.Beside)
+			case !r.Refused:
+				got += fmt.Sprintf(" beside %d NO", r.Beside)
+			}
+			got += "; "
+		})
+		if got += fmt.Sprint(runs, " runs"); err != nil || got != want {
+			t.Errorf("%s: %v\n%s\nwant\n%s", bad, err, got, want)
 		}
 	}
 }

@@ -30,8 +30,10 @@ const (
 )
 
 // MemoryBound is what an attack may use beyond the same run without plugins, in bytes.
-func (a *Attack) MemoryBound() int64 {
-	return min(int64(len(a.Plugins))*PluginMemory, ProcessMemory) + SlackMemory
+func (a *Attack) MemoryBound() int64 { return memoryBound(len(a.Plugins)) }
+
+func memoryBound(plugins int) int64 {
+	return min(int64(plugins)*PluginMemory, ProcessMemory) + SlackMemory
 }
 
 // deadline is how a call that timed out is reported.
