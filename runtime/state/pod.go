@@ -184,6 +184,16 @@ func merged(a, b map[string]string) map[string]string {
 }
 
 func requests(pod *v1.Pod) (r Resources, cpu, memory int64) {
+	if list, ok := only(pod); ok {
+		r, cpu, memory = NewResources(list), DefaultMilliCPURequest, DefaultMemoryRequest
+		if q, ok := list[v1.ResourceCPU]; ok {
+			cpu = q.MilliValue()
+		}
+		if q, ok := list[v1.ResourceMemory]; ok {
+			memory = q.Value()
+		}
+		return r, cpu, memory
+	}
 	options := resourcehelper.PodResourcesOptions{
 		UseStatusResources: true,
 		InPlacePodLevelResourcesVerticalScalingEnabled: true,
@@ -195,6 +205,21 @@ func requests(pod *v1.Pod) (r Resources, cpu, memory int64) {
 		nonZero = resourcehelper.PodRequests(pod, options)
 	}
 	return NewResources(list), nonZero.Cpu().MilliValue(), nonZero.Memory().Value()
+}
+
+// only returns the requests of a pod that has one container and nothing else that counts. That
+// is most pods, and adding up takes kilobytes of maps.
+func only(pod *v1.Pod) (list v1.ResourceList, ok bool) {
+	s := &pod.Spec
+	if len(s.Containers) != 1 || len(s.InitContainers) > 0 || len(s.Overhead) > 0 || s.Resources != nil {
+		return nil, false
+	}
+	for i := range pod.Status.ContainerStatuses {
+		if pod.Status.ContainerStatuses[i].Resources != nil {
+			return nil, false
+		}
+	}
+	return s.Containers[0].Resources.Requests, true
 }
 
 // defaultRequests returns the assumed requests of a container without requests, for scores.

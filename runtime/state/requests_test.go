@@ -7,6 +7,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	resourcehelper "k8s.io/component-helpers/resource"
 	"pgregory.net/rapid"
 
 	"github.com/berth-scheduler/berth/runtime/state"
@@ -131,6 +132,51 @@ func (a ask) total(defaults amounts) amounts {
 	return out.plus(a.overhead)
 }
 
+// TestRequestsOfOneContainer: NewPod takes for a pod with one container what component-helpers of Kubernetes compute.
+func TestRequestsOfOneContainer(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		list := func(what string) v1.ResourceList {
+			list := v1.ResourceList{}
+			for _, name := range []v1.ResourceName{v1.ResourceCPU, v1.ResourceMemory, v1.ResourceEphemeralStorage, "example.com/gpu", "hugepages-2Mi", "unknown"} {
+				if q := rapid.SampledFrom([]string{"", "", "0", "1n", "1m", "1500u", "3", "2Gi", "1.5", "9e18", "16Ei"}).Draw(t, fmt.Sprint(what, " ", name)); q != "" {
+					list[name] = resource.MustParse(q)
+				}
+			}
+			return list
+		}
+		pod := &v1.Pod{Spec: v1.PodSpec{Containers: []v1.Container{{Name: "c", Resources: v1.ResourceRequirements{Requests: list("requests")}}}}}
+		if rapid.Bool().Draw(t, "runs") {
+			status := v1.ContainerStatus{Name: rapid.SampledFrom([]string{"c", "other"}).Draw(t, "status of")}
+			if rapid.Bool().Draw(t, "has resources") {
+				status.Resources = &v1.ResourceRequirements{Requests: list("actual")}
+			}
+			pod.Status.ContainerStatuses = []v1.ContainerStatus{status}
+		}
+		switch rapid.IntRange(0, 5).Draw(t, "more") {
+		case 0:
+			pod.Spec.Overhead = list("overhead")
+		case 1:
+			pod.Spec.InitContainers = []v1.Container{{Name: "i", Resources: v1.ResourceRequirements{Requests: list("init")}}}
+		case 2:
+			pod.Spec.Containers = append(pod.Spec.Containers, v1.Container{Name: "d", Resources: v1.ResourceRequirements{Requests: list("second")}})
+		case 3:
+			pod.Spec.Resources = &v1.ResourceRequirements{}
+		}
+		options := resourcehelper.PodResourcesOptions{UseStatusResources: true, InPlacePodLevelResourcesVerticalScalingEnabled: true}
+		want := state.NewResources(resourcehelper.PodRequests(pod, options))
+		want.Pods = 1
+		options.NonMissingContainerRequests = v1.ResourceList{
+			v1.ResourceCPU:    *resource.NewMilliQuantity(state.DefaultMilliCPURequest, resource.DecimalSI),
+			v1.ResourceMemory: *resource.NewQuantity(state.DefaultMemoryRequest, resource.DecimalSI),
+		}
+		nonZero := resourcehelper.PodRequests(pod, options)
+		p := state.NewPod(pod)
+		if fmt.Sprint(p.Requests) != fmt.Sprint(want) || p.NonZeroCPU != nonZero.Cpu().MilliValue() || p.NonZeroMemory != nonZero.Memory().Value() {
+			t.Fatalf("requests %+v, %d and %d for scores; want %+v, %v", p.Requests, p.NonZeroCPU, p.NonZeroMemory, want, nonZero)
+		}
+	})
+}
+
 // TestRequests: NewPod computes requests as the KEPs say, and scores use kube-scheduler's
 // defaults for resources that neither a container nor the pod names.
 func TestRequests(t *testing.T) {
@@ -158,4 +204,12 @@ func TestRequests(t *testing.T) {
 			t.Fatalf("a pod counts %d pods", p.Requests.Pods)
 		}
 	})
+}
+
+// TestNewPodIsCheap: nothing is added up in maps for a pod with one container.
+func TestNewPodIsCheap(t *testing.T) {
+	pod := &v1.Pod{Spec: v1.PodSpec{Containers: []v1.Container{{Image: "i", Resources: v1.ResourceRequirements{Requests: amounts{v1.ResourceCPU: 100, v1.ResourceMemory: 200}.list()}}}}}
+	if n := testing.AllocsPerRun(100, func() { state.NewPod(pod) }); n > 14 {
+		t.Errorf("%v allocations, want at most 14", n)
+	}
 }
