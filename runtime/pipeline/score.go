@@ -151,6 +151,11 @@ func (r *Run) rate(s stage[plugin.Score], rows []uint32, out []int64) *plugin.St
 	} else {
 		r.blocks = append(r.blocks, rows)
 	}
+	if len(r.blocks) == 1 { // as a rule, with kept answers
+		status := r.rateBlock(0, s, rows, out)
+		r.learn()
+		return status
+	}
 	starts := append(r.starts[:0], 0)
 	for _, block := range r.blocks {
 		starts = append(starts, starts[len(starts)-1]+len(block))
@@ -158,11 +163,7 @@ func (r *Run) rate(s stage[plugin.Score], rows []uint32, out []int64) *plugin.St
 	answers := slices.Grow(r.answers[:0], len(r.blocks))[:len(r.blocks)]
 	r.starts, r.answers = starts, answers
 	r.p.workers.do(len(r.blocks), func(w, block int) {
-		rows := r.blocks[block]
-		watch := clock.Start()
-		var asked int
-		asked, answers[block] = r.scored(&r.workers[w], s, rows, out[starts[block]:starts[block+1]])
-		r.workers[w].measured(s.index, abi.Score, len(rows), asked, answers[block].CodeOf(), watch)
+		answers[block] = r.rateBlock(w, s, r.blocks[block], out[starts[block]:starts[block+1]])
 	})
 	r.learn()
 	for _, answer := range answers {
@@ -171,4 +172,12 @@ func (r *Run) rate(s stage[plugin.Score], rows []uint32, out []int64) *plugin.St
 		}
 	}
 	return nil
+}
+
+// rateBlock has a plugin score one block in a worker.
+func (r *Run) rateBlock(w int, s stage[plugin.Score], rows []uint32, out []int64) *plugin.Status {
+	watch := clock.Start()
+	asked, status := r.scored(&r.workers[w], s, rows, out)
+	r.workers[w].measured(s.index, abi.Score, len(rows), asked, status.CodeOf(), watch)
+	return status
 }
