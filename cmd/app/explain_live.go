@@ -203,9 +203,9 @@ plugins rejected which nodes and why, the scores of the best nodes, and what eac
 plugin did. The scheduler remembers the last 4,096 attempts. For any other pod of the
 cluster it prints the pod's scheduler, its node, and its age.
 
-With --change it also asks, as berth whatif does, whether the pod would fit by now. If not,
-it looks for a single change with which it would: a toleration, a selector less, a lower
-request, or a label of a node.
+With --change it also asks, as berth whatif does, whether the pod would fit now. If not, it
+looks for a single change with which the pod would fit: one more toleration, one node
+selector less, a lower request, or a label of a node.
 
 Only the leader can answer. If no scheduler runs on this machine, explain finds the
 leader by its Lease and asks it through the API server.`,

@@ -62,13 +62,13 @@ func (p *printer) now(pod *debughttp.Pod) {
 	p.printf("\n")
 	switch {
 	case pod.NowError != "":
-		p.text("It is not known whether it would fit by now: %s", pod.NowError)
+		p.text("It is not known whether it would fit now: %s", pod.NowError)
 	case now == nil:
 		p.text("There is no change to look for: it does not wait for this scheduler.")
 	case now.Code == report.Fits:
-		p.text("By now it would fit on %s.", now.Node)
+		p.text("It would fit now on %s.", now.Node)
 	case now.Code == report.FitsAfterPreemption:
-		p.text("By now it would fit on %s, once other pods have left.", now.Node)
+		p.text("It would fit now on %s, once other pods have left.", now.Node)
 	case now.Code == report.Gated:
 		p.text("It is not tried, so no change of it or of a node helps.")
 	default:

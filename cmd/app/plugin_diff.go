@@ -27,14 +27,15 @@ func newPluginDiff() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "diff [PLUGIN]",
 		Short: "Show what plugins would have decided differently",
-		Long: `Diff lists the plugins in shadow (mode: Shadow) of a running scheduler, or one of them: how
-many decisions were made again with the plugin, how they compare to those that were made,
-and the last differences with what they come from. Decisions are compared one by one, each
-in the cluster as it is: what would follow from another decision, only a replay shows.
+		Long: `Diff lists the plugins in shadow (mode: Shadow) of a running scheduler, or one of them. For
+each plugin it prints how many decisions were made again with the plugin, how many would be
+different, and the last differences with their reasons. Each decision is compared alone, in
+the current cluster: only a replay shows the consequences of a different decision.
 
-With --last N, the pods of the last N attempts are decided about once more, each in the
-cluster as it is now, without the pod itself: with and without a plugin that decides, with
-the canary and the stable version of one that has both, or with a plugin in shadow.`,
+With --last N, the scheduler decides again about the pods of the last N attempts: each pod
+alone, in the current cluster without that pod. It compares decisions with and without a
+plugin, with the canary and the stable version of a plugin that has both, or with and
+without a plugin in shadow.`,
 		Example: `  berth plugin diff
   berth plugin diff zone-cost-next -o json
   berth plugin diff zone-cost --last 100`,
@@ -141,7 +142,7 @@ func (p *printer) again(a *whatif.Again) {
 	p.trials("TRIED", a.Trials, shadow.DefaultKeep)
 }
 
-// trials prints what came of plugins that were tried, with the last differences of each.
+// trials prints the results of plugins that were tried, with the last differences of each.
 func (p *printer) trials(head string, all []shadow.Report, most int) {
 	if len(all) == 0 {
 		return
@@ -203,7 +204,7 @@ func comparisons(all []shadow.Report) (out []telemetry.Trial) {
 	return out
 }
 
-// trials returns what came of plugins in shadow.
+// trials returns the results of plugins in shadow.
 func (w *watched) trials() []shadow.Report {
 	if r := w.running.Load(); r != nil {
 		return r.assembly.Trials()

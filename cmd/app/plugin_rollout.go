@@ -37,7 +37,7 @@ func newVerb(v *verb, all bool) *cobra.Command {
 		Use: v.use + " PLUGIN", Short: v.short, Long: v.long + `
 
 PLUGIN is the name of a SchedulerPlugin, or NAMESPACE/NAME of a TenantPlugin. The command is
-one patch of the object, with your rights; --print shows it for kubectl.`, Example: v.example,
+one patch of the object, with your permissions; --print shows it for kubectl.`, Example: v.example,
 		Args: cobra.MaximumNArgs(1), PreRunE: applySettings,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if (len(args) == 1) == every || len(args) == 1 && strings.Count(args[0], "/") > 1 {
@@ -133,7 +133,8 @@ func newPluginPromote() *cobra.Command {
 	return newVerb(&verb{
 		use: "promote", short: "Let the new version of a canary decide for all pods",
 		long: `Promote ends the rollout of a plugin in mode Canary: its new version decides for all pods at
-once. It sets spec.mode to Enforce, and spec.module.digest, because a tag may have moved since.`,
+once. It sets spec.mode to Enforce. It also sets spec.module.digest, because the tag may have
+moved meanwhile.`,
 		example: `  berth plugin promote zone-cost
   berth plugin promote team-a/pool`,
 		change: func(o *kube.PluginObject, _ bool) ([]kube.Change, string, error) {
@@ -153,14 +154,14 @@ func newPluginPause() *cobra.Command {
 	var resume bool
 	cmd := newVerb(&verb{
 		use: "pause", short: "Keep a canary at its step",
-		long: `Pause keeps the rollout of a plugin in mode Canary at its step, and does not begin one. Its
-bounds still hold. It sets spec.rollout.paused.`,
+		long: `Pause keeps the rollout of a plugin in mode Canary at its step; its bounds still hold. A
+rollout that has not begun does not begin. Pause sets spec.rollout.paused.`,
 		example: `  berth plugin pause zone-cost
   berth plugin pause zone-cost --resume`,
 		change: func(o *kube.PluginObject, _ bool) ([]kube.Change, string, error) {
 			done := "the rollout is paused"
 			if resume {
-				done = "the rollout goes on"
+				done = "the rollout continues"
 			}
 			if o.Rollout == nil {
 				return []kube.Change{set("/spec/rollout", v1alpha1.Rollout{Paused: !resume})}, done, nil
@@ -168,16 +169,16 @@ bounds still hold. It sets spec.rollout.paused.`,
 			return []kube.Change{set("/spec/rollout/paused", !resume)}, done, nil
 		},
 	}, false)
-	cmd.Flags().BoolVar(&resume, "resume", false, "go on instead")
+	cmd.Flags().BoolVar(&resume, "resume", false, "continue the rollout")
 	return cmd
 }
 
 func newPluginRollback() *cobra.Command {
 	return newVerb(&verb{
-		use: "rollback", short: "Let the version before decide for all pods",
-		long: `Rollback lets the stable version of a plugin decide for all pods again, or if no other version
-is on its way, the one that was stable before. It sets spec.module and spec.config to what
-status.rollout has of that version, and spec.mode to Enforce.`,
+		use: "rollback", short: "Go back to the stable or the previous version",
+		long: `Rollback ends a rollout: the stable version of the plugin decides for all pods again. Without
+a rollout, the version before the stable one decides. Rollback copies spec.module and
+spec.config of that version from status.rollout, and sets spec.mode to Enforce.`,
 		example: `  berth plugin rollback zone-cost
   berth plugin rollback team-a/pool --print`,
 		change: func(o *kube.PluginObject, _ bool) ([]kube.Change, string, error) {
@@ -236,11 +237,10 @@ func newPluginDisable() *cobra.Command {
 	var hold, release, enable bool
 	cmd := newVerb(&verb{
 		use: "disable", short: "Stop a plugin",
-		long: `Disable stops a plugin: its module is not called any more. Pods wait for a plugin that can
-reject nodes, unless you release them, and do not wait for one that only scores nodes. What
-a stopped plugin enforces stays enforced: pods that ask for it stay pending. Disable sets
-spec.mode and, with --hold or --release, spec.whenDisabled. --all --undo leaves those alone
-that were disabled before.`,
+		long: `Disable stops a plugin: its module is no longer called. If the plugin can reject nodes, its
+pods wait, unless you release them. If it only scores nodes, they do not wait. Pods that use a
+feature which no other plugin enforces stay pending. Disable sets spec.mode and, with --hold
+or --release, spec.whenDisabled. --all --undo starts the plugins that --all stopped.`,
 		example: `  berth plugin disable zone-cost
   berth plugin disable --all --release
   berth plugin disable --all --undo
@@ -260,7 +260,7 @@ that were disabled before.`,
 				case all && !disabled:
 					return nil, "the plugin was not disabled", nil
 				case all && !together: // somebody has a reason of their own
-					return nil, "the plugin was disabled before all were, and stays so", nil
+					return nil, "the plugin was disabled before --all and stays disabled", nil
 				case !disabled:
 					return nil, "", errors.New("the plugin is not disabled")
 				}
@@ -270,7 +270,7 @@ that were disabled before.`,
 					mode, done = v1alpha1.ModeShadow, "the plugin is tried again"
 				case o.Status != nil && o.Status.Stable != nil && !rollout.Same(o.Status.Stable, &o.Version):
 					// It was stopped before its rollout had ended: it must not decide for all pods at once.
-					mode, done = v1alpha1.ModeCanary, fmt.Sprintf("%s decides again, and the rollout begins anew", o.Status.Stable.Digest)
+					mode, done = v1alpha1.ModeCanary, fmt.Sprintf("%s decides again, and the rollout starts from its first step", o.Status.Stable.Digest)
 				}
 				return slices.Concat([]kube.Change{set("/spec/mode", mode)}, noted(o, wasInShadow, false), noted(o, byAll, false)), done, nil
 			}
@@ -283,16 +283,16 @@ that were disabled before.`,
 			case hold:
 				return append(changes, set("/spec/whenDisabled", v1alpha1.Hold)), "the plugin is stopped, and its pods wait", nil
 			case release:
-				return append(changes, set("/spec/whenDisabled", v1alpha1.Release)), "the plugin is stopped, and its pods go on without it", nil
+				return append(changes, set("/spec/whenDisabled", v1alpha1.Release)), "the plugin is stopped, and its pods are placed without it", nil
 			case all && disabled:
-				return nil, "the plugin was disabled before", nil
+				return nil, "the plugin is disabled already", nil
 			}
 			return changes, "the plugin is stopped", nil
 		},
 	}, true)
 	f := cmd.Flags()
 	f.BoolVar(&hold, "hold", false, "its pods wait")
-	f.BoolVar(&release, "release", false, "its pods go on without it")
-	f.BoolVar(&enable, "undo", false, "let it decide again: sets spec.mode to Enforce, to Canary if its rollout had not ended, or to Shadow if it was in shadow")
+	f.BoolVar(&release, "release", false, "its pods are placed without it")
+	f.BoolVar(&enable, "undo", false, "start it again: sets spec.mode to Enforce, to Canary if its rollout had not ended, or to Shadow if it was in shadow")
 	return cmd
 }

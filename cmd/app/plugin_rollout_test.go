@@ -68,7 +68,7 @@ func TestRolloutVerbs(t *testing.T) {
 		"another version since": {`{"module":{"image":"r.test/p:3"}}`, canary, "promote zones", nil, "error: zones: the object names another version than the canary, sha256:2: wait until status.rollout has it, or roll back"},
 		"no canary":             {`{}`, done, "promote zones", nil, "error: zones: no canary decides for any pod, so there is nothing to promote: see status.rollout"},
 		"pause":                 {`{}`, canary, "pause team-a/pool", []string{pool + `pause: ` + test + `{"op":"add","path":"/spec/rollout","value":{"paused":true}}]`}, "team-a/pool: the rollout is paused\n"},
-		"resume":                {`{"rollout":{"paused":true}}`, canary, "pause zones --resume", []string{zones + `pause: ` + test + `{"op":"add","path":"/spec/rollout/paused","value":false}]`}, "zones: the rollout goes on\n"},
+		"resume":                {`{"rollout":{"paused":true}}`, canary, "pause zones --resume", []string{zones + `pause: ` + test + `{"op":"add","path":"/spec/rollout/paused","value":false}]`}, "zones: the rollout continues\n"},
 		"rollback": {
 			`{}`, canary, "rollback zones",
 			[]string{zones + `rollback: ` + test + `{"op":"add","path":"/spec/module","value":{"image":"r.test/p:1","digest":"sha256:1"}},{"op":"add","path":"/spec/mode","value":"Enforce"},{"op":"add","path":"/spec/config","value":{"a":1}}]`},
@@ -88,7 +88,7 @@ func TestRolloutVerbs(t *testing.T) {
 				pool + `disable: ` + test + `{"op":"add","path":"/spec/mode","value":"Disabled"},{"op":"add","path":"/metadata/annotations/berth.dev~1disabled-by-all","value":"true"},{"op":"add","path":"/spec/whenDisabled","value":"Release"}]`,
 				stopped + `disable: ` + test + `{"op":"add","path":"/spec/mode","value":"Disabled"},{"op":"add","path":"/spec/whenDisabled","value":"Release"}]`,
 			},
-			"zones: the plugin is stopped, and its pods go on without it\nteam-a/pool: the plugin is stopped, and its pods go on without it\nteam-a/stopped: the plugin is stopped, and its pods go on without it\n",
+			"zones: the plugin is stopped, and its pods are placed without it\nteam-a/pool: the plugin is stopped, and its pods are placed without it\nteam-a/stopped: the plugin is stopped, and its pods are placed without it\n",
 		},
 		"disable all in shadow": {
 			`{"mode":"Shadow"}`, `{}`, "disable --all",
@@ -101,12 +101,12 @@ func TestRolloutVerbs(t *testing.T) {
 		},
 		"disable all again": {
 			`{"mode":"Disabled"}`, `{}`, "disable --all", nil,
-			"zones: the plugin was disabled before\nteam-a/pool: the plugin was disabled before\nteam-a/stopped: the plugin was disabled before\n",
+			"zones: the plugin is disabled already\nteam-a/pool: the plugin is disabled already\nteam-a/stopped: the plugin is disabled already\n",
 		},
 		"enable all": {
 			`{"mode":"Disabled"}`, `{}`, "disable --all --undo",
 			[]string{stopped + `disable: ` + test + `{"op":"add","path":"/spec/mode","value":"Enforce"},{"op":"remove","path":"/metadata/annotations/berth.dev~1disabled-by-all"}]`},
-			"zones: the plugin was disabled before all were, and stays so\nteam-a/pool: the plugin was disabled before all were, and stays so\nteam-a/stopped: the plugin decides again\n",
+			"zones: the plugin was disabled before --all and stays disabled\nteam-a/pool: the plugin was disabled before --all and stays disabled\nteam-a/stopped: the plugin decides again\n",
 		},
 		"enable all, none is disabled": {
 			`{}`, `{}`, "disable --all --undo", nil,
@@ -119,7 +119,7 @@ func TestRolloutVerbs(t *testing.T) {
 		"enable": {`{"mode":"Disabled"}`, `{}`, "disable zones --undo", []string{zones + `disable: ` + test + `{"op":"add","path":"/spec/mode","value":"Enforce"}]`}, "zones: the plugin decides again\n"},
 		"enable in a rollout": {
 			`{"mode":"Disabled","module":{"image":"r.test/p:2"}}`, canary, "disable zones --undo",
-			[]string{zones + `disable: ` + test + `{"op":"add","path":"/spec/mode","value":"Canary"}]`}, "zones: sha256:1 decides again, and the rollout begins anew\n",
+			[]string{zones + `disable: ` + test + `{"op":"add","path":"/spec/mode","value":"Canary"}]`}, "zones: sha256:1 decides again, and the rollout starts from its first step\n",
 		},
 		"enable after one": {
 			`{"mode":"Disabled","module":{"image":"r.test/p:2"}}`, done, "disable zones --undo",

@@ -38,7 +38,7 @@ type recording struct {
 	*records.Writer
 	file *os.File
 	tell func(text string)
-	// lacks is why the recording cannot be replayed, as it was told last.
+	// lacks is why the recording cannot be replayed, as it was logged last.
 	lacks string
 	// short is true if the recording ended before the scheduler did.
 	short bool
@@ -66,7 +66,7 @@ func (r *recording) Enter(e inbox.Event) {
 		lacks = e.Lacks
 	}
 	if lacks != r.lacks && lacks != "" {
-		r.tell("the recording is not replayable from here on: " + lacks)
+		r.tell("from here on the recording cannot be replayed: " + lacks)
 	}
 	r.lacks = lacks
 	r.Writer.Enter(e)

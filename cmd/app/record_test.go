@@ -18,7 +18,7 @@ import (
 	records "github.com/berth-scheduler/berth/runtime/record"
 )
 
-// TestRecordFolder: a recording goes on in further files, each of which begins with the settings. The folder keeps
+// TestRecordFolder: a recording continues in further files, which all begin with the settings. The folder keeps
 // its size, and other files in it stay.
 func TestRecordFolder(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "recordings")
@@ -215,7 +215,7 @@ func TestRecordLacks(t *testing.T) {
 	says := func(e inbox.Event, want int) {
 		t.Helper()
 		r.Enter(e)
-		if n := strings.Count(log.String(), "the recording is not replayable from here on"); n != want {
+		if n := strings.Count(log.String(), "from here on the recording cannot be replayed"); n != want {
 			t.Errorf("said %d times, want %d:\n%s", n, want, log.String())
 		}
 	}
@@ -227,7 +227,7 @@ func TestRecordLacks(t *testing.T) {
 	if err := r.close(); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(log.String(), "from here on: plugins are compiled into the program") {
+	if !strings.Contains(log.String(), "cannot be replayed: plugins are compiled into the program") {
 		t.Error(log.String())
 	}
 }

@@ -39,16 +39,16 @@ func newReplay() *cobra.Command {
 		Short: "Repeat a recording, or try another plugin on it",
 		Long: `Replay repeats what a scheduler did, from a recording of berth run --record or
 berth simulate --record. It needs no cluster. The scheduler handles the recorded
-events in their order, with the plugins and the settings of the recording, and each
-decision must be the recorded one: the node, the message, the rejected nodes, the
-scores of the best nodes, the victims and what plugins asked for.
+events in their order, with the plugins and the settings of the recording. Each
+decision must equal the recorded one: the node, the message, the rejected nodes, the
+scores of the best nodes, the victims and the directives of plugins.
 
 With --pod, replay stops after an attempt for that pod and explains it in full.
 
 With --config or --plugin, replay tries another configuration, or another plugin in
-addition: nodes, pods and other objects come and go as in the recording, and a
-simulation places the pods, once with the recorded configuration and once with the
-other. It prints which pods would be elsewhere, pending or preempted, and why.
+addition. Nodes, pods and other objects come and go as in the recording. A simulation
+places the pods twice: with the recorded configuration and with the other one. It
+prints which pods would be elsewhere, pending or preempted, and why.
 
 The exit status is 0; 1 if a decision differs; and 2 for a recording that cannot be
 used.`,
@@ -66,8 +66,8 @@ used.`,
 	f := cmd.Flags()
 	f.SortFlags = false
 	f.StringVar(&o.pod, "pod", "", "stop after an attempt for `NAMESPACE/POD` and explain it")
-	f.IntVar(&o.try, "try", 1, "the `NUMBER` of that attempt among the pod's")
-	f.BoolVar(&o.text, "text", false, "print the recording as text, an event a line, and repeat nothing")
+	f.IntVar(&o.try, "try", 1, "with --pod: the `NUMBER` of the attempt for that pod")
+	f.BoolVar(&o.text, "text", false, "print the recording as text, one event per line, and repeat nothing")
 	f.StringVar(&o.config, "config", "", "try the KubeSchedulerConfiguration in this `FILE` instead of the recorded one")
 	f.StringArrayVar(&o.modules.plugins, "plugin", nil, "try a plugin `MODULE` in addition, as berth simulate --plugin; repeatable")
 	f.StringVarP(&o.output, "output", "o", "text", "with --config or --plugin: output `FORMAT`: text or json")

@@ -171,7 +171,7 @@ func (o *simulateOptions) print(w io.Writer, r *sim.Result, explain types.Namesp
 	return render(w, width(w), r, explain)
 }
 
-// simulation checks the flags and reads all input. It also returns what became of the objects
+// simulation checks the flags and reads all input. It also returns the state of the objects
 // that attach plugins, and the typical pods of a trace.
 func (o *simulateOptions) simulation(ctx context.Context, modules *assembly.Modules, stderr io.Writer) (sim.Config, *tenancy.Result, []input.TypicalPod, error) {
 	var errs []error

@@ -51,7 +51,7 @@ func pluginNames(s *config.Scheduler) (out []string) {
 	return out
 }
 
-// attachedObjects says what became of each object. refused has the plugins that could not be
+// attachedObjects returns the state of each object. refused has the plugins that could not be
 // started.
 func attachedObjects(r *tenancy.Result, refused map[string]error) (out []sim.Attached) {
 	add := func(x sim.Attached, refusal *tenancy.Refusal) {
@@ -80,7 +80,7 @@ func attachedObjects(r *tenancy.Result, refused map[string]error) (out []sim.Att
 	return out
 }
 
-// attached prints what became of objects, and below the table why some are not in force.
+// attached prints the state of each object, and below the table why some are not in force.
 func (p *printer) attached(all []sim.Attached) {
 	if len(all) == 0 {
 		return

@@ -32,13 +32,13 @@ func newUI(p *program) *cobra.Command {
 		Use:   "ui [FILE]",
 		Short: "Show a scheduler, or a recording, in a browser",
 		Long: `Ui shows in a browser which pods wait and why, the last decisions with their scores, the
-nodes, and the plugins. Nothing can be changed there.
+nodes, and the plugins. It changes nothing.
 
-It asks a running scheduler, as berth explain does. With a FILE it repeats the recording
-of berth run --record or berth simulate --record, and shows the scheduler at its end.
+It asks a running scheduler, as berth explain does. With a FILE it repeats a recording of
+berth run --record or berth simulate --record, and shows the scheduler at its end.
 
-It listens on this machine only, and prints a link that works once, for one tab. For
-another tab it prints another one. An interrupt ends it.`,
+It listens on this machine only. It prints a link that works once, for one tab; then it
+prints a link for the next tab. An interrupt ends it.`,
 		Example: `  berth ui
   berth ui --kubeconfig ~/.kube/config
   berth simulate --cluster cluster/ --record day.berthrec && berth ui day.berthrec`,

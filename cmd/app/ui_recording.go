@@ -56,7 +56,7 @@ func (o *uiOptions) recording(ctx context.Context, stderr io.Writer) (http.Handl
 	return debughttp.NewConsole(c), nil
 }
 
-// ended takes down what the console shows of a scheduler that goes on no more.
+// ended stores what the console shows of a scheduler that has ended.
 func (o *uiOptions) ended(c *debughttp.Config, a *assembly.Assembly, now time.Time) error {
 	var err error
 	if c.Configuration, err = a.Config().Scheduler.Redacted(); err != nil {

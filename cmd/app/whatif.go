@@ -46,9 +46,9 @@ func newWhatIf(p *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "whatif --pods FILE ... [--cluster FILE|DIR ...]",
 		Short: "Ask where pods would go, without placing them",
-		Long: `Whatif asks where pods would go: which fit now and where, which do not and why, and which
-pods would be preempted. Nothing is placed. Nodes can be added and removed first; pods of
-removed nodes that a controller would create again are then part of the question.
+		Long: `Whatif shows where pods would go, without placing them: which pods fit and where, which do
+not and why, and which pods would be preempted. Nodes can be added and removed first. Pods
+of removed nodes are then part of the question, if a controller would recreate them.
 
 It asks a running scheduler about its cluster, as berth explain does. With --cluster, it
 answers about a cluster in files, with the configuration in --config. With --recording, it
@@ -57,8 +57,8 @@ at a time.
 
 Files of pods may also contain Deployments, Jobs, StatefulSets, ReplicaSets and
 ReplicationControllers, which stand for their pods, and persistent volume claims, resource
-claims, templates of these, and services. Other pods that are pending are not part of the
-question. HTTP extenders are not asked, which the answer says.
+claims and their templates, and services. Other pending pods are not part of the question.
+HTTP extenders are not called; the answer names them.
 
 The exit status is 0; 1 if no scheduler answers, or with --fail-on-unschedulable if a pod
 does not fit; and 2 for input that cannot be used.`,
@@ -80,13 +80,13 @@ does not fit; and 2 for input that cannot be used.`,
 	f.StringArrayVar(&o.removeNodes, "remove-node", nil, "remove the node of this `NAME`; repeatable")
 	f.StringArrayVar(&o.cluster, "cluster", nil, "ask about a cluster in Kubernetes YAML or JSON: a `FILE`, or a folder of them; repeatable")
 	f.StringVar(&o.recording, "recording", "", "ask about the cluster in this recording, a `FILE` of berth run --record or berth simulate --record")
-	f.StringVar(&o.at, "at", "", "with --recording: ask about this `TIME`, such as 2026-01-31T12:00:00Z; its end if not given")
+	f.StringVar(&o.at, "at", "", "with --recording: ask about this `TIME`, such as 2026-01-31T12:00:00Z; the end of the recording if not given")
 	f.StringVar(&o.config, "config", "", "with --cluster: KubeSchedulerConfiguration `FILE`; kube-scheduler's defaults if not given")
 	f.Int64Var(&o.seed, "seed", 42, "with --cluster: seed of all random choices")
 	o.modules.harmless = true
 	o.modules.flags(f)
 	o.server.flags(f)
-	f.BoolVar(&o.explain, "explain", false, "look for a single change with which a pod that does not fit would")
+	f.BoolVar(&o.explain, "explain", false, "look for a single change with which a pending pod would fit")
 	f.BoolVar(&o.failOnUnschedule, "fail-on-unschedulable", false, "exit with status 1 if a pod does not fit")
 	return cmd
 }

@@ -11,7 +11,7 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// answer is what a CEL expression says of a device.
+// answer is the value of a CEL expression for a device.
 type answer uint8
 
 const (
@@ -26,7 +26,7 @@ const mostAnswerBytes = 64 << 20
 // answerOverhead is what a kept answer takes besides its key.
 const answerOverhead = 64
 
-// answers keeps what CEL expressions say of devices. An answer is kept for all devices of which the expression
+// answers keeps the values of CEL expressions for devices. An answer is kept for all devices of which the expression
 // reads the same, so that an attribute that no expression reads, such as a serial number, costs nothing.
 type answers struct {
 	cache       *cel.Cache
@@ -105,7 +105,7 @@ func (a *answers) of(ctx context.Context, text string, s *subject) answer {
 	return said
 }
 
-// all returns what selectors say of a device together.
+// all returns yes if all selectors select a device, else the first other answer.
 func (a *answers) all(ctx context.Context, selectors []resourcev1.DeviceSelector, s *subject) answer {
 	for i := range selectors {
 		if selectors[i].CEL == nil {

@@ -27,7 +27,7 @@ type contents struct {
 	at      []place
 }
 
-// mostContents is how many numbers there are, besides those in use, before all are given anew.
+// mostContents is the highest number of contents, besides those in use; then all are numbered again.
 const mostContents = 1 << 16
 
 // poolID identifies a pool.

@@ -30,7 +30,7 @@ type attempt struct {
 	kept  bool
 }
 
-// found is what a node has for a pod.
+// found is the devices of a node for a pod.
 type found struct {
 	// results has an allocation for each claim that was not allocated, in order, and one for the
 	// special claim if that is not nil. It is nil if the answer was kept.

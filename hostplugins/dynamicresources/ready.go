@@ -67,7 +67,7 @@ func awaited(claim *resourcev1.ResourceClaim) bool {
 	return false
 }
 
-// deviceStatus returns what the driver says of an allocated device; nil if it says nothing.
+// deviceStatus returns the driver's status of an allocated device; nil if there is none.
 func deviceStatus(claim *resourcev1.ResourceClaim, r *resourcev1.DeviceRequestAllocationResult) *resourcev1.AllocatedDeviceStatus {
 	for i := range claim.Status.Devices {
 		if s := &claim.Status.Devices[i]; s.Device == r.Device && s.Driver == r.Driver && s.Pool == r.Pool {

@@ -53,7 +53,7 @@ func (d *DynamicResources) Reserve(pl *plugin.Placement) (plugin.Directives, *pl
 	return plugin.Directives{}, nil
 }
 
-// chosen returns what the node has for the pod. If the answer of Filter was a kept one, devices are searched now.
+// chosen returns the node's devices for the pod. If the answer of Filter was a kept one, devices are searched now.
 func (d *DynamicResources) chosen(pl *plugin.Placement, a *attempt) (found, *plugin.Status) {
 	f, ok := a.found[pl.Node.Name]
 	if ok && f.results != nil {

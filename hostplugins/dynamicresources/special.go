@@ -210,7 +210,7 @@ func nameOf(claim *resourcev1.ResourceClaim, seed uint64) string {
 	return string(name)
 }
 
-// status is what a pod's status says of its claim.
+// status is the entry for a claim in a pod's status.
 func (v *variant) status(claim string) *v1.PodExtendedResourceClaimStatus {
 	return &v1.PodExtendedResourceClaimStatus{RequestMappings: v.mappings, ResourceClaimName: claim}
 }

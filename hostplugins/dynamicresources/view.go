@@ -36,7 +36,7 @@ type view struct {
 	part    []byte
 }
 
-// numbered is the number of a row, for a version of what the node has.
+// numbered is the number of a row's content, for a version of the node.
 type numbered struct {
 	devices *devicesOf
 	version uint64
@@ -52,7 +52,7 @@ const mostViews = 64
 // full reports whether there are too many numbers.
 func (v *view) full() bool { return int(v.next) >= mostContents+2*len(v.rows) }
 
-// numbered returns the number of what a node has, if it is known; else 0.
+// numbered returns the number of a node's content, if it is known; else 0.
 func (l *Ledger) numbered(v *view, row uint32, node *v1.Node) uint32 {
 	c := l.contents
 	n := c.row(row, node)
@@ -66,7 +66,7 @@ func (l *Ledger) numbered(v *view, row uint32, node *v1.Node) uint32 {
 	return 0
 }
 
-// number returns the number of what a node has.
+// number returns the number of a node's content.
 //
 // # Errors
 //

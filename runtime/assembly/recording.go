@@ -170,7 +170,7 @@ func (a *Assembly) lacks(all []*built) string {
 	return ""
 }
 
-// begin tells the recorder, if there is one, what the scheduler is made of.
+// begin gives the recorder, if there is one, the scheduler's settings.
 func (a *Assembly) begin(s *config.Scheduler, all []*built) error {
 	if a.deps.Recorder == nil {
 		return nil

@@ -312,5 +312,5 @@ func (t *trial) namespaces(deciding []*built) []string {
 	return out
 }
 
-// Trials returns what came of the plugins in shadow. It may be called from any goroutine.
+// Trials returns the results of the plugins in shadow. It may be called from any goroutine.
 func (a *Assembly) Trials() []shadow.Report { return a.shadow.Reports() }

@@ -22,7 +22,7 @@ func inShadow(t *testing.T, g guest, name, replaces string) module.Reference {
 	return module.Reference{Path: g.write(t), Name: name, Trial: module.Trial{Mode: module.Shadow, Replaces: replaces}}
 }
 
-// counts compares what came of trials, without the differences.
+// counts compares the results of trials, without the differences.
 func (r *recorder) counts(t *testing.T, want ...shadow.Report) {
 	t.Helper()
 	if diff := cmp.Diff(want, r.scheduler.Trials(), cmpopts.IgnoreFields(shadow.Report{}, "Differences"), cmpopts.EquateEmpty()); diff != "" {

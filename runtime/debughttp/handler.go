@@ -49,7 +49,7 @@ type Config struct {
 	Where func(ctx context.Context, pod types.NamespacedName) (string, error)
 	// Plugins returns the plugins that run.
 	Plugins func(ctx context.Context) (*Plugins, error)
-	// Trials returns what came of plugins in shadow.
+	// Trials returns the results of plugins in shadow.
 	Trials func() any
 	// WhatIf (optional) answers questions of berth whatif.
 	WhatIf http.Handler

@@ -26,7 +26,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// day is what a recording says of the cluster, apart from the scheduler: what others did, and when. What
+// day is the cluster of a recording without its scheduler: what others did, and when. What
 // followed from the scheduler's decisions is left out, because a simulation makes it again.
 type day struct {
 	settings  *inbox.Settings
@@ -160,7 +160,7 @@ func (d *day) event(e inbox.Event, dir string) error {
 	return nil
 }
 
-// set takes in what the scheduler was started with.
+// set reads the settings that the scheduler started with.
 func (d *day) set(s *inbox.Settings) error {
 	if d.settings != nil {
 		return errors.New("there are two settings")

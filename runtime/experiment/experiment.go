@@ -1,4 +1,4 @@
-// Package experiment runs what a recording has with another configuration or plugin, and compares: which
+// Package experiment simulates the cluster of a recording with another configuration or plugin, and compares: which
 // pods would be elsewhere, pending or preempted, and why. Nodes, other objects and pods come as they did in
 // the recording; a simulation binds, confirms and evicts.
 //
@@ -86,7 +86,7 @@ type experiment struct {
 	answered int
 }
 
-// side is what became of the pods with one of the configurations.
+// side is the fate of the pods with one of the configurations.
 type side struct {
 	pods    map[types.UID]fate
 	samples []Sample
@@ -94,7 +94,7 @@ type side struct {
 	notes   []string
 }
 
-// fate is what became of a pod.
+// fate is where a pod ended: its node, or why it has none.
 type fate struct {
 	namespace, name string
 	node            string // "" if it is pending, or was evicted

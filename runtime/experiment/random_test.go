@@ -60,7 +60,7 @@ func tried(t *rapid.T, recording []byte) *experiment.Report {
 	return r
 }
 
-// TestWithoutChange: what a recording of a simulation says of the cluster is enough to simulate it
+// TestWithoutChange: the recording of a simulation describes the cluster well enough to simulate it
 // again, so that each pod is where the recording left it, and nothing moves without a change.
 func TestWithoutChange(t *testing.T) {
 	pods := 0

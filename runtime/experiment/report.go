@@ -197,7 +197,7 @@ func (x *experiment) notes(after *side) []string {
 		out = append(out, "HTTP extenders are asked on neither side.")
 	}
 	if d.swaps > 0 {
-		out = append(out, fmt.Sprintf("The recorded scheduler changed its plugins %d times. Both sides keep those of the start, or of the change.", d.swaps))
+		out = append(out, fmt.Sprintf("The recorded scheduler changed its plugins %d times. The simulations do not: they keep those of the start, or of --config and --plugin.", d.swaps))
 	}
 	if d.cut {
 		out = append(out, "The recording was not closed: it may lack the last second before its end.")

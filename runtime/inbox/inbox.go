@@ -37,7 +37,7 @@ type Recorder interface {
 	Enter(e Event)
 }
 
-// Segmented is a Recorder that begins anew from time to time, so that what it has written last can be used
+// Segmented is a Recorder that begins a new segment from time to time, so that the last segments can be used
 // without what came before.
 type Segmented interface {
 	Recorder
@@ -187,7 +187,7 @@ type (
 	Carried struct {
 		// Sequence and Evictions are the numbers of the last attempt and of the last eviction.
 		Sequence, Evictions uint64
-		// Rotation is where the search for enough nodes goes on.
+		// Rotation is the row where the next search for enough nodes starts.
 		Rotation uint64
 		// Flushed is when the queue last looked for pods that were parked for too long.
 		Flushed time.Time
@@ -208,7 +208,7 @@ type (
 
 // What else stands in a recording.
 type (
-	// Settings is what a run was started with.
+	// Settings are the settings that a run started with.
 	Settings struct {
 		// Start is the time at which the queue was made.
 		Start    time.Time

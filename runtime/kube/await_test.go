@@ -115,7 +115,7 @@ func TestAwait(t *testing.T) {
 	}
 }
 
-// TestWithoutDevices: an API server without resource.k8s.io is no reason to wait, but is told of; if
+// TestWithoutDevices: the scheduler does not wait for an API server without resource.k8s.io, but logs it; if
 // it has it later, its objects arrive.
 func TestWithoutDevices(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

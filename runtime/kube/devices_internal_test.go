@@ -28,7 +28,7 @@ type loopOf struct {
 	activated []types.UID
 }
 
-// heard returns what the loop was told so far.
+// heard returns all events that the loop got so far.
 func (l *loopOf) heard() (told []string, activated []types.UID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -79,7 +79,7 @@ func writing(t *testing.T) (*claimWriter, *fake.Clientset, *loopOf) {
 	return c.claims, client, l
 }
 
-// TestClaimInDoubt: if nobody knows whether an allocation was written, its devices count as allocated
+// TestClaimInDoubt: if it is unknown whether an allocation was written, its devices count as allocated
 // until the claim has been read again.
 func TestClaimInDoubt(t *testing.T) {
 	resource := resourcev1.Resource("resourceclaims")
@@ -211,7 +211,7 @@ func (s *remote) now() (now *resourcev1.ResourceClaim) {
 	return now.DeepCopy()
 }
 
-// TestClaimKept: a claim stays allocated as long as nobody knows whether it was deallocated.
+// TestClaimKept: a claim stays allocated as long as it is unknown whether it was deallocated.
 func TestClaimKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, client, l := writing(t)
@@ -284,7 +284,7 @@ func TestClaimDeallocate(t *testing.T) {
 	}
 }
 
-// TestClaimAnother: a claim that was made anew is not the one that was asked for.
+// TestClaimAnother: a claim that was deleted and created again is another claim.
 func TestClaimAnother(t *testing.T) {
 	w, client, l := writing(t)
 	defer w.cluster.Close(t.Context())

@@ -250,7 +250,7 @@ func TestPluginsNotServed(t *testing.T) {
 	}
 }
 
-// TestPluginsUnknown: while the server does not answer, nobody knows whether plugins are missing.
+// TestPluginsUnknown: while the server does not answer, it is unknown whether plugins are missing.
 func TestPluginsUnknown(t *testing.T) {
 	refusing := httptest.NewServer(http.NotFoundHandler())
 	refusing.Close()

@@ -104,7 +104,7 @@ func TestPrivate(t *testing.T) {
 	}
 }
 
-// TestDeviceStatus: a change of what a driver says of a device is one in the recording, too.
+// TestDeviceStatus: a change of a driver's status of a device is in the recording, too.
 func TestDeviceStatus(t *testing.T) {
 	claim := func(data, message string) inbox.Event {
 		return &inbox.Written{Claim: &resourcev1.ResourceClaim{Status: resourcev1.ResourceClaimStatus{Devices: []resourcev1.AllocatedDeviceStatus{{

@@ -28,7 +28,7 @@ type Reader struct {
 
 // ErrCut is the error of a recording that ends without End: the process was killed, or the recording
 // had reached its maximum size. All events before it were read.
-var ErrCut = errors.New("the recording was not closed: it may lack the last second before its end")
+var ErrCut = errors.New("the recording was not closed: its last second may be missing")
 
 // NewReader begins to read a recording.
 //
@@ -75,7 +75,7 @@ func (r *Reader) Next() (e inbox.Event, err error) {
 	if err == nil {
 		r.read++
 		if _, r.ended = e.(*inbox.End); r.ended && r.more() {
-			err = errors.New("something follows its end (repeat each segment by itself)")
+			err = errors.New("it continues after its end (replay each segment as a file of its own)")
 		}
 	}
 	switch {

@@ -40,7 +40,7 @@ type Config struct {
 	SegmentBytes int64
 	// Next (optional) returns where the next segment is written. Nothing is written to the last one any more.
 	Next func() (io.Writer, error)
-	// Retry is after how long a recording that could not be written goes on in the next segment; 0 means never.
+	// Retry is the time after which a recording that could not be written continues in the next segment; 0 means never.
 	Retry time.Duration
 	// Ended (optional) is called if the recording, or one of its segments, ends before it should, with the reason.
 	Ended func(err error)

@@ -138,7 +138,7 @@ func TestDamagedSize(t *testing.T) {
 func TestFollowed(t *testing.T) {
 	first, text := written(t, record.Config{}, many(1)...), "# "+record.Header+"step\nend\n"
 	for _, in := range []string{string(first) + string(first), string(first) + "x", text + text + "step\n", text + "step"} {
-		if lines, err := read(t, []byte(in)); err == nil || !strings.Contains(err.Error(), "something follows its end") {
+		if lines, err := read(t, []byte(in)); err == nil || !strings.Contains(err.Error(), "it continues after its end") {
 			t.Errorf("%q: %d events, %v", in, len(lines), err)
 		}
 	}
@@ -174,7 +174,7 @@ func (f *full) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestEndsEarly: a recording that cannot go on says so once, and its scheduler goes on.
+// TestEndsEarly: a recording that cannot continue logs that once, and its scheduler continues.
 func TestEndsEarly(t *testing.T) {
 	for want, out := range map[string]io.Writer{"maximum size of 100 bytes": io.Discard, "no space left": &full{room: 50}} {
 		var ended []string

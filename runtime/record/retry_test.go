@@ -11,7 +11,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/record"
 )
 
-// TestGoesOn: a recording that could not be written goes on in another segment, once one can be written, and not before
+// TestGoesOn: a recording that could not be written continues in another segment as soon as one can be written, and not before
 // Retry. Without Retry it never does.
 func TestGoesOn(t *testing.T) {
 	for _, retry := range []time.Duration{0, time.Nanosecond, time.Hour} {

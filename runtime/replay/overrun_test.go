@@ -86,7 +86,7 @@ func (r *recordedRun) add(namespace, cpu string, priority int32) {
 	r.Scheduler.SetPods(state.NewPod(p))
 }
 
-// settle goes on until there is nothing to do.
+// settle continues until there is nothing to do.
 func (r *recordedRun) settle() {
 	for r.Scheduler.Step(r.t.Context()) {
 	}

@@ -28,7 +28,7 @@ const (
 	Failed Kind = "failed"
 )
 
-// Report is what came of a trial.
+// Report is the result of a trial.
 type Report struct {
 	Profile string `json:"profile"`
 	Plugin  string `json:"plugin"`

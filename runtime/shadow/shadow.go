@@ -58,7 +58,7 @@ type Shadow struct {
 	}
 }
 
-// trial is a Trial and what came of it.
+// trial is a Trial and its result.
 type trial struct {
 	Trial
 	cycle  *cycle.Cycle
@@ -71,7 +71,7 @@ func New(config Config) *Shadow {
 	if config.Keep == 0 {
 		config.Keep = DefaultKeep
 	}
-	// The verdicts on all nodes say what became of the node that was chosen.
+	// The verdicts on all nodes include the chosen node.
 	config.Cycle.AllRows = true
 	return &Shadow{config: config}
 }
@@ -156,7 +156,7 @@ func (t *trial) again(in cycle.Input, was *cycle.Decision, keep int, endless boo
 	t.report.Differences = append(t.report.Differences, difference(in.Snapshot, was, &would, kind))
 }
 
-// Reports returns what came of the trials so far, sorted as the trials are. It may be called from
+// Reports returns the results of the trials so far, sorted as the trials are. It may be called from
 // any goroutine.
 func (s *Shadow) Reports() []Report {
 	s.mu.Lock()

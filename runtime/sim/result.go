@@ -17,7 +17,7 @@ type Result struct {
 	Unschedulable []Pending     `json:"unschedulable"`
 	Evicted       []Eviction    `json:"evicted"`
 	Plugins       []PluginUsage `json:"plugins"`
-	// Trials is what came of plugins in shadow.
+	// Trials is the results of plugins in shadow.
 	Trials []shadow.Report `json:"trials,omitempty"`
 
 	// Attached are the objects of berth.dev in the input, in the order of their plugins.

@@ -116,7 +116,7 @@ func readGrant(p *v1alpha1.PluginGrant) (grant, error) {
 	case g.memory < leastMemory || g.memory > mostMemory:
 		return g, fmt.Errorf("spec.memoryPerPlugin: %s is not from 1Mi to 1Ti", s.MemoryPerPlugin)
 	case s.MemoryTotal != nil && g.total < g.memory:
-		return g, fmt.Errorf("spec.memoryTotal: %s is less than one plugin may have", s.MemoryTotal)
+		return g, fmt.Errorf("spec.memoryTotal: %s is less than memoryPerPlugin", s.MemoryTotal)
 	case len(s.Modules) == 0:
 		return g, fmt.Errorf("spec.modules: it is empty, so nothing may be attached: add repositories")
 	}

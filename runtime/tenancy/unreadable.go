@@ -24,7 +24,7 @@ type unreadable struct {
 	when       v1alpha1.WhenDisabled
 }
 
-// plugin is what becomes of the object. Nobody knows which of its versions decide, so all of its pods
+// plugin is the state of the object. It is unknown which of its versions decide, so all of its pods
 // wait.
 func (x *unreadable) plugin(err error, c *Config) Plugin {
 	p := x.object

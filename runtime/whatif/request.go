@@ -125,7 +125,7 @@ func Decode(text []byte) (*Request, error) {
 		return nil, fmt.Errorf("the question cannot be read: %w", err)
 	}
 	if d.More() {
-		return nil, errors.New("the question cannot be read: there is something after it")
+		return nil, errors.New("the question cannot be read: more text follows it")
 	}
 	return r, r.Check()
 }

@@ -200,7 +200,7 @@ func TestRefused(t *testing.T) {
 		`{}`:                "apiVersion and kind are \"\" and \"\"",
 		head + `"pods":[]}`: "there is nothing to place",
 		head + `"pod":[]}`:  `unknown field "pod"`,
-		head + `"pods":[{"pod":` + template + `}]} {}`:                                                 "there is something after it",
+		head + `"pods":[{"pod":` + template + `}]} {}`:                                                 "more text follows it",
 		head + `"pods":[{"count":1}]}`:                                                                 "pods[0].pod: it is missing",
 		head + `"pods":[{"pod":` + template + `,"count":-1}]}`:                                         "pods[0].count: -1 is negative",
 		head + `"pods":[{"pod":` + template + `,"count":9000},{"pod":` + template + `,"count":9000}]}`: "pods[1].count: with 9000 there are more than 10000",
@@ -291,7 +291,7 @@ func (d *deadlined) SetReadDeadline(at time.Time) error {
 	return nil
 }
 
-// TestSlowQuestion: whoever sends a question slowly keeps nobody from asking, and has no longer than the server allows. The answer
+// TestSlowQuestion: a client that sends a question slowly does not block others, and has no more time than the server allows. The answer
 // may take longer.
 func TestSlowQuestion(t *testing.T) {
 	cluster := full()

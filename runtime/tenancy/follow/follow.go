@@ -91,7 +91,7 @@ type Follower struct {
 	}
 }
 
-// Result is what became of objects.
+// Result is the plugins that run, and the state of each object.
 type Result struct {
 	*tenancy.Result
 	// Attached are the plugins, in the order of Plugins, that were passed to the scheduler or are kept
@@ -260,7 +260,7 @@ func (f *Follower) Sync(ctx context.Context) error {
 }
 
 // errTogether does not say which plugin is at fault: it may be that of another tenant.
-var errTogether = errors.New("the plugins of the scheduler cannot run together with this one: its log says why")
+var errTogether = errors.New("the scheduler cannot run this plugin together with the others: see the scheduler's log")
 
 // hold lets the pods of all plugins wait that do not run yet as they should.
 func (f *Follower) hold(all []assembly.Attached, failed map[string]error) {

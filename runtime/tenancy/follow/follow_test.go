@@ -14,7 +14,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/tenancy"
 )
 
-// expect compares what the scheduler was told last.
+// expect compares the last plugins that the scheduler got.
 func (w *world) expect(want map[string]string) {
 	w.t.Helper()
 	if got := w.now(); !maps.Equal(got, want) {

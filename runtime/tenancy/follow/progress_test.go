@@ -7,7 +7,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
 )
 
-// TestProgress: what metrics say of a rollout is what the scheduler does. Another plugin whose name sorts
+// TestProgress: the metrics of a rollout agree with the scheduler. Another plugin whose name sorts
 // between those of its versions is not taken for one of them.
 func TestProgress(t *testing.T) {
 	w := newRollout(t, v1alpha1.RolloutStep{Percent: 25}, v1alpha1.RolloutStep{Percent: 75})

@@ -33,7 +33,7 @@ const (
 // writesAtOnce is how many objects are written before everything is looked at again.
 const writesAtOnce = 100
 
-// Writer writes what became of objects. WritePluginStatus replaces the status of an object if that is
+// Writer writes the status of objects. WritePluginStatus replaces the status of an object if that is
 // still of the version (metadata.resourceVersion), and returns a conflict if not; it fails if this replica does not lead.
 type Writer interface {
 	WritePluginStatus(ctx context.Context, kind string, of types.NamespacedName, uid types.UID, version string, status any) error
@@ -82,7 +82,7 @@ type object struct {
 	turn       int                     // among those of its namespace
 }
 
-// reported is what a leader has said of an object.
+// reported is the status of an object that a leader has written.
 type reported struct {
 	last    *status // nil before the first write
 	at      time.Time

@@ -50,7 +50,7 @@ func (f *Follower) seen(r *Result, first int, plan *rollout.Plan, s *status, fau
 	return out
 }
 
-// totals are what a canary has done since it was loaded, and in shadow.
+// totals are the counts of a canary since it was loaded, at its steps and in shadow.
 func (f *Follower) totals(canary string) (out Totals) {
 	status := f.deps.Scheduler.Status()
 	for i := range status.Plugins {
@@ -73,7 +73,7 @@ func (f *Follower) totals(canary string) (out Totals) {
 	return out
 }
 
-// tried is what came of a plugin in shadow, in all profiles; empty for others.
+// tried is the result of a plugin in shadow, in all profiles together; empty for others.
 func (f *Follower) tried(name string) string {
 	var r shadow.Report
 	any := false
@@ -89,7 +89,7 @@ func (f *Follower) tried(name string) string {
 	return r.String()
 }
 
-// told is what an event says of a change.
+// told is the text of an event about a change.
 func told(h *v1alpha1.RolloutChange) string {
 	text := fmt.Sprintf("%s decides for %d%% of the pods", h.Digest, h.Percent)
 	if h.Percent == 0 {

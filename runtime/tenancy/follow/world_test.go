@@ -271,7 +271,7 @@ func (w *world) last() []assembly.Attached {
 	return nil
 }
 
-// now is what the scheduler was told last: a plugin with its digest, or with why it does not run.
+// now is the last plugins that the scheduler got: each with its digest, or with why it does not run.
 func (w *world) now() map[string]string {
 	out := map[string]string{}
 	for _, x := range w.last() {

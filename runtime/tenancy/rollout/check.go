@@ -24,7 +24,7 @@ func Check(r *v1alpha1.Rollout) error {
 		return nil
 	}
 	if len(r.Steps) > maxSteps {
-		return fmt.Errorf("steps: %d are more than %d", len(r.Steps), maxSteps)
+		return fmt.Errorf("steps: there are %d, and at most %d are allowed", len(r.Steps), maxSteps)
 	}
 	last := int32(0)
 	for i, s := range r.Steps {
@@ -32,7 +32,7 @@ func Check(r *v1alpha1.Rollout) error {
 		case s.Percent < 1 || s.Percent > maxPercent:
 			return fmt.Errorf("steps[%d].percent: %d is not from 1 to %d", i, s.Percent, maxPercent)
 		case s.Percent <= last:
-			return fmt.Errorf("steps[%d].percent: %d is not more than that of the step before, %d", i, s.Percent, last)
+			return fmt.Errorf("steps[%d].percent: %d must be more than the %d of the preceding step", i, s.Percent, last)
 		case s.MinAttempts < 0 || s.MinAttempts > maxLeast:
 			return fmt.Errorf("steps[%d].minAttempts: %d is not from 1 to %d", i, s.MinAttempts, maxLeast)
 		}
@@ -60,7 +60,7 @@ func Check(r *v1alpha1.Rollout) error {
 		value v1alpha1.Percent
 	}{{"faults", b.Faults}, {"pending", b.Pending}, {"changed", b.Changed}} {
 		if x.value != "" && !format.MatchString(string(x.value)) {
-			return fmt.Errorf("bounds.%s: %q is not a part of something; write a number with %%, such as 0.5%%", x.field, x.value)
+			return fmt.Errorf("bounds.%s: %q is not a percentage; write one such as 0.5%%", x.field, x.value)
 		}
 	}
 	return nil

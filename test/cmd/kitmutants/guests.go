@@ -24,7 +24,7 @@ const (
 
 func subjects() []string { return []string{plugins, golang, rust, inC, assemblyscript, host} }
 
-// languageOf returns the language of what a mistake is made in.
+// languageOf returns the language of the file with the mistake.
 func languageOf(subject string) string {
 	if subject == plugins {
 		return inC

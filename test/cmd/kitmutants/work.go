@@ -77,7 +77,7 @@ func (w *work) copy(top string) error {
 	})
 }
 
-// outcome is what became of a mistake.
+// outcome is the result for one mistake.
 type outcome struct {
 	changed bool   // some program differs from the right one
 	by      string // empty if nothing found it

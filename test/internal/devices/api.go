@@ -30,7 +30,7 @@ type api struct {
 	claims  map[key]*resourcev1.ResourceClaim
 	told    map[string]string
 	version int
-	// watch is told of each new version; was is nil for a new claim, and now for one that is gone.
+	// watch is called for each new version; was is nil for a new claim, and now for one that is gone.
 	watch func(was, now *resourcev1.ResourceClaim)
 }
 

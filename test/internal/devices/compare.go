@@ -264,7 +264,7 @@ func (r *run) try(ctx context.Context, pod *state.Pod) error {
 	return r.reserve(cycles, pick(r.cluster, fits...))
 }
 
-// resources compares what the plugins for node resources say of a pod.
+// resources compares the answers of the plugins for node resources about a pod.
 func (r *run) resources(ctx context.Context, pod *state.Pod) error {
 	var verdicts [2]plugin.Verdicts
 	var scores [2][2][]int64

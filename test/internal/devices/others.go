@@ -33,7 +33,7 @@ func (r *run) change(all []*resourcev1.ResourceSlice) []*resourcev1.ResourceSlic
 	return all
 }
 
-// holders returns the claims that have a device of which something is true.
+// holders returns the claims that have a device for which a condition holds.
 func (r *run) holders(is func(*resourcev1.DeviceRequestAllocationResult) bool) (out []*resourcev1.ResourceClaim) {
 	for _, name := range r.claims {
 		claim := r.sides[0].api.claims[key{"default", name}]

@@ -242,13 +242,13 @@ func (*world) Ended(*report.Ending) {}
 // Binding implements scheduler.Outlet, as the following do.
 func (*world) Binding(context.Context, *state.Pod) error { return nil }
 
-// Scheduled is told of a pod that was placed.
+// Scheduled is called for a pod that was placed.
 func (*world) Scheduled(*state.Pod, string, state.Feature) {}
 
 // Failed is told of a pod that was not.
 func (*world) Failed(scheduler.Failure) {}
 
-// Preempted is told of an eviction.
+// Preempted is called for an eviction.
 func (*world) Preempted(scheduler.Preempted) {}
 
 // NominationCleared is told of a pod.
