@@ -261,6 +261,9 @@ func (f *Follower) objects() (out []object) {
 			if c := x.want.Rollout; of.plan.Canary && refusal == nil && (c == nil || c.Canary == nil) && seen.Refused != "" {
 				message += "; the version that the object names cannot: " + seen.Refused
 			}
+			if refusal == nil && seen.Untried != "" {
+				message += "; the new version stays at its step, because what it would change cannot be seen: " + seen.Untried
+			}
 		}
 		c := metav1.Condition{Type: v1alpha1.Ready, Status: metav1.ConditionTrue, Reason: reason, Message: message, ObservedGeneration: generation}
 		if refusal != nil {

@@ -29,6 +29,11 @@ func (f *Follower) seen(r *Result, first int, plan *rollout.Plan, s *status, fau
 				both = refusal.Reason
 			}
 		}
+		if p.Role == rollout.Trial {
+			if refusal := r.refusal(i); refusal != nil {
+				out.Untried = refusal.Reason + ": " + refusal.Message
+			}
+		}
 		if p.Role != role {
 			continue
 		}

@@ -211,6 +211,29 @@ func TestRolloutCannotBegin(t *testing.T) {
 	}
 }
 
+// TestUntried: a version whose bound of changed decisions cannot be observed stays at its step, and the status
+// says why.
+func TestUntried(t *testing.T) {
+	w := newRollout(t, v1alpha1.RolloutStep{Percent: 10, Pause: "0s", MinAttempts: 1})
+	w.change(func(s *v1alpha1.TenantPluginSpec) { s.Rollout.Bounds = &v1alpha1.RolloutBounds{Changed: "5%"} })
+	w.mu.refuse["a/p@trial"] = errNo
+	w.sync()
+	w.report()
+	w.sync()
+	w.report()
+	w.attempts(10, "a/p@canary", 0)
+	w.clock.Advance(writeEvery)
+	w.report()
+	w.expectShares("a/p: 1 10-100, a/p@canary: 2 0-10, a/p@trial: 2 10-100")
+	if got := w.mu.objects.TenantPlugins[0].Status.Conditions[0].Message; !strings.HasSuffix(got, "; the new version stays at its step, because what it would change cannot be seen: NotRunnable: no") {
+		t.Error(got)
+	}
+	delete(w.mu.refuse, "a/p@trial")
+	w.sync()
+	w.report()
+	w.expectShares("a/p: 2")
+}
+
 // TestStopped: a plugin that the scheduler's settings disable decides for no pod, and says so. Its rollout
 // stays at its step until a scheduler without the setting goes on.
 func TestStopped(t *testing.T) {

@@ -41,6 +41,8 @@ type Seen struct {
 	Counts Counts
 	// Stopped says why its calls are stopped after faults; empty if they are not.
 	Stopped string
+	// Untried says why decisions for other pods cannot be made again with it; empty if they can.
+	Untried string
 }
 
 // The kinds of RolloutChange.
@@ -282,7 +284,7 @@ func (n *next) step(c *v1alpha1.CanaryStatus) bool {
 		c.Since = n.at
 		return true
 	}
-	if n.seen.Digest == "" || r.Paused || counts.Attempts < int64(least) || n.seen.Now.Before(c.Since.Add(span(at.Pause, defaultPause))) {
+	if n.seen.Digest == "" || n.seen.Untried != "" || r.Paused || counts.Attempts < int64(least) || n.seen.Now.Before(c.Since.Add(span(at.Pause, defaultPause))) {
 		return false
 	}
 	seen := fmt.Sprintf("at %d%%: %s", c.Percent, counts)
