@@ -17,7 +17,8 @@ import (
 // no time if the program is up to date.
 func (t *Tests) Build(ctx context.Context, pkg string) (string, error) {
 	program := filepath.Join(t.folder, strings.ReplaceAll(pkg, "/", "-")+".test")
-	command := exec.CommandContext(ctx, "go", "test", "-c", "-modfile="+t.tree.modfile, "-ldflags=-s -w", "-o", program, Packages+pkg)
+	// The tests look for files beside their sources, so they need the paths of these.
+	command := exec.CommandContext(ctx, "go", "test", "-c", "-trimpath=false", "-modfile="+t.tree.modfile, "-ldflags=-s -w", "-o", program, Packages+pkg)
 	command.Dir = t.moduleDir
 	if out, err := command.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("%s: %w\n%s", strings.Join(command.Args, " "), err, out)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -64,19 +65,30 @@ func measure(ctx context.Context, tests *outside.Tests, program string, w *Workl
 	return read(dir)
 }
 
-// failures is an error with what a benchmark says when it fails.
+// failures is an error with what a benchmark says when it fails: the messages behind file.go:1:, without klog's
+// information, and at most five.
 func failures(out string) error {
 	_, after, failed := strings.Cut(out, "--- FAIL: "+benchmark)
 	if !failed {
 		return nil
 	}
-	var lines []string
+	message, other := regexp.MustCompile(`^\w+\.go:\d+: `), regexp.MustCompile(`^\w+\.go:\d+: (I\d{4} |full log output)`)
+	var said []string
+	continues := false // the message goes on in the next line
 	for line := range strings.Lines(after) {
-		if strings.Contains(line, ".go:") && !strings.Contains(line, "full log output") && len(lines) < 5 {
-			lines = append(lines, strings.TrimSpace(line))
+		text := strings.TrimSpace(line)
+		switch {
+		case message.MatchString(text):
+			if continues = !other.MatchString(text) && len(said) < 5; continues {
+				said = append(said, text)
+			}
+		case strings.HasPrefix(text, "---"):
+			continues = false
+		case continues:
+			said[len(said)-1] += " " + text
 		}
 	}
-	return errors.New("the benchmark fails: " + strings.Join(lines, "; "))
+	return errors.New("the benchmark fails: " + strings.Join(said, "; "))
 }
 
 // read reads what the benchmark left in a folder.

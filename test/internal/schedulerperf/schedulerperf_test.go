@@ -200,9 +200,11 @@ func TestFailures(t *testing.T) {
 	if err := failures("--- BENCH: BenchmarkPerfScheduling/a\n"); err != nil {
 		t.Errorf("got %v", err)
 	}
-	err := failures("noise.go:1: x\n--- FAIL: BenchmarkPerfScheduling/a\n    scheduler_perf.go:9: the metrics are gone\n")
-	if err == nil || !strings.Contains(err.Error(), "the metrics are gone") || strings.Contains(err.Error(), "noise") {
-		t.Errorf("got %v", err)
+	err := failures("noise.go:1: x\n--- FAIL: BenchmarkPerfScheduling/a\n" +
+		"    gate.go:2: I1125 23:05:31.379182] Updated\n    util.go:117: FATAL ERROR:\n        \tno path\n    scheduler_perf.go:9: the metrics are gone\n" +
+		"--- FAIL: BenchmarkPerfScheduling\n    scheduler_perf.go:619: full log output:\n  noise\n")
+	if want := "the benchmark fails: util.go:117: FATAL ERROR: no path; scheduler_perf.go:9: the metrics are gone"; err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
 	}
 }
 
