@@ -85,7 +85,7 @@ func (e expectations) check(differences string) error {
 	return errors.Join(errs...)
 }
 
-// record puts the outcomes of a run into the file, except those of flaky cases.
+// record puts the outcomes of a run into the file. A flaky case is one that passes.
 func (e expectations) record(r *report, scheduler string) {
 	old := e[r.pkg]
 	e[r.pkg] = make(map[string]expectation)
