@@ -38,7 +38,7 @@ type Plugin struct {
 func Attacks(root string) ([]Attack, error) {
 	var out []Attack
 	for _, group := range []func() ([]Attack, error){
-		names, schemas, objects, starts, totals, messages, points, waiting, time, structure, escapes,
+		waiting, names, schemas, objects, starts, totals, messages, points, time, structure, escapes, sections, kinds,
 		func() ([]Attack, error) { return bombs(root) },
 		func() ([]Attack, error) { return programs(root) },
 		func() ([]Attack, error) { return guests(root) },

@@ -205,6 +205,9 @@ func escapes() ([]Attack, error) {
 		{"fd_renumber", "(param i32 i32) (result i32)", "berth_configure", ""},
 		{"path_unlink_file", "(param i32 i32 i32) (result i32)", "berth_filter", "filter"},
 		{"fd_close", "(param i32) (result i32)", "berth_pre_filter", ""},
+		{"random_get", "(param i32 i32) (result i32)", "_initialize", ""},
+		{"proc_exit", "(param i32)", "_initialize", ""},
+		{"sched_yield", "(result i32)", "_initialize", ""},
 	} {
 		source := `(module (import "wasi_snapshot_preview1" "` + r.name + `" (func $host ` + r.signature + `)) (export "` + r.as + `" (func $host))
 			;;+ memory ` + strings.ReplaceAll("abi alloc", r.instead, "") + "\n"

@@ -2,6 +2,7 @@ package hostile
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -55,6 +56,35 @@ func names() ([]Attack, error) {
 		`(module (import "`+strings.Repeat("i", 1<<20)+`" "`+strings.Repeat("f", 1<<20)+`" (func)) `+deep(1, 3)[len("(module"):], filtering()))
 	l.add(one("names/of-exports", "9,000 exports that no host knows, with names of 1 KiB", exports(9000, "")+deep(1, 3)[len("(module"):], filtering()))
 	l.add(one("names/of-points", "1,000 exports that look like extension points", exports(1000, "berth_")+deep(1, 3)[len("(module"):], filtering()))
+	return l.all()
+}
+
+// sections are names in sections that hosts hardly read.
+func sections() ([]Attack, error) {
+	l := &list{}
+	subsections := []string{"locals", "labels", "types", "tables", "memories", "globals", "elements", "data", "", "tags"}
+	for i, what := range subsections {
+		if what == "" {
+			continue
+		}
+		name := append(append(u32(1), u32(0)...), text(strings.Repeat("\x1b[31m", 1<<20))...)
+		l.add(one("names/of-"+what, "a name of 5 MiB with escapes in the subsection of "+what, deep(1, 3), filtering(), func(m []byte) []byte {
+			return custom(m, "name", append(append([]byte{byte(i + 2)}, u32(len(name))...), name...))
+		}))
+		l.add(one("names/count-of-"+what, "a subsection of "+what+" that announces 2^32 names", deep(1, 3), filtering(), func(m []byte) []byte {
+			return custom(m, "name", append([]byte{byte(i + 2), 5}, u32(1<<32-1)...))
+		}))
+	}
+	l.add(one("names/of-producers", "producers with names of 1 MiB with escapes", good, filtering(), func(m []byte) []byte {
+		name := text(strings.ToValidUTF8(evil, "?") + strings.Repeat("p", 1<<20))
+		return custom(m, "producers", slices.Concat(u32(1), name, u32(1), name, name))
+	}))
+	l.add(one("names/of-sections", "custom sections with names of 1 MiB with escapes", good, filtering(), func(m []byte) []byte {
+		for i := range 10 {
+			m = custom(m, fmt.Sprint(strings.ToValidUTF8(evil, "?"), i, strings.Repeat("c", 1<<20)), nil)
+		}
+		return m
+	}))
 	return l.all()
 }
 

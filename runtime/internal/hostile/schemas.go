@@ -76,6 +76,12 @@ func schemas() ([]Attack, error) {
 		return strings.Join(all, ",")
 	}()+`]}`, `{}`)
 	try("unknown-keyword", "a keyword with escapes of terminals", `{"`+jsonEvil()+`":1}`, `{}`)
+	evilConfig := `{"` + jsonEvil() + `":"` + jsonEvil() + `","b":{"` + strings.Repeat("k", 300_000) + `":1}}`
+	try("dependent", "schemas of properties that depend on others, with escapes", `{"dependentSchemas":{"`+jsonEvil()+`":{"required":["a`+jsonEvil()+`"]}}}`, evilConfig)
+	try("property-names", "names of properties that are checked by the schema itself", `{"propertyNames":{"$ref":"#"},"additionalProperties":{"$ref":"#"},"required":["`+strings.Repeat("中", 9000)+`"]}`, evilConfig)
+	try("references-evil", "a reference with escapes, to elsewhere", `{"$id":"http://`+jsonEvil()+`","$ref":"`+jsonEvil()+`"}`, evilConfig)
+	try("references-if", "a schema that is its own condition and both branches", `{"if":{"$ref":"#"},"then":{"$ref":"#"},"else":{"$ref":"#"}}`, evilConfig)
+	try("enum-long", "a value of 50 KB as the only one", `{"properties":{"b":{"enum":["`+strings.Repeat("x", 50_000)+`"]},"`+jsonEvil()+`":{"const":"`+jsonEvil()+`x"}}}`, evilConfig)
 	try("long-config", "a configuration of 1 MiB in one string that breaks the schema", `{"type":"object","additionalProperties":{"maxLength":1}}`, `{"a":"`+strings.Repeat("é", 500<<10)+`"}`)
 	return l.all()
 }
