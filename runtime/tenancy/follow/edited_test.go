@@ -90,7 +90,8 @@ func TestEditedRollouts(t *testing.T) {
 			for _, pod := range pods {
 				deciding := map[string]string{}
 				for _, x := range w.last() {
-					if object, _, _ := strings.Cut(x.Name, "@"); x.Share.Has(pod) && (x.Module == nil || x.Module.Reference.Trial.Mode == "") {
+					decides := x.Holds || x.Module != nil && x.Module.Reference.Trial.Mode == ""
+					if object, _, _ := strings.Cut(x.Name, "@"); decides && x.Share.Has(pod) {
 						if deciding[object] != "" {
 							r.Fatalf("%s and %s decide for a pod", deciding[object], x.Name)
 						}
