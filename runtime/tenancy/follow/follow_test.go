@@ -114,6 +114,7 @@ func TestSlow(t *testing.T) {
 // those of others are not behind them.
 func TestFair(t *testing.T) {
 	w := newWorld(t)
+	w.start()
 	w.grant(64)
 	for i := range 60 {
 		w.apply("many", fmt.Sprintf("p%02d", i), "1")
@@ -144,6 +145,7 @@ func TestFair(t *testing.T) {
 // few of its versions are fetched. The other tenant's plugin stays as it is.
 func TestFlood(t *testing.T) {
 	w := newWorld(t)
+	w.start()
 	w.grant(1)
 	w.apply("quiet", "p", "1")
 	w.apply("loud", "p", "0")

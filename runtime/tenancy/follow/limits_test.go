@@ -103,3 +103,25 @@ func TestLargeConfigurations(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 }
+
+// TestRestart: a scheduler that starts has all plugins of a namespace at once: they are no changes.
+func TestRestart(t *testing.T) {
+	const plugins = 30
+	w := newWorld(t)
+	w.grant(plugins)
+	for i := range plugins {
+		w.apply("a", fmt.Sprintf("p%02d", i), "1")
+	}
+	w.sync()
+	if n := len(w.running("a")); n != plugins {
+		t.Errorf("%d of %d plugins run", n, plugins)
+	}
+	w.clock.Advance(starting)
+	for i := range plugins {
+		w.apply("a", fmt.Sprintf("p%02d", i), "2")
+	}
+	w.sync()
+	if n := len(w.mu.fetched); n != plugins+changesAtOnce {
+		t.Errorf("%d fetches", n)
+	}
+}

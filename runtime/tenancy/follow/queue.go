@@ -12,10 +12,12 @@ import (
 )
 
 // How much a namespace may have done: some changes at once, then one in each pause. The platform
-// has no limit.
+// has no limit, and neither has what is asked for at first: these are no changes, but what was there when
+// the scheduler started.
 const (
 	changesAtOnce = 6
 	changePause   = 10 * time.Second
+	starting      = 30 * time.Second
 )
 
 // After an error the work is repeated, with growing pauses.
@@ -54,6 +56,7 @@ type queue[K any, R any] struct {
 		busy    map[string]bool
 		running int
 		allowed map[string]*allowance
+		started time.Time // the end of starting; zero before anything was asked for
 	}
 }
 
@@ -61,7 +64,8 @@ type queue[K any, R any] struct {
 type job[K any, R any] struct {
 	namespace string
 	key       K
-	round     int // in which it was last asked for
+	first     bool // it was there when the scheduler started
+	round     int  // in which it was last asked for
 	ended     bool
 	dropped   bool
 	result    R
@@ -100,7 +104,11 @@ func (q *queue[K, R]) get(ctx context.Context, namespace, name string, key K) (r
 		j = nil
 	}
 	if j == nil {
-		j = &job[K, R]{namespace: namespace, key: key}
+		now := q.clock.Now()
+		if q.mu.started.IsZero() {
+			q.mu.started = now.Add(starting)
+		}
+		j = &job[K, R]{namespace: namespace, key: key, first: now.Before(q.mu.started)}
 		jobs[name] = j
 		if !q.adopted(ctx, j) {
 			q.add(ctx, j)
@@ -208,7 +216,7 @@ func (q *queue[K, R]) dispatch(ctx context.Context) {
 			q.mu.turns = slices.Delete(q.mu.turns, i, i+1)
 			continue
 		}
-		if q.mu.busy[ns] || !q.allow(ns) {
+		if q.mu.busy[ns] || !waiting[0].first && !q.allow(ns) {
 			i++
 			continue
 		}

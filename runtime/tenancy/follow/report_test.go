@@ -91,6 +91,7 @@ func full(t *testing.T) error {
 // TestReportWaits: what takes long to fetch is said in status.
 func TestReportWaits(t *testing.T) {
 	w := newWorld(t)
+	w.start()
 	w.grant(10)
 	for _, name := range []string{"a", "b", "c", "d", "e", "f", "g"} {
 		w.apply("a", name, "1")

@@ -250,6 +250,17 @@ func (w *world) sync() {
 	_ = w.follower.Sync(w.t.Context())
 }
 
+// start lets the time pass in which modules are not counted as changes.
+func (w *world) start() {
+	w.t.Helper()
+	w.grant(64)
+	w.apply("started", "p", "1")
+	w.sync()
+	w.clock.Advance(starting)
+	w.mu.objects.TenantPlugins, w.mu.objects.PluginGrants, w.mu.fetched = nil, nil, nil
+	w.sync()
+}
+
 // report lets the leader look at everything once, and returns what it wrote.
 func (w *world) report() []string {
 	for w.follower.report(w.t.Context(), w.known) {
