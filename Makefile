@@ -162,7 +162,7 @@ bench: ## run the benchmarks COUNT times into bench.out (BENCH=pattern)
 	if [ -z "$$pkgs" ]; then echo "no package has benchmarks"; exit 0; fi; \
 	go test -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) $$pkgs | tee bench.out
 
-bench-report: examples ## measure what it costs to place a pod in memory, with kube-scheduler's engine beside it, into docs/scale.md (30 minutes)
+bench-report: examples ## measure what it costs to place a pod in memory, with kube-scheduler's engine beside it, into docs/scale.md (15 minutes alone on two CPUs, and 8 GiB)
 	@mkdir -p bin/scale && cp bin/plugins/noisy-neighbour.wasm bin/scale/noisy-neighbour-go.wasm && cp bin/plugins/zone-cost.wasm bin/scale/zone-cost-go.wasm && cp bin/plugins/tenant-pool.wasm bin/scale/tenant-pool-go.wasm
 	@for language in rust c assemblyscript; do \
 		bin/berth plugin build wasm-examples/noisyneighbour/$$language -o bin/scale/noisy-neighbour-$$language.wasm || echo "left out: noisy-neighbour in $$language"; \

@@ -28,7 +28,7 @@ func main() {
 	r := &run{ctx: ctx, log: os.Stderr}
 	out := flag.String("out", "../docs", "where scale.md and scale.svg go")
 	flag.StringVar(&r.modules, "modules", "../bin/scale", "where the example modules are, as make bench-report builds them")
-	flag.IntVar(&r.repetitions, "repetitions", 3, "how often each cost is measured; the median counts")
+	flag.IntVar(&r.repetitions, "repetitions", 3, "how often each cost of Berth is measured; the median counts")
 	flag.IntVar(&r.most, "nodes", 100_000, "the largest cluster")
 	footprint := flag.String("memory", "", "measure the memory of a simulation with so many `NODES,PODS`, and nothing else")
 	flag.Parse()
@@ -84,6 +84,7 @@ func (r *run) zoneCost() scale.Module {
 // way is one way to place pods.
 type way struct {
 	name  string
+	once  bool // what it costs differs from the others by more than a measurement from the next
 	pods  func(nodes int) int
 	place func(w scale.Workload) (scale.Cost, error)
 }
@@ -93,12 +94,12 @@ func (r *run) berth(name string, modules []scale.Module, kept bool) way {
 	if !kept {
 		pods = func(nodes int) int { return max(200, min(5000, 20_000_000/nodes)) }
 	}
-	return way{name, pods, func(w scale.Workload) (scale.Cost, error) { return scale.Berth(r.ctx, w, modules, kept) }}
+	return way{name, false, pods, func(w scale.Workload) (scale.Cost, error) { return scale.Berth(r.ctx, w, modules, kept) }}
 }
 
 func (r *run) kube(name string, allNodes bool) way {
 	pods := func(nodes int) int { return max(100, min(2000, 5_000_000/nodes)) }
-	return way{name, pods, func(w scale.Workload) (scale.Cost, error) { return scale.Kube(r.ctx, w, allNodes) }}
+	return way{name, true, pods, func(w scale.Workload) (scale.Cost, error) { return scale.Kube(r.ctx, w, allNodes) }}
 }
 
 // measure returns the median cost of each way, which are measured in turn.
@@ -108,8 +109,11 @@ func (r *run) measure(ways []way, kind scale.Kind, nodes, templates int) ([]time
 
 func (r *run) measureOf(ways []way, nodes, templates int, what string, of func(pods, templates int) scale.Workload) ([]time.Duration, error) {
 	costs := make([][]time.Duration, len(ways))
-	for range r.repetitions {
+	for repetition := range r.repetitions {
 		for i, w := range ways {
+			if w.once && repetition > 0 {
+				continue
+			}
 			pods := w.pods(nodes)
 			t := templates
 			if t == 0 { // all distinct

@@ -3,6 +3,7 @@ package scale
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"time"
 
 	"github.com/berth-scheduler/berth/runtime/assembly"
@@ -23,7 +24,11 @@ type Module struct {
 
 // Berth places the pods with Berth's engine, and returns what it cost.
 func Berth(ctx context.Context, w Workload, modules []Module, kept bool) (cost Cost, err error) {
-	m := assembly.NewModules(assembly.ModulesConfig{VerifyEvery: 1024}) // as cmd/app samples
+	config := assembly.ModulesConfig{VerifyEvery: 1024} // as cmd/app samples
+	if len(modules) > 0 {                               // what is compiled is the same each time, and not measured
+		config.CacheDir = filepath.Join(filepath.Dir(modules[0].Path), "compiled")
+	}
+	m := assembly.NewModules(config)
 	defer func() {
 		if failed := m.Close(ctx); err == nil {
 			err = failed
