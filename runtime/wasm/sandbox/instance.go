@@ -9,6 +9,7 @@ import (
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
 	"github.com/tetratelabs/wazero/experimental"
+	"github.com/tetratelabs/wazero/sys"
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/runtime/wasm/memory"
@@ -123,14 +124,14 @@ func (g *instance) run(ctx context.Context, f *api.Function, grant int64) error 
 		}
 	}()
 	if g.gauges == nil {
-		return (*f).CallWithStack(g.ctx, g.stack)
+		return exited((*f).CallWithStack(g.ctx, g.stack))
 	}
 	g.env.frames = min(g.gauges.info.MaxDepth, shallowDepth)
 	if g.gauges.info.Added == 0 { // it does not yield
 		g.env.frames = g.gauges.info.MaxDepth
 	}
 	g.gauges.fill(grant, g.env.frames)
-	err := (*f).CallWithStack(g.ctx, g.stack)
+	err := exited((*f).CallWithStack(g.ctx, g.stack))
 	a.used = g.gauges.used(grant)
 	if err == nil {
 		g.shrink(f)
@@ -140,6 +141,16 @@ func (g *instance) run(ctx context.Context, f *api.Function, grant int64) error 
 		if status := meter.Status(g.gauges.status.Get()); status != meter.Running {
 			return &metered{status: status, limits: &a.limits, grant: grant, cause: a.cause, trap: err}
 		}
+	}
+	return err
+}
+
+// exited returns the error of a call. Two codes of proc_exit mean for wazero that a context ended; the
+// guest chooses the code, and must not make its exit look like a decision of the host.
+func exited(err error) error {
+	var exit *sys.ExitError
+	if errors.As(err, &exit) {
+		return fmt.Errorf("module closed with exit_code(%d)", exit.ExitCode())
 	}
 	return err
 }
