@@ -34,11 +34,13 @@ func (d *DynamicResources) PreBind(pl *plugin.Placement) (plugin.Directives, *pl
 	}
 	wait := false
 	for i := range a.claims {
-		bind := d.bind
-		if a.claims[i].special != nil {
-			bind = d.bindSpecial
+		var err error
+		if c := &a.claims[i]; c.special == nil {
+			err = d.bind(pl, c)
+		} else {
+			err = d.bindSpecial(a.running, pl, c)
 		}
-		if err := bind(pl, &a.claims[i]); err != nil {
+		if err != nil {
 			return plugin.Directives{}, plugin.Fail(err)
 		}
 		wait = wait || awaited(a.claims[i].object)

@@ -1,6 +1,7 @@
 package dynamicresources
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -28,6 +29,8 @@ type attempt struct {
 	// nodes are not in found, unless claims have alternatives.
 	found map[string]found
 	kept  bool
+	// running ends with the scheduler; PreBind's own context also ends when the pod must make room for another.
+	running context.Context //nolint:containedctx // PreBind does not get it
 }
 
 // found is the devices of a node for a pod.

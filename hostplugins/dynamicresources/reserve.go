@@ -28,6 +28,7 @@ func (d *DynamicResources) Reserve(pl *plugin.Placement) (plugin.Directives, *pl
 	}
 	f, status := d.chosen(pl, a)
 	a.search, a.found = false, nil // other nodes no longer matter
+	a.running = pl.Context
 	if !status.Success() {
 		return plugin.Directives{}, status
 	}

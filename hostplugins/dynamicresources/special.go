@@ -2,6 +2,7 @@ package dynamicresources
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -217,7 +218,7 @@ func (v *variant) status(claim string) *v1.PodExtendedResourceClaimStatus {
 
 // bindSpecial creates the claim, allocates and reserves it, and names it in the pod's status. The devices count as
 // allocated by the binding cycle until the watch has told of the claim.
-func (d *DynamicResources) bindSpecial(pl *plugin.Placement, c *podClaim) error {
+func (d *DynamicResources) bindSpecial(running context.Context, pl *plugin.Placement, c *podClaim) error {
 	claim := c.object.DeepCopy()
 	claim.UID = "" // it was that of the flight
 	now, err := d.deps.Writer.Create(pl.Context, claim)
@@ -227,10 +228,11 @@ func (d *DynamicResources) bindSpecial(pl *plugin.Placement, c *podClaim) error 
 	unmade := c.object
 	c.object = now
 	if err := d.complete(pl, c); err != nil {
-		// The loop may not know of the claim yet, and would take its devices for free. At its end, that no longer matters.
+		// The loop may not know of the claim yet, and would take its devices for free. At its end,
+		// that no longer matters.
 		select {
 		case <-d.deps.Writer.Delete(c.object):
-		case <-pl.Context.Done():
+		case <-running.Done():
 		}
 		c.object = unmade
 		return err

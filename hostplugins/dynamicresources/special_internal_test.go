@@ -51,20 +51,26 @@ func (stuck) Update(context.Context, *resourcev1.ResourceClaim) (*resourcev1.Res
 
 func (stuck) Delete(*resourcev1.ResourceClaim) <-chan struct{} { return nil }
 
-// TestStopWhileDeleting: the end of the scheduler does not wait for a claim to be deleted.
+// TestStopWhileDeleting: the end of the scheduler does not wait for a claim to be deleted. A pod that must make room for another
+// does: its devices may still be allocated.
 func TestStopWhileDeleting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &DynamicResources{deps: Deps{Writer: stuck{}, Wall: time.Now}}
 		claim := podClaim{object: &resourcev1.ResourceClaim{}, special: &variant{}, allocation: &resourcev1.AllocationResult{}}
-		ctx, stop := context.WithCancel(t.Context())
+		running, stop := context.WithCancel(t.Context())
+		ctx, interrupt := context.WithCancel(running)
 		var err error
 		ended := false
 		go func() {
-			err = d.bindSpecial(&plugin.Placement{Context: ctx, Pod: state.NewPod(&v1.Pod{})}, &claim)
+			err = d.bindSpecial(running, &plugin.Placement{Context: ctx, Pod: state.NewPod(&v1.Pod{})}, &claim)
 			ended = true
 		}()
 		if synctest.Wait(); ended {
 			t.Error("the devices are free, although the claim may exist")
+		}
+		interrupt()
+		if synctest.Wait(); ended {
+			t.Error("the devices are free for the preemptor, although the claim may exist")
 		}
 		stop()
 		if synctest.Wait(); !ended || !errors.Is(err, io.ErrUnexpectedEOF) {

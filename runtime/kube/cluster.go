@@ -145,7 +145,7 @@ func New(config Config, deps Deps) (*Cluster, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	c.silence = cancel
 	c.claims = &claimWriter{cluster: c, ended: ctx.Done()}
-	c.claims.mu.begun = make(map[types.UID]chan struct{})
+	c.claims.mu.begun, c.claims.mu.named = make(map[types.UID]chan struct{}), make(map[types.UID]time.Time)
 	c.devices = hostplugins.NewDevices(c.stores.Storage.Devices(), c.claims, c.waiters)
 	if deps.Reach != nil {
 		go c.tellReach(ctx, deps.Reach)

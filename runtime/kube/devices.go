@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	typed "k8s.io/client-go/kubernetes/typed/resource/v1"
+	"k8s.io/client-go/util/retry"
 
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
 	"github.com/berth-scheduler/berth/runtime/plugin/objects"
@@ -38,6 +40,7 @@ type claimWriter struct {
 		loop  Scheduler                   // nil before Start
 		begun map[types.UID]chan struct{} // closed when the last request begun for a claim has ended
 		all   sync.WaitGroup              // of those beside the loop
+		named map[types.UID]time.Time     // until when a pod's status may get a name that was sent before
 	}
 }
 
@@ -120,17 +123,27 @@ func (w *claimWriter) send(
 	if err == nil {
 		return w.told(now), nil
 	}
-	if !settled.IsZero() {
-		if claim.Status.Allocation != nil {
-			w.told(claim)
-		}
-		w.settle(claim, settled)
+	if settled.IsZero() || errors.Is(err, ErrLeaseLost) || !unanswered(err) && !notYet(err) && !apierrors.IsConflict(err) {
+		return nil, err
 	}
+	if apierrors.IsConflict(err) { // with what an earlier try has written, perhaps
+		now, failed := w.get(ctx, claim)
+		if failed == nil {
+			w.told(now)
+		}
+		if failed == nil || errors.Is(failed, errRecreated) || !unanswered(failed) && !notYet(failed) {
+			return nil, err
+		}
+	}
+	if claim.Status.Allocation != nil {
+		w.told(claim)
+	}
+	w.settle(claim, settled)
 	return nil, err
 }
 
-// carry sends a request until the server says whether it has carried it out. If it has not said so for
-// bindPatience, it may still carry it out until settled, which is zero otherwise.
+// carry sends a request until the server says whether it has carried it out, for bindPatience. Tries without an answer may
+// still be carried out until settled; it is zero if there were none. After a conflict, one of them may have been carried out.
 func carry[T any](
 	ctx context.Context, c *Cluster, kind string, request func(ctx context.Context) (T, error),
 ) (answer T, settled time.Time, last error) {
@@ -149,7 +162,6 @@ func carry[T any](
 		defer end()
 		answer, last = request(writing)
 		if last == nil || errors.Is(last, ErrLeaseLost) { // the next leader sees what there is
-			doubt = false
 			return true, nil
 		}
 		at := c.deps.Clock.Now()
@@ -169,16 +181,14 @@ func carry[T any](
 		return !doubt || at.Sub(errs) >= bindPatience, nil
 	}) // last says more than the context's error
 	c.deps.wrote(kind, watch, last)
-	if !doubt {
-		settled = time.Time{}
-	}
 	return answer, settled, last
 }
 
 // settle makes further requests about a claim wait until none of those before can be carried out any more: the claim
-// has another version than they ask for, or it is late enough. Then it reports the claim.
-func (w *claimWriter) settle(claim *resourcev1.ResourceClaim, settled time.Time) {
+// has another version than they ask for, or it is late enough. Then it reports the claim, and closes what it returns.
+func (w *claimWriter) settle(claim *resourcev1.ResourceClaim, settled time.Time) <-chan struct{} {
 	_, end := w.begin(claim.UID)
+	done := make(chan struct{})
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() {
 		select {
@@ -188,6 +198,7 @@ func (w *claimWriter) settle(claim *resourcev1.ResourceClaim, settled time.Time)
 		}
 	}()
 	go func() {
+		defer close(done)
 		defer end()
 		defer cancel()
 		_ = wait.PollUntilContextCancel(ctx, bindSettles, false, func(ctx context.Context) (bool, error) {
@@ -204,6 +215,7 @@ func (w *claimWriter) settle(claim *resourcev1.ResourceClaim, settled time.Time)
 			return true, nil
 		})
 	}()
+	return done
 }
 
 // begin makes the requests about a claim that follow wait until end is called. The caller waits for
@@ -265,10 +277,12 @@ func (w *claimWriter) beside(
 	return done
 }
 
-// releasePatch is a strategic merge patch that removes a pod from a claim.
+// releasePatch is a strategic merge patch that removes a pod from a version of a claim: a request that is carried out late
+// must not remove it again.
 type releasePatch struct {
 	Metadata struct {
-		UID types.UID `json:"uid"`
+		UID             types.UID `json:"uid"`
+		ResourceVersion string    `json:"resourceVersion"`
 	} `json:"metadata"`
 	Status struct {
 		ReservedFor []releasedPod `json:"reservedFor"`
@@ -283,29 +297,47 @@ type releasedPod struct {
 // Release implements objects.ClaimWriter. If it fails, the pod's next try finds its reservation.
 func (w *claimWriter) Release(claim *resourcev1.ResourceClaim, pod types.UID) {
 	w.beside(claim, "release a resource claim", func() {}, func(ctx context.Context) error {
-		var patch releasePatch
-		patch.Metadata.UID = claim.UID
-		patch.Status.ReservedFor = []releasedPod{{Patch: "delete", UID: pod}}
-		data, err := json.Marshal(&patch)
-		if err != nil {
+		now := claim
+		return retry.RetryOnConflict(retry.DefaultRetry, func() error {
+			err := w.release(ctx, now, pod)
+			if !apierrors.IsConflict(err) {
+				return err
+			}
+			next, failed := w.get(ctx, claim)
+			if failed != nil {
+				return failed
+			}
+			if now = w.told(next); !slices.ContainsFunc(now.Status.ReservedFor, func(r resourcev1.ResourceClaimConsumerReference) bool { return r.UID == pod }) {
+				return nil
+			}
 			return err
-		}
-		_, err = w.send(ctx, "claim_status_patch", claim, func(ctx context.Context) (*resourcev1.ResourceClaim, error) {
-			return w.claims(claim.Namespace).Patch(ctx, claim.Name, types.StrategicMergePatchType, data, metav1.PatchOptions{}, "status")
 		})
-		return err
 	})
+}
+
+func (w *claimWriter) release(ctx context.Context, claim *resourcev1.ResourceClaim, pod types.UID) error {
+	var patch releasePatch
+	patch.Metadata.UID, patch.Metadata.ResourceVersion = claim.UID, claim.ResourceVersion
+	patch.Status.ReservedFor = []releasedPod{{Patch: "delete", UID: pod}}
+	data, err := json.Marshal(&patch)
+	if err != nil {
+		return err
+	}
+	_, err = w.send(ctx, "claim_status_patch", claim, func(ctx context.Context) (*resourcev1.ResourceClaim, error) {
+		return w.claims(claim.Namespace).Patch(ctx, claim.Name, types.StrategicMergePatchType, data, metav1.PatchOptions{}, "status")
+	})
+	return err
 }
 
 // Deallocate implements objects.ClaimWriter.
 func (w *claimWriter) Deallocate(claim *resourcev1.ResourceClaim, pod types.UID) {
-	retry := func() {
+	again := func() {
 		w.mu.Lock()
 		loop := w.mu.loop
 		w.mu.Unlock()
 		loop.Activate(pod)
 	}
-	w.beside(claim, "deallocate a resource claim", retry, func(ctx context.Context) error {
+	w.beside(claim, "deallocate a resource claim", again, func(ctx context.Context) error {
 		_, err := w.sendStatus(ctx, claim)
 		return err
 	})

@@ -3,7 +3,10 @@ package kube
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"maps"
 	"slices"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
@@ -42,7 +45,8 @@ type podStatusPatch struct {
 	} `json:"status"`
 }
 
-// Tell implements objects.ClaimWriter.
+// Tell implements objects.ClaimWriter. It waits until what an earlier try has sent without an answer cannot be carried out any
+// more: that names another claim.
 func (w *claimWriter) Tell(ctx context.Context, pod *state.Pod, status *v1.PodExtendedResourceClaimStatus) error {
 	var patch podStatusPatch
 	patch.Metadata.UID, patch.Status.Claim = pod.UID, status
@@ -50,9 +54,28 @@ func (w *claimWriter) Tell(ctx context.Context, pod *state.Pod, status *v1.PodEx
 	if err != nil {
 		return err
 	}
-	_, _, err = carry(ctx, w.cluster, "pod_status_patch", func(ctx context.Context) (*v1.Pod, error) {
+	clock := w.cluster.deps.Clock
+	w.mu.Lock()
+	before := w.mu.named[pod.UID]
+	w.mu.Unlock()
+	if clock.Now().Before(before) {
+		reached, stop := clock.Until(before)
+		defer stop()
+		select {
+		case <-reached:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	_, settled, err := carry(ctx, w.cluster, "pod_status_patch", func(ctx context.Context) (*v1.Pod, error) {
 		return w.cluster.deps.Client.CoreV1().Pods(pod.Namespace).Patch(ctx, pod.Name, types.StrategicMergePatchType, data, metav1.PatchOptions{}, "status")
 	})
+	if !settled.IsZero() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		maps.DeleteFunc(w.mu.named, func(_ types.UID, until time.Time) bool { return until.Before(clock.Now()) })
+		w.mu.named[pod.UID] = settled
+	}
 	return err
 }
 
@@ -62,6 +85,9 @@ func (w *claimWriter) Delete(claim *resourcev1.ResourceClaim) <-chan struct{} {
 		err := w.discard(ctx, claim)
 		if apierrors.IsNotFound(err) {
 			return nil
+		}
+		if err != nil && unanswered(err) && !errors.Is(err, ErrLeaseLost) {
+			<-w.settle(claim, w.cluster.deps.Clock.Now()) // the devices that it may have must not be free before
 		}
 		return err
 	})
