@@ -227,6 +227,7 @@ func (i *cycleInstances) shrink() {
 func (i *cycleInstances) settle() {
 	i.mu.Lock()
 	defer i.mu.Unlock()
+	i.ration.settle()
 	i.breaker.Done(i.ending.Take())
 	i.breaker.Allow() // binding cycles never begin a probe, so it begins here
 }

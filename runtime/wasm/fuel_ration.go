@@ -32,6 +32,14 @@ func (r *ration) begin(key cycleKey, fuel int64) {
 	r.bucket.begin(key, fuel)
 }
 
+// settle ends a cycle: what its last point has used is not taken out of another cycle's bucket.
+func (r *ration) settle() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.bucket.take(r.pending)
+	r.pending = 0
+}
+
 // enter reports whether a point may be called, and, as afford says, whether an instance that
 // was lost earlier in the cycle may be made again. alone says that no other call of the point
 // runs at the same time.
