@@ -16,6 +16,7 @@ import (
 	records "github.com/berth-scheduler/berth/runtime/record"
 	"github.com/berth-scheduler/berth/runtime/replay"
 	"github.com/berth-scheduler/berth/runtime/report"
+	"github.com/berth-scheduler/berth/runtime/reuse"
 )
 
 // replayOptions holds the flags of berth replay.
@@ -73,7 +74,7 @@ used.`,
 	f.StringVarP(&o.output, "output", "o", "text", "with --config or --plugin: output `FORMAT`: text or json")
 	f.StringVar(&o.report, "report", "", "with --config or --plugin: write a page with plots to this HTML `FILE`")
 	f.IntVar(&o.workers, "workers", 0, "goroutines that evaluate nodes; 0 for one per CPU; decisions do not depend on it")
-	o.reuse.flag(f)
+	f.StringVar(&o.reuse.quantity, "reuse-memory", "", "memory for kept answers of plugins, as of berth simulate; by default as recorded")
 	o.modules.addTo(f)
 	o.modules.memory, o.modules.log, o.modules.harmless = "2Gi", "none", true
 	return cmd
@@ -87,11 +88,15 @@ func (o *replayOptions) run(ctx context.Context, stdout, stderr io.Writer) error
 	if o.workers < 0 || o.workers > maxWorkers {
 		return fmt.Errorf("--workers: %d is not between 0 and %d; 0 is one per CPU", o.workers, maxWorkers)
 	}
-	kept, err := o.reuse.config()
-	if err == nil {
-		err = o.checkChange()
+	var reused *reuse.Config // as recorded
+	kept := reuse.Default()
+	if o.reuse.quantity != "" {
+		if kept, err = o.reuse.config(); err != nil {
+			return err
+		}
+		reused = &kept
 	}
-	if err != nil {
+	if err := o.checkChange(); err != nil {
 		return err
 	}
 	opened, err := openRecording(ctx, "", o.file, &o.modules)
@@ -106,7 +111,7 @@ func (o *replayOptions) run(ctx context.Context, stdout, stderr io.Writer) error
 		return o.experiment(ctx, stdout, stderr, opened.reader, experiment.Config{Modules: opened.modules, Dir: opened.dir, Workers: o.workers, Reuse: kept})
 	}
 	return o.replay(ctx, stdout, stderr, opened, replay.Config{
-		Modules: opened.modules, Dir: opened.dir, Workers: o.workers, Reuse: kept, Pod: pod, Try: o.try,
+		Modules: opened.modules, Dir: opened.dir, Workers: o.workers, Reuse: reused, Pod: pod, Try: o.try,
 	})
 }
 

@@ -16,7 +16,6 @@ import (
 	"github.com/berth-scheduler/berth/runtime/plugin/objects/stores"
 	records "github.com/berth-scheduler/berth/runtime/record"
 	"github.com/berth-scheduler/berth/runtime/replay"
-	"github.com/berth-scheduler/berth/runtime/reuse"
 	"github.com/berth-scheduler/berth/runtime/scheduler"
 )
 
@@ -37,7 +36,7 @@ func (o *uiOptions) recording(ctx context.Context, stderr io.Writer) (http.Handl
 	}
 	var now func() time.Time
 	result, err := replay.Run(ctx, opened.reader, replay.Config{
-		Modules: opened.modules, Dir: opened.dir, Reuse: reuse.Default(), Progress: bar.set,
+		Modules: opened.modules, Dir: opened.dir, Progress: bar.set,
 		Observe: func(of func() time.Time) scheduler.Observer {
 			now, c.Recorder = of, debughttp.NewRecorder(recordingKept, of)
 			return c.Recorder

@@ -10,7 +10,6 @@ import (
 	"github.com/berth-scheduler/berth/runtime/plugin/objects/stores"
 	records "github.com/berth-scheduler/berth/runtime/record"
 	"github.com/berth-scheduler/berth/runtime/replay"
-	"github.com/berth-scheduler/berth/runtime/reuse"
 	"github.com/berth-scheduler/berth/runtime/whatif"
 )
 
@@ -39,7 +38,7 @@ func (o *whatIfOptions) askRecording(ctx context.Context, stderr io.Writer) (*wh
 	var answer *whatif.Answer
 	bar := newPortion(stderr, opened.portion)
 	result, err := replay.Run(ctx, opened.reader, replay.Config{
-		Modules: opened.modules, Dir: opened.dir, Reuse: reuse.Default(), Until: until, Progress: bar.set, Log: log,
+		Modules: opened.modules, Dir: opened.dir, Until: until, Progress: bar.set, Log: log,
 		Reached: func(a *assembly.Assembly, s *stores.Stores) (err error) {
 			c := clusterOf(a.Config(), a.Scheduler.Contents())
 			c.Storage, c.Owners, c.Log = s.Storage.All(), s.Owners.All(), log

@@ -17,6 +17,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/cycle"
 	"github.com/berth-scheduler/berth/runtime/inbox"
 	"github.com/berth-scheduler/berth/runtime/module"
+	"github.com/berth-scheduler/berth/runtime/reuse"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
@@ -188,6 +189,7 @@ func (a *Assembly) begin(s *config.Scheduler, all []*built) error {
 	a.deps.Recorder.Enter(&inbox.Settings{
 		Start: a.clock.Now(), Seed: c.Seed, TieBreak: c.TieBreak.String(), Candidates: uint64(c.Candidates),
 		AllowUnenforced: strings.Join(c.AllowUnenforced.Names(), ","), MaxUnschedulable: c.MaxUnschedulable, IgnoreBindVerbs: c.IgnoreBindVerbs, Ranked: c.Rank != nil,
+		ReuseBytes: uint64(c.Reuse.Bytes), ReusePerNode: uint64(c.Reuse.PerNode),
 		Config: file, Annotations: slices.Concat(annotations(all), c.RecordReads), Attached: data, Lacks: a.lacks(all),
 	})
 	for i := range modules {
@@ -202,7 +204,9 @@ func (a *Assembly) swapped(s *config.Scheduler, next []*built, with *attached) (
 	if a.deps.Recorder == nil {
 		return inbox.Swap{}, nil
 	}
-	file, modules, err := recorded(s)
+	own := *a.config.Scheduler // no other setting changes
+	own.Profiles, own.PercentageOfNodesToScore = s.Profiles, s.PercentageOfNodesToScore
+	file, modules, err := recorded(&own)
 	if err != nil {
 		return inbox.Swap{}, fmt.Errorf("record the configuration: %w", err)
 	}
@@ -245,6 +249,7 @@ func Replayed(s *inbox.Settings, modules *Modules) (Config, error) {
 	}
 	c := Config{
 		Scheduler: file, Modules: modules, Seed: s.Seed, Candidates: int(s.Candidates), MaxUnschedulable: s.MaxUnschedulable, IgnoreBindVerbs: s.IgnoreBindVerbs,
+		Reuse: reuse.Config{Bytes: int64(s.ReuseBytes), PerNode: int64(s.ReusePerNode)},
 	}
 	if c.Attached, err = replayedAttached(s.Attached, modules); err != nil {
 		return Config{}, err

@@ -109,6 +109,17 @@ func (c *Cycle) Rotation() int { return c.start }
 // Resume sets what Rotation returned.
 func (c *Cycle) Resume(rotation int) { c.start = rotation }
 
+// Forget forgets the kept answers of plugins. What is kept decides nothing, unless a plugin's calls fail: its
+// breaker counts calls, and a call fails for all of its nodes.
+func (c *Cycle) Forget() {
+	for _, run := range c.runs {
+		run.DropAnswers()
+	}
+	if c.store != nil {
+		c.store.Forgotten()
+	}
+}
+
 // Input is what one decision depends on.
 type Input struct {
 	Context     context.Context

@@ -75,6 +75,7 @@ func newEvents() []func() (word string, e Event) {
 		func() (string, Event) { return "written", &Written{} },
 		func() (string, Event) { return "cut-off", &CutOff{} },
 		func() (string, Event) { return "overrun", &Overrun{} },
+		func() (string, Event) { return "breaker", &Breaker{} },
 	}
 }
 
@@ -306,6 +307,7 @@ func (e *Settings) visit(f fields) {
 	e.MaxUnschedulable = f.duration("max-unschedulable", e.MaxUnschedulable)
 	e.Ranked = f.flag("ranked", e.Ranked)
 	e.IgnoreBindVerbs = f.flag("ignore-bind-verbs", e.IgnoreBindVerbs)
+	e.ReuseBytes, e.ReusePerNode = f.number("reuse-bytes", e.ReuseBytes), f.number("reuse-per-node", e.ReusePerNode)
 	e.Config = f.text("config", e.Config)
 	f.json("annotations", &e.Annotations, len(e.Annotations) > 0)
 	f.json("attached", &e.Attached, len(e.Attached) > 0)
@@ -359,6 +361,12 @@ func moment(f fields, key string, v time.Time) time.Time {
 		return v
 	}
 	return f.time(key, v)
+}
+
+func (e *Breaker) visit(f fields) {
+	e.Profile, e.Plugin = f.name(e.Profile), f.name(e.Plugin)
+	e.Released = moment(f, "released", e.Released)
+	f.json("carried", &e.Carried, len(e.Carried) > 0)
 }
 
 func (e *Nominated) visit(f fields) {

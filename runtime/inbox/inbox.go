@@ -199,6 +199,15 @@ type (
 		// Failed is true if the last attempt ended with an error.
 		Failed bool
 	}
+	// Breaker is the breaker of a profile's plugin of which a call was faulted.
+	Breaker struct {
+		Profile, Plugin string
+		// Carried is in the form of plugin.Breaker.
+		Carried json.RawMessage
+		// Released is the time of the breaker for which the pods of the plugin were retried; the zero
+		// value if they were not.
+		Released time.Time
+	}
 	// Nominated is a nomination, in the order of the nominations for a node.
 	Nominated struct {
 		UID  types.UID
@@ -224,6 +233,8 @@ type (
 		Ranked bool
 		// IgnoreBindVerbs leaves binding to plugins.
 		IgnoreBindVerbs bool
+		// ReuseBytes and ReusePerNode bound the answers of plugins that are kept, as in package reuse.
+		ReuseBytes, ReusePerNode uint64
 		// Config is the configuration file.
 		Config string
 		// Annotations are the keys of the annotations that are recorded. One that ends with an

@@ -85,6 +85,23 @@ func (r *Run) Inherit(from *Run) {
 	from.Drop()
 }
 
+// DropAnswers forgets all answers, as if no cycle had run.
+func (r *Run) DropAnswers() {
+	if r.store == nil {
+		return
+	}
+	r.settle()
+	for _, c := range r.classes {
+		c.entry.Remove()
+	}
+	r.classOnce = r.store.Once()
+	for i := range r.keeping {
+		if k := r.keeping[i].keeper; k != nil {
+			k.Forget()
+		}
+	}
+}
+
 // settle ends the use of the answers of a cycle.
 func (r *Run) settle() {
 	for i := range r.keeping {

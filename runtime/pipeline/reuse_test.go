@@ -1,6 +1,7 @@
 package pipeline_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -34,6 +35,8 @@ func (*moody) Less(a, b *state.QueuedPod) bool                                { 
 func (*moody) Bind(*plugin.Placement) (d plugin.Directives, _ *plugin.Status) { return d, nil }
 func (*moody) Settle()                                                        {}
 func (*moody) Learn(plugin.Beside)                                            {}
+func (*moody) Carried() json.RawMessage                                       { return nil }
+func (*moody) Resume(json.RawMessage) error                                   { return nil }
 func (m *moody) RetryAt() (time.Time, bool)                                   { return time.Time{}, m.open }
 func (m *moody) Unanswered(abi.Point) int64                                   { return m.unanswered }
 

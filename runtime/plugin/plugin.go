@@ -2,6 +2,7 @@ package plugin
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 	"time"
 
@@ -344,6 +345,10 @@ type Breaker interface {
 	RetryAt() (time.Time, bool)
 	// Learn takes in how a call in a binding cycle ended.
 	Learn(call Beside)
+	// Carried returns what the breaker knows, for a checkpoint of a recording; nil if no call has been
+	// faulted. Resume sets it.
+	Carried() json.RawMessage
+	Resume(carried json.RawMessage) error
 }
 
 // Fallible is a plugin whose calls can end without an answer, like a guest's.

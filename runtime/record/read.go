@@ -43,14 +43,14 @@ func NewReader(in io.Reader) (*Reader, error) {
 	case plain == Header:
 		r.text = text
 		return r, nil
-	case text && plain == firstHeader:
-		r.text, r.first = true, true
+	case text && (plain == firstHeader || plain == secondHeader):
+		r.text, r.first = true, plain == firstHeader
 		return r, nil
 	case err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, bufio.ErrBufferFull):
 		return nil, err
 	case strings.HasPrefix(plain, "berth recording "):
-		return nil, fmt.Errorf("the recording has the format %q, and this berth reads %q and the text form of %q: use the berth that wrote it, or print it as text with that one (berth replay FILE --text)",
-			strings.TrimSpace(plain), strings.TrimSpace(Header), strings.TrimSpace(firstHeader))
+		return nil, fmt.Errorf("the recording has the format %q, and this berth reads %q and the text form of older ones: use the berth that wrote it, or print it as text with that one (berth replay FILE --text)",
+			strings.TrimSpace(plain), strings.TrimSpace(Header))
 	}
 	return nil, errors.New("it is not a recording of berth: its first line is not " + strings.TrimSpace(Header))
 }

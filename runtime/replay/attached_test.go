@@ -10,6 +10,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/internal/wat"
 	"github.com/berth-scheduler/berth/runtime/module"
 	"github.com/berth-scheduler/berth/runtime/plugin"
+	"github.com/berth-scheduler/berth/runtime/record"
 	"github.com/berth-scheduler/berth/runtime/replay"
 )
 
@@ -56,6 +57,16 @@ func TestAttached(t *testing.T) {
 	decisions := strings.Count(recorded, "\ndecision ")
 	if n := strings.Count(recorded, " attached="); n != 3 || decisions < 10 || !strings.Contains(recorded, `"notReady":"Compiling"`) || !strings.Contains(recorded, `"notReady":"NotRunnable"`) {
 		t.Errorf("%d times plugins are recorded as attached, %d decisions", n, decisions)
+	}
+	reader, err := record.NewReader(strings.NewReader(recorded))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	scarce := assembly.NewModules(assembly.ModulesConfig{Dir: dir, Memory: 1 << 20})
+	t.Cleanup(func() { _ = scarce.Close(context.Background()) })
+	if _, err := replay.Run(t.Context(), reader, replay.Config{Modules: scarce, Dir: dir}); err == nil || !strings.Contains(err.Error(), "the recorded plugin a/tiny does not run here: ") {
+		t.Errorf("with little memory: %v", err)
 	}
 	repeats(t, recorded, decisions, func(line string) string {
 		before, after, found := strings.Cut(line, " attached=")

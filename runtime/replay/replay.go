@@ -34,9 +34,9 @@ type Config struct {
 	// recording are written.
 	Modules *assembly.Modules
 	Dir     string
-	// Workers is as in assembly.Config, and so is Reuse.
+	// Workers is as in assembly.Config, and so is Reuse; nil means as recorded.
 	Workers int
-	Reuse   reuse.Config
+	Reuse   *reuse.Config
 	// Pod is a pod after whose attempt the replay stops; the zero value for none. Try is the number of
 	// that attempt among the pod's, from 1.
 	Pod types.NamespacedName
@@ -358,7 +358,10 @@ func (p *player) begin() error {
 	if err != nil {
 		return err
 	}
-	c.Workers, c.Reuse, c.AllRows = p.config.Workers, p.config.Reuse, p.config.Pod != types.NamespacedName{}
+	c.Workers, c.AllRows = p.config.Workers, p.config.Pod != types.NamespacedName{}
+	if p.config.Reuse != nil {
+		c.Reuse = *p.config.Reuse
+	}
 	p.clock, p.stores = clock.NewStep(p.settings.Start), stores.New()
 	if p.config.Observe != nil {
 		p.observer = p.config.Observe(p.clock.Now)
@@ -373,7 +376,18 @@ func (p *player) begin() error {
 		Services: p.stores.Owners, Controllers: p.stores.Owners,
 		Spawn: func(func()) {}, Log: p.config.Log,
 	})
-	return err
+	if err != nil {
+		return err
+	}
+	return p.runnable()
+}
+
+// runnable refuses a recording with a plugin that ran there and does not run here: there is too little memory, say.
+func (p *player) runnable() error {
+	for name, err := range p.assembly.Refusals() {
+		return fmt.Errorf("the recorded plugin %s does not run here: %w", name, err)
+	}
+	return nil
 }
 
 // swap makes the plugins of another configuration. The scheduler takes them with the event.
@@ -384,7 +398,10 @@ func (p *player) swap(ctx context.Context, e *inbox.Swap) error {
 	if err != nil {
 		return err
 	}
-	return p.assembly.ReloadAll(ctx, c.Scheduler, c.Attached)
+	if err := p.assembly.ReloadAll(ctx, c.Scheduler, c.Attached); err != nil {
+		return err
+	}
+	return p.runnable()
 }
 
 // module writes a module to the folder.

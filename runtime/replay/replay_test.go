@@ -37,7 +37,7 @@ func run(ctx context.Context, t *testing.T, text string, c replay.Config) (*repl
 		t.Fatal(err)
 	}
 	c.Dir = t.TempDir()
-	c.Modules = assembly.NewModules(assembly.ModulesConfig{Dir: c.Dir})
+	c.Modules = assembly.NewModules(assembly.ModulesConfig{Dir: c.Dir, Memory: 64 << 30})
 	defer func() { _ = c.Modules.Close(t.Context()) }()
 	return replay.Run(ctx, reader, c)
 }
@@ -46,7 +46,7 @@ func TestSmall(t *testing.T) {
 	for _, workers := range []int{1, 8} {
 		for _, kept := range []reuse.Config{{}, reuse.Default()} {
 			decisions := 0
-			r, err := run(t.Context(), t, small(t), replay.Config{Workers: workers, Reuse: kept, Progress: func(n int) { decisions = n }})
+			r, err := run(t.Context(), t, small(t), replay.Config{Workers: workers, Reuse: &kept, Progress: func(n int) { decisions = n }})
 			if err != nil || r.Cut || r.Decisions != strings.Count(small(t), "\ndecision ") || r.Placed == 0 || decisions != r.Decisions {
 				t.Errorf("%+v, %v", r, err)
 			}

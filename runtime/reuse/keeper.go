@@ -60,6 +60,14 @@ func (k *Keeper) Drop() {
 	}
 }
 
+// Forget forgets the answers so far, as if the plugin had not been asked yet.
+func (k *Keeper) Forget() {
+	for _, a := range k.answers {
+		a.entry.Remove()
+	}
+	k.once = k.store.Once()
+}
+
 // For returns the answers about pods that are alike to the plugin, with what changed in
 // the snapshot taken into account; nil for the first such pod, for there may be no other, and for one that comes too seldom.
 // It is valid until the next call of For with the same store. namespace is the pod's, nil

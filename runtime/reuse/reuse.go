@@ -109,6 +109,9 @@ func (s *Store) Within() uint64 { return uint64(max(minWithin, s.rows/8)) }
 
 const minWithin = 64
 
+// Forgotten is called when nothing is kept any more.
+func (s *Store) Forgotten() { s.largest = 0 }
+
 // room reports whether there is room for an entry, or one that was not used for more than
 // so many cycles. If more keys come in turn than there is room for, some stay, instead of
 // each making room for the next.

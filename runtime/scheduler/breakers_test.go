@@ -1,6 +1,7 @@
 package scheduler_test
 
 import (
+	"encoding/json"
 	"testing"
 	"time"
 
@@ -20,6 +21,8 @@ type broken struct {
 func (b *broken) Info() *plugin.Info                             { return &b.info }
 func (*broken) Settle()                                          {}
 func (*broken) Learn(plugin.Beside)                              {}
+func (*broken) Carried() json.RawMessage                         { return nil }
+func (*broken) Resume(json.RawMessage) error                     { return nil }
 func (b *broken) RetryAt() (time.Time, bool)                     { return b.at, true }
 func (*broken) Filter(*plugin.Cycle, []uint32, *plugin.Verdicts) {}
 

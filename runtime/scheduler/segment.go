@@ -28,6 +28,7 @@ func (s *Scheduler) segment() (hold bool) {
 	if s.quiet() {
 		s.heldUntil, s.heldAgain = time.Time{}, time.Time{}
 		r.Begin()
+		s.cycle.Forget() // a replay of the segment has no answers from before
 		s.checkpoint(now)
 		return false
 	}
@@ -43,17 +44,7 @@ func (s *Scheduler) segment() (hold bool) {
 // quiet reports whether a checkpoint has all that the loop carries on.
 func (s *Scheduler) quiet() bool {
 	p := s.queue.Pending()
-	if len(s.waiting)+len(s.binding)+len(s.evicting)+len(s.preempting)+len(s.retired)+p.InFlight+p.Binding+s.cache.Counts().Assumed > 0 {
-		return false
-	}
-	for _, p := range s.deps.Pipelines {
-		for _, b := range p.Breakers() {
-			if _, open := b.RetryAt(); open {
-				return false
-			}
-		}
-	}
-	return true
+	return len(s.waiting)+len(s.binding)+len(s.evicting)+len(s.preempting)+len(s.retired)+p.InFlight+p.Binding+s.cache.Counts().Assumed == 0
 }
 
 // checkpoint tells the recorder of all that the loop carries on, as events that Handle restores it from.
@@ -83,6 +74,13 @@ func (s *Scheduler) checkpoint(now time.Time) {
 		}
 	}
 	r.Enter(&inbox.Carried{Sequence: s.sequence, Evictions: s.evictions, Rotation: uint64(s.cycle.Rotation()), Flushed: s.queue.Flushed()})
+	for _, p := range s.deps.Pipelines {
+		for _, b := range p.Breakers() {
+			if carried := b.Carried(); carried != nil {
+				r.Enter(&inbox.Breaker{Profile: p.Profile(), Plugin: b.Info().Name, Carried: carried, Released: s.retried[b]})
+			}
+		}
+	}
 	for place, p := range s.queue.All() {
 		r.Enter(&inbox.Queued{Pod: p, Place: place.String(), Failed: s.queue.Failed(p.Pod.UID)})
 	}
@@ -101,11 +99,32 @@ func (s *Scheduler) restore(e inbox.Event) {
 		s.sequence, s.evictions = e.Sequence, e.Evictions
 		s.cycle.Resume(int(e.Rotation))
 		s.queue.Resume(e.Flushed)
+	case *inbox.Breaker:
+		s.resume(e)
 	case *inbox.Queued:
 		s.queue.Restore(*e.Pod, queue.ParsePlace(e.Place), e.Failed)
 	case *inbox.Nominated:
 		s.queue.Nominate(e.UID, e.Node)
 	default:
 		panic(fmt.Sprintf("BUG: a %T is not for the loop", e))
+	}
+}
+
+// resume restores a breaker.
+func (s *Scheduler) resume(e *inbox.Breaker) {
+	p := s.pipelines[e.Profile]
+	if p == nil {
+		panic(fmt.Sprintf("BUG: a breaker of the profile %q", e.Profile))
+	}
+	for _, b := range p.Breakers() {
+		if b.Info().Name != e.Plugin {
+			continue
+		}
+		if err := b.Resume(e.Carried); err != nil {
+			panic(fmt.Sprintf("BUG: the breaker of %s cannot be restored: %v", e.Plugin, err))
+		}
+		if !e.Released.IsZero() {
+			s.retried[b] = e.Released
+		}
 	}
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/berth-scheduler/berth/runtime/assembly"
 	"github.com/berth-scheduler/berth/runtime/record"
 	"github.com/berth-scheduler/berth/runtime/replay"
-	"github.com/berth-scheduler/berth/runtime/reuse"
 	"github.com/berth-scheduler/berth/runtime/sim"
 	"github.com/berth-scheduler/berth/runtime/sim/simtest"
 )
@@ -44,7 +43,7 @@ func replayed(t fataler, recording []byte, workers int) *replay.Result {
 	}
 	modules := assembly.NewModules(assembly.ModulesConfig{})
 	defer func() { _ = modules.Close(context.Background()) }()
-	r, err := replay.Run(context.Background(), reader, replay.Config{Modules: modules, Workers: workers, Reuse: reuse.Default()})
+	r, err := replay.Run(context.Background(), reader, replay.Config{Modules: modules, Workers: workers})
 	if err != nil {
 		t.Fatal(err)
 	}

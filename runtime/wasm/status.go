@@ -1,6 +1,7 @@
 package wasm
 
 import (
+	"encoding/json"
 	"maps"
 	"slices"
 	"sync"
@@ -129,6 +130,12 @@ func (p *Plugin) Settle() { p.cycles.settle() }
 // RetryAt returns when a plugin whose breaker is open is tried again; false if the breaker is
 // closed.
 func (p *Plugin) RetryAt() (time.Time, bool) { return p.breaker.RetryAt() }
+
+// Carried implements plugin.Breaker.
+func (p *Plugin) Carried() json.RawMessage { return p.breaker.Carried() }
+
+// Resume implements plugin.Breaker.
+func (p *Plugin) Resume(carried json.RawMessage) error { return p.breaker.Resume(carried) }
 
 // Learn implements plugin.Breaker.
 func (p *Plugin) Learn(call plugin.Beside) { p.aux.Learn(call) }
