@@ -144,10 +144,10 @@ const tested = "reuse"
 func finders() [][]string {
 	return [][]string{
 		{"^TestAlike$", "./runtime/cycle", "-rapid.nofailfile", "-rapid.checks=3000"},
-		{"^TestReuse$", "./runtime/pipeline"},
+		{"^(TestReuse|TestClassBeforeOthers)$", "./runtime/pipeline"},
 		{"^(TestShared|TestPlaced)$", "./runtime/reuse", "-rapid.nofailfile", "-rapid.checks=2000"},
 		{"^TestReuse$", "./hostplugins", "-rapid.nofailfile"},
-		{"^TestReuse$", "./runtime/sim", "-rapid.nofailfile"},
+		{"^TestReuse(Reloading)?$", "./runtime/sim", "-rapid.nofailfile"},
 	}
 }
 
