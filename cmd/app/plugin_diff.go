@@ -190,10 +190,10 @@ func outcomeOf(o *shadow.Outcome) string {
 }
 
 // comparisons are the metrics of plugins in shadow.
-func comparisons(all []shadow.Report) (out []telemetry.Trial) {
+func comparisons(all []shadow.Report) (out []telemetry.TrialCounts) {
 	for i := range all {
 		r := &all[i]
-		out = append(out, telemetry.Trial{
+		out = append(out, telemetry.TrialCounts{
 			PluginOf: telemetry.PluginOf{Plugin: r.Plugin, Profile: r.Profile},
 			Decisions: map[string]int64{
 				string(shadow.Same): r.Same, string(shadow.Elsewhere): r.Elsewhere, string(shadow.Placed): r.Placed, string(shadow.Pending): r.Pending,

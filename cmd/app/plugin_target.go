@@ -24,7 +24,7 @@ type target struct {
 func findTarget(ctx context.Context, plugin string, stderr io.Writer) (*target, error) {
 	if info, err := os.Stat(plugin); err != nil || !info.IsDir() {
 		ref, err := module.ParseReference(plugin)
-		if err == nil && ref.Trial != (module.Trial{}) {
+		if err == nil && ref.Use != (module.Use{}) {
 			err = fmt.Errorf("%s: mode and replaces are for berth run and berth simulate; leave them out", plugin)
 		}
 		return &target{ref: ref}, err

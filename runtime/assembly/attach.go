@@ -39,7 +39,7 @@ func (x *Attached) same(o *Attached) bool {
 	case x.Module == nil || o.Module == nil:
 		return x.Module == o.Module
 	}
-	return x.Module.same(o.Module) && x.Module.Reference.Trial == o.Module.Reference.Trial && x.Module.Reference.Weight == o.Module.Reference.Weight && slices.Equal(x.Module.Reference.Points, o.Module.Reference.Points)
+	return x.Module.same(o.Module) && x.Module.Reference.Use == o.Module.Reference.Use && x.Module.Reference.Weight == o.Module.Reference.Weight && slices.Equal(x.Module.Reference.Points, o.Module.Reference.Points)
 }
 
 // Refused is the value of NotReady of an attached plugin that was loaded and cannot run.

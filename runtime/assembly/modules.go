@@ -247,7 +247,7 @@ func (m *Module) points() []string {
 		switch point { // these belong to other points
 		case abi.Hint, abi.AddPod, abi.RemovePod, abi.Normalize, abi.Unreserve:
 		case abi.QueueSort: // another plugin has to sort if this one does not
-			if m.Reference.Trial.Mode == "" {
+			if m.Reference.Use.Mode == "" {
 				out = append(out, configName(point))
 			}
 		default:
@@ -307,8 +307,8 @@ func (m *Module) Enable(s *config.Scheduler) error {
 // publishes is the plugin under whose name others read what this one publishes: the one whose place it takes
 // in a trial, or that it is a version of.
 func (m *Module) publishes() string {
-	if m.Reference.Trial.Replaces != "" {
-		return m.Reference.Trial.Replaces
+	if m.Reference.Use.Replaces != "" {
+		return m.Reference.Use.Replaces
 	}
 	plugin, _, _ := strings.Cut(m.Loaded.Name, "@") // as package tenancy names versions; no other name has one
 	return plugin

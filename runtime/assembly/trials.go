@@ -26,7 +26,7 @@ type trial struct {
 
 // inShadow reports whether an attached plugin is one in shadow.
 func (x *Attached) inShadow() bool {
-	return x.Module != nil && x.Module.Reference.Trial.Mode == module.Shadow
+	return x.Module != nil && x.Module.Reference.Use.Mode == module.Shadow
 }
 
 // repeated are the points that a trial repeats. What comes after the choice of a node would act,
@@ -53,7 +53,7 @@ func separate(s *config.Scheduler) (*config.Scheduler, []trial, error) {
 		}
 		for _, name := range out {
 			args := whole.Profiles[i].Args[name]
-			how := args.Typed.(*Module).Reference.Trial
+			how := args.Typed.(*Module).Reference.Use
 			if how.Mode != module.Shadow {
 				continue
 			}
@@ -78,7 +78,7 @@ func separate(s *config.Scheduler) (*config.Scheduler, []trial, error) {
 // idle returns the plugins of a profile that do not decide, sorted.
 func idle(p *config.Profile) (names []string) {
 	for name, args := range p.Args {
-		if m, ok := args.Typed.(*Module); ok && m.Reference.Trial.Mode != "" {
+		if m, ok := args.Typed.(*Module); ok && m.Reference.Use.Mode != "" {
 			names = append(names, name)
 		}
 	}
@@ -169,7 +169,7 @@ func attachedTrials(s *config.Scheduler, trials []trial, with *attached) []trial
 		var misfit error
 		fits := false
 		for j := range s.Profiles {
-			t := trial{name: x.Name, replaces: x.Module.Reference.Trial.Replaces, attached: x, profile: clone(s).Profiles[j]}
+			t := trial{name: x.Name, replaces: x.Module.Reference.Use.Replaces, attached: x, profile: clone(s).Profiles[j]}
 			if err := t.fits(&t.profile, s, with); err != nil {
 				misfit = fmt.Errorf("profile %q: %w", t.profile.SchedulerName, err)
 				continue

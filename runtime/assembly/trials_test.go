@@ -19,7 +19,7 @@ import (
 // inShadow is a reference to a module that does not decide.
 func inShadow(t *testing.T, g guest, name, replaces string) module.Reference {
 	t.Helper()
-	return module.Reference{Path: g.write(t), Name: name, Trial: module.Trial{Mode: module.Shadow, Replaces: replaces}}
+	return module.Reference{Path: g.write(t), Name: name, Use: module.Use{Mode: module.Shadow, Replaces: replaces}}
 }
 
 // counts compares the results of trials, without the differences.
@@ -70,7 +70,7 @@ func TestShadow(t *testing.T) {
 	}
 
 	// The new version takes over, and the other one stays in shadow, with its counts.
-	next.Trial = module.Trial{}
+	next.Use = module.Use{}
 	s = enabled(t, modules, enabled(t, modules, Default(), next), bad)
 	if _, err := r.scheduler.Reload(t.Context(), s); err != nil {
 		t.Fatal(err)
@@ -118,7 +118,7 @@ func TestShadowBesideAttached(t *testing.T) {
 // TestDisabled: a plugin that is disabled neither decides nor is tried.
 func TestDisabled(t *testing.T) {
 	modules := newModules(t)
-	disabled := module.Reference{Path: guest{filter: no}.write(t), Name: "disabled", Trial: module.Trial{Mode: module.Disabled}}
+	disabled := module.Reference{Path: guest{filter: no}.write(t), Name: "disabled", Use: module.Use{Mode: module.Disabled}}
 	r := start(t, Config{Scheduler: enabled(t, modules, Default(), disabled), Modules: modules})
 	oneNode(r)
 	if node := r.try(t, "p"); node != "n" {
@@ -225,7 +225,7 @@ func TestAttachedInShadow(t *testing.T) {
 
 	// It takes over, as the one that it replaced goes.
 	next.Module = attached("ns/next", "", guest{}).Module
-	next.Module.Reference.Trial = module.Trial{}
+	next.Module.Reference.Use = module.Use{}
 	if _, err := r.scheduler.Attach(t.Context(), []Attached{next}); err != nil {
 		t.Fatal(err)
 	}

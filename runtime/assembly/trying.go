@@ -35,13 +35,13 @@ func (a *Assembly) Trying(name, replaces string) (Config, error) {
 			continue
 		}
 		found = true
-		mode := module.Trial{Mode: module.Shadow, Replaces: replaces}
+		mode := module.Use{Mode: module.Shadow, Replaces: replaces}
 		if replaces != "" {
 			stable := moduleOf(p, replaces)
 			if stable == nil {
 				return c, fmt.Errorf("no module %q runs in the profile %q", replaces, p.SchedulerName)
 			}
-			setModule(p, replaces, stable, stable.Reference.Trial)
+			setModule(p, replaces, stable, stable.Reference.Use)
 		}
 		setModule(p, name, m, mode)
 		sort := configName(abi.QueueSort)
@@ -62,9 +62,9 @@ func moduleOf(p *config.Profile, name string) *Module {
 }
 
 // setModule puts a plugin that is for all pods in the place of the one of its name.
-func setModule(p *config.Profile, name string, m *Module, how module.Trial) {
+func setModule(p *config.Profile, name string, m *Module, how module.Use) {
 	own := *m
-	own.Share, own.trial, own.Reference.Trial = state.Share{}, "", how
+	own.Share, own.trial, own.Reference.Use = state.Share{}, "", how
 	args := p.Args[name]
 	args.Typed = &own
 	p.Args[name] = args
@@ -86,5 +86,5 @@ func graft(p, from *config.Profile, name string) {
 	}
 	p.Args[name] = from.Args[name]
 	m := moduleOf(from, name)
-	setModule(p, name, m, m.Reference.Trial)
+	setModule(p, name, m, m.Reference.Use)
 }

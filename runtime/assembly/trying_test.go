@@ -17,8 +17,8 @@ func TestTrying(t *testing.T) {
 	old := module.Reference{Path: guest{filter: no}.write(t), Name: "old"}
 	s := enabled(t, modules, enabled(t, modules, Default(), old), inShadow(t, guest{}, "next", "old"))
 	r := start(t, Config{Scheduler: s, Modules: modules})
-	attached := func(g guest, name string, how module.Trial, share state.Share) Attached {
-		m, err := modules.Load(module.Reference{Path: g.write(t), Name: name, Trial: how})
+	attached := func(g guest, name string, how module.Use, share state.Share) Attached {
+		m, err := modules.Load(module.Reference{Path: g.write(t), Name: name, Use: how})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -26,9 +26,9 @@ func TestTrying(t *testing.T) {
 		return Attached{Name: name, Module: m, Share: share}
 	}
 	refused, err := r.scheduler.Attach(t.Context(), []Attached{
-		attached(guest{}, "p", module.Trial{}, state.Share{Key: "k", From: 0, To: 1}),
-		attached(guest{filter: no}, "p@canary", module.Trial{}, state.Share{Key: "k", From: 1, To: 2}),
-		attached(guest{filter: no}, "tried", module.Trial{Mode: module.Shadow, Replaces: "p"}, state.Share{}),
+		attached(guest{}, "p", module.Use{}, state.Share{Key: "k", From: 0, To: 1}),
+		attached(guest{filter: no}, "p@canary", module.Use{}, state.Share{Key: "k", From: 1, To: 2}),
+		attached(guest{filter: no}, "tried", module.Use{Mode: module.Shadow, Replaces: "p"}, state.Share{}),
 	})
 	if err != nil || len(refused) > 0 {
 		t.Fatal(refused, err)
@@ -70,7 +70,7 @@ func TestTrying(t *testing.T) {
 			t.Errorf("%q is tried", c)
 		}
 	}
-	if got := r.scheduler.Config().Scheduler.Profiles[0].Args["old"].Typed.(*Module).Reference.Trial; got != (module.Trial{}) {
+	if got := r.scheduler.Config().Scheduler.Profiles[0].Args["old"].Typed.(*Module).Reference.Use; got != (module.Use{}) {
 		t.Errorf("the running scheduler was changed: %+v", got)
 	}
 	oneNode(r)

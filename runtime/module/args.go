@@ -46,7 +46,7 @@ type WasmPluginArgs struct {
 	// Grants are the directives that the plugin may use (ABI-13).
 	Grants wire.ManifestDirectives
 	Limits Limits
-	Trial  Trial
+	Use    Use
 }
 
 // ArgsModule is the module field of WasmPluginArgs.
@@ -63,7 +63,7 @@ func (a *WasmPluginArgs) Reference(name string) Reference {
 	return Reference{
 		Path: a.Module.Path, URL: a.Module.URL, Image: a.Module.Image, Digest: a.Module.Digest, Name: name, Config: a.Config,
 		Namespaces: a.Namespaces, FailurePolicy: a.FailurePolicy, Grants: a.Grants, Limits: a.Limits,
-		Trial: a.Trial,
+		Use: a.Use,
 	}
 }
 
@@ -107,7 +107,7 @@ func DecodeArgs(raw []byte, at string) (*WasmPluginArgs, error) {
 		"mode":          d.string(&mode),
 		"replaces":      d.string(&replaces),
 	}, "apiVersion", "kind", "module")
-	d.trial(&a.Trial, mode, replaces, at)
+	d.use(&a.Use, mode, replaces, at)
 	if len(d.errs) > 0 {
 		return nil, errors.Join(d.errs...)
 	}
@@ -264,7 +264,7 @@ func (d *argsDecoder) string(into *string) func(any, string) {
 	return func(value any, path string) { *into, _ = d.text(value, path) }
 }
 
-func (d *argsDecoder) trial(into *Trial, mode, replaces, at string) {
+func (d *argsDecoder) use(into *Use, mode, replaces, at string) {
 	if bad := into.check(mode, replaces); bad != nil {
 		d.add(schema.Join(at, bad.Path), bad.Detail, bad.Fix)
 	}

@@ -59,7 +59,7 @@ func (a *WasmPluginArgs) MarshalJSON() ([]byte, error) {
 		APIVersion: ArgsAPIVersion, Kind: ArgsKind,
 		Module:     moduleDocument{Path: a.Module.Path, URL: withoutSecrets(a.Module.URL), Image: a.Module.Image, Digest: a.Module.Digest},
 		Namespaces: a.Namespaces, Grants: a.Grants, Limits: writtenLimits(&a.Limits),
-		Mode: a.Trial.Mode, Replaces: a.Trial.Replaces,
+		Mode: a.Use.Mode, Replaces: a.Use.Replaces,
 	}
 	if string(a.Config) != "{}" {
 		d.Config = a.Config
@@ -115,6 +115,6 @@ func (r *Reference) Args(l *Loaded) *WasmPluginArgs {
 	return &WasmPluginArgs{
 		Module: ArgsModule{Path: r.Path, URL: r.URL, Image: r.Image, Digest: r.Digest}, Config: l.Config,
 		Namespaces: r.Namespaces, FailurePolicy: r.FailurePolicy, Grants: l.Grants, Limits: r.Limits,
-		Trial: r.Trial,
+		Use: r.Use,
 	}
 }

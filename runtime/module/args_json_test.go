@@ -25,9 +25,9 @@ func TestArgsJSON(t *testing.T) {
 			FuelPerCall: 1, FuelPerRow: 2, FuelPerCycle: 3, FuelPerCycleRow: 17, FuelStart: 4, FuelRestarts: 16, Deadline: 1500 * time.Millisecond, Memory: 32<<20 + 1, MemoryTotal: 1<<30 + 1, Depth: 5, TableElements: 6,
 			Functions: 7, Globals: 8, Locals: 9, Nesting: 10, ModuleSize: 1 << 20, ConfigSize: 11, StateSize: 12, ReasonSize: 13, DirectiveSize: 14, LogSize: 15,
 		},
-		Trial: module.Trial{Mode: module.Shadow, Replaces: "q"},
+		Use: module.Use{Mode: module.Shadow, Replaces: "q"},
 	}
-	for _, s := range []any{full.Grants, full.Limits, full.Trial} { // so that new fields are tested too
+	for _, s := range []any{full.Grants, full.Limits, full.Use} { // so that new fields are tested too
 		v := reflect.ValueOf(s)
 		for i := range v.NumField() {
 			if v.Field(i).IsZero() {

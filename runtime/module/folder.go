@@ -104,7 +104,7 @@ func (e *Entry) decode(file string, raw []byte) error {
 		"mode":          d.string(&mode),
 		"replaces":      d.string(&replaces),
 	})
-	d.trial(&r.Trial, mode, replaces, "")
+	d.use(&r.Use, mode, replaces, "")
 	for _, err := range d.errs {
 		var at *Error
 		if errors.As(err, &at) {

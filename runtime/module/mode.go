@@ -20,8 +20,8 @@ const (
 	Disabled Mode = "Disabled"
 )
 
-// Trial is how a plugin that may be new takes part.
-type Trial struct {
+// Use is how a plugin takes part, apart from its order and weight.
+type Use struct {
 	Mode Mode
 	// Replaces is the plugin of the profile whose place one in Shadow takes; empty if it runs
 	// beside all others.
@@ -29,18 +29,18 @@ type Trial struct {
 }
 
 // check returns a problem for values that mean nothing; its path is the field.
-func (t *Trial) check(mode, replaces string) *schema.Problem {
-	switch t.Mode = Mode(mode); t.Mode {
+func (u *Use) check(mode, replaces string) *schema.Problem {
+	switch u.Mode = Mode(mode); u.Mode {
 	case "", Enforce, Shadow, Disabled:
 	default:
 		return &schema.Problem{Path: "mode", Detail: strconv.Quote(mode) + " is not a mode", Fix: "write Enforce, Shadow or Disabled"}
 	}
-	t.Replaces = replaces
-	if replaces != "" && t.Mode != Shadow {
+	u.Replaces = replaces
+	if replaces != "" && u.Mode != Shadow {
 		return &schema.Problem{Path: "replaces", Detail: "only a plugin in mode Shadow takes another one's place", Fix: "add mode Shadow, or leave it out"}
 	}
-	if t.Mode == Enforce {
-		t.Mode = "" // so that there is one value of each meaning
+	if u.Mode == Enforce {
+		u.Mode = "" // so that there is one value of each meaning
 	}
 	return nil
 }

@@ -44,7 +44,7 @@ type Reference struct {
 	Grants   wire.ManifestDirectives
 	GrantAll bool
 	Limits   Limits
-	Trial    Trial
+	Use      Use
 	// Policy (optional) must admit the module too, beside that of Sources.
 	Policy *policy.Policy
 	// Signed fetches the module's signatures, for Loaded.Judge, although no policy asks for them.
@@ -108,7 +108,7 @@ func ParseReference(text string) (Reference, error) {
 		}
 		seen[key] = true
 	}
-	if bad := p.ref.Trial.check(p.mode, p.replaces); bad != nil {
+	if bad := p.ref.Use.check(p.mode, p.replaces); bad != nil {
 		p.add(bad.Path, bad.Detail, bad.Fix)
 	}
 	if p.ref.URL != "" && p.ref.Digest == "" && len(p.errs) == 0 {

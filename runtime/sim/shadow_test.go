@@ -56,7 +56,7 @@ func TestShadowChangesNothing(t *testing.T) {
 				c.Assembly.Scheduler.PercentageOfNodesToScore = &percent
 			}
 			for _, name := range []string{"idle", "refuse"} {
-				m, err := modules.Load(module.Reference{Path: files[name], Trial: module.Trial{Mode: mode}})
+				m, err := modules.Load(module.Reference{Path: files[name], Use: module.Use{Mode: mode}})
 				if err == nil {
 					err = m.Enable(c.Assembly.Scheduler)
 				}

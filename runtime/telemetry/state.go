@@ -26,7 +26,7 @@ type State struct {
 	// Yanks says for each module plugin whether the index yanks it; empty without an index.
 	Yanks []Yank
 	// Trials are the plugins in shadow.
-	Trials []Trial
+	Trials []TrialCounts
 	// Rollouts are the new versions of plugins that take over step by step.
 	Rollouts []Rollout
 	// Folder says for each file of a plugin folder whether its module was refused.
@@ -51,9 +51,9 @@ type Breaker struct {
 	Opened int
 }
 
-// Trial counts decisions that a plugin in shadow repeated, by how they compared, and those that it
+// TrialCounts counts decisions that a plugin in shadow repeated, by how they compared, and those that it
 // missed.
-type Trial struct {
+type TrialCounts struct {
 	PluginOf
 	Decisions map[string]int64
 }

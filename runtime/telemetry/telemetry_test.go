@@ -42,7 +42,7 @@ func TestMetrics(t *testing.T) {
 			PluginOf: telemetry.PluginOf{Plugin: "guest", Profile: "default-scheduler"}, Digest: "sha256:1", Point: "Filter",
 			Fuel: 1234, Faults: map[string]int64{"trap": 5},
 		}},
-		Trials: []telemetry.Trial{{PluginOf: telemetry.PluginOf{Plugin: "next", Profile: "default-scheduler"}, Decisions: map[string]int64{"elsewhere": 3}}},
+		Trials: []telemetry.TrialCounts{{PluginOf: telemetry.PluginOf{Plugin: "next", Profile: "default-scheduler"}, Decisions: map[string]int64{"elsewhere": 3}}},
 		Yanks:  []telemetry.Yank{{PluginOf: telemetry.PluginOf{Plugin: "guest", Profile: "default-scheduler"}, Digest: "sha256:1", Yanked: true}},
 		Rollouts: []telemetry.Rollout{{Plugin: "team-a/pool", Step: 2, Failed: "p99", Versions: []telemetry.Version{
 			{Version: "stable", Digest: "sha256:1", Share: 0.75, Attempts: 30}, {Version: "canary", Digest: "sha256:2", Share: 0.25, Attempts: 10},

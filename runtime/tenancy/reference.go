@@ -118,8 +118,8 @@ func tenantReference(p *v1alpha1.TenantPlugin) (module.Reference, error) {
 	}
 	ref, err := a.reference(tenantName(p), p.Name, p.Spec.Weight, p.Spec.Config)
 	ref.Tenant = p.Namespace
-	if ref.Trial.Replaces != "" {
-		ref.Trial.Replaces = p.Namespace + "/" + ref.Trial.Replaces
+	if ref.Use.Replaces != "" {
+		ref.Use.Replaces = p.Namespace + "/" + ref.Use.Replaces
 	}
 	ref.GrantAll = true // so that the module can be read; candidate.effects refuses one that asks for effects
 	return ref, err

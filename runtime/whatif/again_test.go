@@ -37,7 +37,7 @@ func refusing(t *testing.T, c *whatif.Cluster) {
 	modules := assembly.NewModules(assembly.ModulesConfig{})
 	t.Cleanup(func() { _ = modules.Close(context.Background()) })
 	c.Scheduler.Modules = modules
-	m, err := modules.Load(module.Reference{Path: file, Trial: module.Trial{Mode: module.Shadow}})
+	m, err := modules.Load(module.Reference{Path: file, Use: module.Use{Mode: module.Shadow}})
 	if err == nil {
 		err = m.Enable(c.Scheduler.Scheduler)
 	}

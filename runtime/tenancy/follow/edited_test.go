@@ -90,7 +90,7 @@ func TestEditedRollouts(t *testing.T) {
 			for _, pod := range pods {
 				deciding := map[string]string{}
 				for _, x := range w.last() {
-					decides := x.Holds || x.Module != nil && x.Module.Reference.Trial.Mode == ""
+					decides := x.Holds || x.Module != nil && x.Module.Reference.Use.Mode == ""
 					if object, _, _ := strings.Cut(x.Name, "@"); decides && x.Share.Has(pod) {
 						if deciding[object] != "" {
 							r.Fatalf("%s and %s decide for a pod", deciding[object], x.Name)

@@ -150,7 +150,7 @@ func New(config Config, deps Deps) *Follower {
 // renamed makes a module of a reference from that of another one, if the digest is known and they differ in
 // nothing but the name and whether the module is tried. A tag without a digest is read again.
 func renamed(_ context.Context, from module.Reference, loaded *module.Loaded, ref module.Reference) (*module.Loaded, bool) {
-	from.Name, from.Trial, from.Digest = ref.Name, ref.Trial, loaded.Digest
+	from.Name, from.Use, from.Digest = ref.Name, ref.Use, loaded.Digest
 	if !reflect.DeepEqual(from, ref) {
 		return nil, false
 	}
