@@ -66,6 +66,9 @@ func Compare(ctx context.Context, category Category, seed uint64, change func(ou
 	if change != nil {
 		change(r.sides[0])
 	}
+	if category == Mixed {
+		r.mix()
+	}
 	r.drawNodes()
 	r.cluster.nodes = slices.Clone(r.cluster.nodes)
 	r.nodes = newNodes(r.cluster.nodes)
@@ -88,8 +91,9 @@ func Compare(ctx context.Context, category Category, seed uint64, change func(ou
 		if r.stopped {
 			return r.result, nil
 		}
-		all = r.change(all)
+		all = r.shift(r.change(all), classes)
 		r.deallocate()
+		r.remake()
 	}
 	for len(r.inUse) > 0 {
 		if err := r.finish(); err != nil {
@@ -108,7 +112,7 @@ func Compare(ctx context.Context, category Category, seed uint64, change func(ou
 func (r *run) pods(ctx context.Context, i int) error {
 	var names []string
 	claims := 1 + r.IntN(2)
-	if r.category == Extended && r.chance(80) {
+	if r.has(Extended) && r.chance(80) {
 		claims = 0
 	}
 	for j := range claims {
@@ -131,7 +135,7 @@ func (r *run) pods(ctx context.Context, i int) error {
 			}
 		}
 		r.claims = append(r.claims, name)
-		if r.chance(20) || r.category == Conditions && r.chance(30) {
+		if r.chance(20) || r.is(Conditions) && r.chance(30) {
 			r.allocated(claim)
 			// Devices that two claims have are free for kube-scheduler when one gives them up.
 			if r.taken(&claim.Status.Allocation.Devices.Results[0]) {
@@ -146,7 +150,7 @@ func (r *run) pods(ctx context.Context, i int) error {
 	for _, name := range names {
 		r.own(name, pod)
 	}
-	if r.category == Extended {
+	if r.has(Extended) {
 		r.containers(pod, claims > 0)
 		r.claims = append(r.claims, pod.Name+"-extended-resources-"+made)
 		if r.chance(10) {
@@ -204,7 +208,7 @@ func (r *run) try(ctx context.Context, pod *state.Pod) error {
 	}); err != nil {
 		return err
 	}
-	if r.category == Extended {
+	if r.has(Extended) {
 		if err := r.resources(ctx, pod); err != nil {
 			return err
 		}
@@ -396,7 +400,7 @@ func (r *run) unreserve(p *pending) error {
 
 // same compares the claims of both API servers.
 func (r *run) same() error {
-	if r.category == Extended {
+	if r.has(Extended) {
 		if _, err := r.both("status of pods", func(s *side, _ int) string { return fmt.Sprint(s.api.told) }); err != nil {
 			return err
 		}

@@ -12,14 +12,14 @@ import (
 
 // change deletes or changes a slice, sometimes.
 func (r *run) change(all []*resourcev1.ResourceSlice) []*resourcev1.ResourceSlice {
-	if len(all) > 0 && r.chance(10) {
+	if len(all) > 0 && r.chance(10) && !(r.category == Mixed && r.has(Counters)) { // else the plugins differ
 		at := r.IntN(len(all))
 		for _, s := range r.sides {
 			s.slice(all[at], true)
 		}
 		all = slices.Delete(all, at, at+1)
 	}
-	if len(all) > 0 && (r.category == Capacity || r.category == Counters) && r.chance(40) {
+	if len(all) > 0 && (r.is(Capacity) || r.is(Counters)) && r.chance(40) {
 		pool := pick(r.cluster, all...).Spec.Pool.Name
 		if some := r.holders(func(r *resourcev1.DeviceRequestAllocationResult) bool { return r.ShareID != nil }); len(some) > 0 && r.chance(80) {
 			pool = pick(r.cluster, some...).Status.Allocation.Devices.Results[0].Pool
