@@ -242,6 +242,15 @@ func (a *Assembly) buildTrial(ctx context.Context, s *config.Scheduler, t *trial
 	return nil
 }
 
+// ofTenant reports whether a tenant's plugin is tried. It takes the place of one of the same namespace only.
+func (t *trial) ofTenant() bool { return t.attached != nil && t.attached.Module.Reference.Tenant != "" }
+
+// meets reports whether both plugins apply to pods of some namespace.
+func (x *Attached) meets(o *Attached) bool {
+	return len(x.Namespaces) == 0 || len(o.Namespaces) == 0 ||
+		slices.ContainsFunc(x.Namespaces, func(ns string) bool { return slices.Contains(o.Namespaces, ns) })
+}
+
 // compiled returns a plugin of Config in a profile; empty if there is none.
 func (a *Assembly) compiled(p *config.Profile) string {
 	names := slices.Sorted(maps.Keys(a.config.Plugins))
@@ -256,12 +265,13 @@ func (a *Assembly) compiled(p *config.Profile) string {
 	return ""
 }
 
-// apart returns the attached plugins of a trial: those that decide, with the one on trial.
+// apart returns the attached plugins of a trial: those that decide about its pods, with the one on trial.
+// Those of other tenants would cost memory, and their errors would be told to the one whose trial it is.
 func (x *attached) apart(t *trial) *attached {
 	out := attached{refused: x.refused}
 	for i := range x.all {
 		one := x.all[i]
-		if one.Name == t.replaces || one.inShadow() && one.Name != t.name {
+		if one.Name == t.replaces || one.inShadow() && one.Name != t.name || t.ofTenant() && !one.meets(t.attached) {
 			continue
 		}
 		if one.Module != nil {

@@ -213,10 +213,16 @@ func TestAttachedInShadow(t *testing.T) {
 		return Attached{Name: name, Module: m, Namespaces: ref.Namespaces}
 	}
 	next, bad, stray := attached("ns/next", "ns/tiny", guest{}), attached("ns/bad", "", broken()), attached("ns/stray", "ns/nobody", guest{})
-	r := start(t, Config{Modules: modules, Attached: []Attached{old, next, bad, stray}, TrialShare: 1})
+	others := tenants(t, modules, guest{}, "other")
+	r := start(t, Config{Modules: modules, Attached: []Attached{old, next, bad, stray, others}, TrialShare: 1})
 	oneNode(r)
 	if refused := r.scheduler.Refusals(); len(refused) != 2 || refused["ns/bad"] == nil || refused["ns/stray"] == nil {
 		t.Errorf("refused %v", refused)
+	}
+	for _, trial := range r.scheduler.mu.trials {
+		if trial.built.plugins["other/tiny"] != nil {
+			t.Error("the plugin of another tenant is part of the trial")
+		}
 	}
 	if !r.in(t, "other", "q") || r.in(t, "ns", "p") {
 		t.Errorf("placed %v", r.bound)
