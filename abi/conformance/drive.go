@@ -48,6 +48,8 @@ type drive struct {
 	over             bool
 	// verdicts and reasons are those of filter, by the names of nodes.
 	verdicts, reasons map[string]string
+	// said are the reasons of whole calls and of pods of a list.
+	said map[string]string
 }
 
 // held is the numbering of a cluster in the instances of a cycle.
@@ -85,14 +87,14 @@ func (k *checker) drive(w way, all []*scene) (*drive, error) {
 // layout makes a layout that fits all scenes in a way.
 func (k *checker) layout(w way, all []*scene, spare larger) (*image.Image, error) {
 	grown := wire.NewDict()
-	rooms := &image.Rooms{Unknown: w.unknown, Overlays: 1, Batch: 1, Keys: k.man.Points.QueueSort != nil}
+	rooms := &image.Rooms{Unknown: w.unknown, Overlays: mostOverlays, Batch: 1, Keys: k.man.Points.QueueSort != nil}
 	most := 0
 	for _, s := range all {
 		e := &image.Encoder{Reads: k.reads}
 		e.Dict = s.dictionary(e)
 		numbering := image.InOrder(s.cluster)
 		if s.whatIf >= 0 {
-			numbering.Overlays = []image.Overlay{{Node: s.whatIf, Pods: append(slices.Clone(s.on), s.add)}}
+			numbering.Overlays = s.overlays(&image.Overlay{Node: s.whatIf, Pods: append(slices.Clone(s.on), s.add)}, mostOverlays-1)
 		}
 		content := e.Content(s.cluster, numbering)
 		var batch [][]byte
@@ -182,9 +184,10 @@ func (d *drive) ids() *wire.Dict {
 // ask is one call of the guest.
 type ask struct {
 	point abi.Point
-	// rows are rows of the instance; an overlay row is part of a what-if.
+	// rows are rows of the instance; an overlay row is part of a what-if, after so many others.
 	rows   []uint32
 	whatIf *image.Overlay
+	others int
 	pods   []cluster.Pod
 	queue  []wire.QueueEntry // of the pods
 	node   string            // the chosen node
@@ -261,9 +264,23 @@ func (d *drive) world(a *ask) (*cluster.Cluster, *image.Numbering, *wire.Dict) {
 		numbering.Nodes = nil // ABI-5.3
 	}
 	if a.whatIf != nil {
-		numbering.Overlays = []image.Overlay{*a.whatIf}
+		if d.w.shuffled {
+			a.others = d.random.IntN(mostOverlays)
+		}
+		numbering.Overlays = d.s.overlays(a.whatIf, a.others)
 	}
 	return d.s.cluster, &numbering, d.held.dict
+}
+
+// mostOverlays is how many overlay rows a region has.
+const mostOverlays = 3
+
+// overlays returns the overlay row of a what-if after others, which no call names: other nodes without pods.
+func (s *scene) overlays(of *image.Overlay, others int) (out []image.Overlay) {
+	for i := range others {
+		out = append(out, image.Overlay{Node: (s.whatIf + 1 + i) % len(s.cluster.Nodes)})
+	}
+	return append(out, *of)
 }
 
 // make writes what the call needs, makes it, and reads the answers.

@@ -13,6 +13,9 @@ import (
 // write writes the header, tables, records and the call record.
 func (d *drive) write(s *seat, a *ask, c *cluster.Cluster, numbering *image.Numbering, dict *wire.Dict) (lo, hi uint32, call wire.Call, err error) {
 	e := &image.Encoder{Reads: d.k.reads, Dict: dict}
+	if d.w.shuffled {
+		e.Order = d.random.Perm
+	}
 	content := e.Content(c, numbering)
 	var record []byte
 	if a.point > abi.Hint {
@@ -71,7 +74,7 @@ func (d *drive) bounds(mem []byte, a *ask, call *wire.Call) (lo, hi uint32) {
 		return 0, call.N
 	case a.whatIf != nil:
 		call.N, call.Flags = 1, abi.CallOverlayRows
-		lo = d.im.Tables[0].Capacity
+		lo = d.im.Tables[0].Capacity + uint32(a.others)
 		return lo, lo + 1
 	case n == 0:
 		return 0, 0

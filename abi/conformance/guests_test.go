@@ -188,7 +188,7 @@ func (p *everything) QueueKey(pod berth.Pod, queued berth.Queued, key *berth.Key
 
 // Hint accepts events of nodes that are usable.
 func (p *everything) Hint(event berth.Event, _ berth.Pod) berth.HintResult {
-	if node, ok := event.NewNode(); ok && node.Unschedulable() {
+	if node, ok := event.NewNode(); ok && (node.Unschedulable() || node.Zone() == berth.Absent) {
 		return berth.QueueSkip
 	}
 	if p.wrong("hints go by the row of a node") {
@@ -321,7 +321,7 @@ func (p *everything) PreScore(pod berth.Pod, _ berth.Nodes) berth.Status {
 	bonus, ok := p.PublishedGet(p.bonus)
 	_, other := p.PublishedGet(p.other)
 	switch {
-	case !ok || string(bonus) != "3" || other:
+	case ok && string(bonus) != "3" || other:
 		return berth.Error(0)
 	case pod.Priority() == 0:
 		return berth.Skip

@@ -36,6 +36,8 @@ type scene struct {
 	remove  int // −1 for none
 	verdict []abi.Code
 	values  [][]byte
+	// same is true if the cluster is that of the scene before, which has not changed: its generation stays.
+	same bool
 }
 
 // sizes are numbers of nodes, small ones first so that a failing example is small.
@@ -58,6 +60,10 @@ func scenes(man *wire.Manifest, o *Options) []*scene {
 	out := make([]*scene, 0, n)
 	all := sizes()
 	for i := range n {
+		if i%4 == 3 {
+			out = append(out, out[i-1].next(g, man, o, i))
+			continue
+		}
 		out = append(out, makeScene(g, man, o, i, all[i*len(all)/n], i%5 == 4))
 	}
 	if n >= defaultCycles {
@@ -69,12 +75,36 @@ func scenes(man *wire.Manifest, o *Options) []*scene {
 }
 
 func makeScene(g *generate.Generator, man *wire.Manifest, o *Options, i, nodes int, bare bool) *scene {
-	s := &scene{bare: bare, whatIf: -1, remove: -1, seed: g.Rand().Uint64()}
-	s.name = fmt.Sprintf("cycle %d of seed %d, with %d nodes", i, o.Seed, nodes)
+	s := &scene{bare: bare, whatIf: -1, remove: -1}
+	s.asked(g, man, o, i, nodes)
 	s.cluster = g.Cluster(nodes, s.bare)
+	if nodes > 0 {
+		s.suppose(g)
+	}
+	s.reject(i)
+	return s
+}
+
+// next returns a scene about the same cluster with other pods, the first of which is to be placed again.
+func (s *scene) next(g *generate.Generator, man *wire.Manifest, o *Options, i int) *scene {
+	out := *s
+	out.pods, out.queue, out.verdict, out.values, out.same = nil, nil, nil, nil, true
+	out.asked(g, man, o, i, len(s.cluster.Nodes))
+	out.reject(i)
+	return &out
+}
+
+// asked makes what a scene is about besides the cluster: pods by the same names in each scene, so that nothing can be
+// kept by a name or a UID.
+func (s *scene) asked(g *generate.Generator, man *wire.Manifest, o *Options, i, nodes int) {
+	s.seed = g.Rand().Uint64()
+	s.name = fmt.Sprintf("cycle %d of seed %d, with %d nodes", i, o.Seed, nodes)
+	g.Again(i / 2 % 3)
+	g.Long(i%8 == 5)
 	if s.pod = g.Pod(s.bare); nodes >= large()[0] {
 		g.Tell(&s.pod)
 	}
+	g.Long(false)
 	for range 1 + g.Rand().IntN(6) {
 		s.pods = append(s.pods, g.Pod(s.bare))
 		s.queue = append(s.queue, wire.QueueEntry{Time: g.Rand().Int64(), Attempts: g.Rand().Uint32N(20)})
@@ -85,17 +115,16 @@ func makeScene(g *generate.Generator, man *wire.Manifest, o *Options, i, nodes i
 		s.queue = append(s.queue, wire.QueueEntry{Time: g.Rand().Int64(), Attempts: g.Rand().Uint32N(20)})
 	}
 	s.event = makeEvent(g, man, s.bare)
-	if nodes > 0 {
-		s.suppose(g)
-	}
-	s.reject(i)
 	for range nodes {
 		s.verdict = append(s.verdict, []abi.Code{abi.Unschedulable, abi.UnschedulableAndUnresolvable, abi.Success}[g.Rand().IntN(3)])
 	}
 	for _, key := range man.Reads.Published {
-		s.values = append(s.values, o.Published[key])
+		value := o.Published[key]
+		if i%3 == 1 {
+			value = nil // the other plugin did not publish it in this cycle
+		}
+		s.values = append(s.values, value)
 	}
-	return s
 }
 
 // reject has other plugins reject a third of the nodes in every other scene, but not the one of the what-if: so calls

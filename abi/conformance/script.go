@@ -16,8 +16,10 @@ import (
 // returns the answers. It assumes answers of other plugins that make most points be called.
 func (d *drive) play(ctx context.Context, s *scene) ([]entry, error) {
 	d.s, d.pod, d.state, d.script, d.held = s, s.pod, newGuestState(), nil, nil
-	d.standing, d.passed, d.over, d.verdicts, d.reasons = nil, nil, false, nil, nil
-	d.generation++
+	d.standing, d.passed, d.over, d.verdicts, d.reasons, d.said = nil, nil, false, nil, nil, map[string]string{}
+	if !s.same {
+		d.generation++
+	}
 	for i := range s.cluster.Nodes {
 		if !s.rejected[i] {
 			d.standing = append(d.standing, i)
@@ -25,7 +27,7 @@ func (d *drive) play(ctx context.Context, s *scene) ([]entry, error) {
 	}
 	d.passed = d.standing
 	d.strs = s.dictionary(&image.Encoder{Reads: d.k.reads})
-	for _, part := range []func(context.Context) error{d.queued, d.filtered, d.supposed, d.whatIfs, d.noRoom, d.scored, d.placed} {
+	for _, part := range []func(context.Context) error{d.queued, d.filtered, d.supposed, d.again, d.whatIfs, d.noRoom, d.scored, d.placed} {
 		if err := part(ctx); err != nil {
 			return nil, err
 		}
@@ -70,6 +72,9 @@ func (d *drive) result(p abi.Point, r *reply) {
 		answer += fmt.Sprint("; ", slices.Sorted(slices.Values(carried(asked))))
 	}
 	d.say(p, "", answer)
+	if why := r.call.StatusReason; why > 0 {
+		d.said[fmt.Sprintf("%s, answer %d", p, len(d.script))] = strings.Join(r.call.ReasonSets[why-1], "; ")
+	}
 }
 
 // filtered calls pre_filter and filter.
@@ -165,6 +170,25 @@ func (d *drive) perNode(ctx context.Context, p abi.Point, nodes []int, input []i
 	return answers, scores, nil
 }
 
+// again asks filter once more, in ways that keep instances: a what-if has a copy of the state, so it changes nothing
+// for the nodes that are there.
+func (d *drive) again(ctx context.Context) error {
+	if d.w.fresh != never || d.over || d.verdicts == nil || d.s.whatIf < 0 {
+		return nil
+	}
+	first, script := d.verdicts, d.script
+	answers, _, err := d.perNode(ctx, abi.Filter, d.standing, nil)
+	d.script = script
+	wrong := ""
+	for _, name := range slices.Sorted(maps.Keys(first)) {
+		if got, ok := answers[name]; ok && got != first[name] && wrong == "" {
+			wrong = fmt.Sprintf("%s: filter of %s is %s after a what-if, and was %s", d.s.name, name, got, first[name])
+		}
+	}
+	d.k.looked(dutyRepeated, wrong)
+	return err
+}
+
 // reasonsOf returns the reasons of an element; empty for none.
 func reasonsOf(c *wire.CallView, i int) string {
 	if c.Codes[i] == 0 || c.Reasons[i] == 0 {
@@ -184,18 +208,35 @@ func rowsOf(numbering *image.Numbering, nodes []int) []uint32 {
 	return rows
 }
 
-// cuts divides the rows of nodes among calls. There is always a call, even without rows.
+// blockRows is what no call of scope node crosses a multiple of (ABI-5.4).
+const blockRows = 1024
+
+// cuts divides the rows of nodes among calls. There is always a call, even without rows. No call of scope node crosses
+// a multiple of 1,024 of the host's row numbers (ABI-5.4).
 func (d *drive) cuts(p abi.Point, numbering *image.Numbering, nodes []int) [][]uint32 {
 	rows := rowsOf(numbering, nodes)
-	if !d.w.split || d.k.man.Scope(p) != abi.ScopeNode || len(rows) == 0 {
+	if d.k.man.Scope(p) != abi.ScopeNode || len(rows) == 0 {
 		return [][]uint32{rows}
 	}
-	calls := make([][]uint32, 1+d.random.IntN(4))
-	for _, row := range rows {
-		i := d.random.IntN(len(calls))
-		calls[i] = append(calls[i], row)
+	parts := 1
+	if d.w.split {
+		parts += d.random.IntN(4)
 	}
-	return slices.DeleteFunc(calls, func(c []uint32) bool { return len(c) == 0 })
+	var out [][]uint32
+	for len(rows) > 0 {
+		block := (numbering.Base + rows[0]) / blockRows
+		n := len(rows)
+		if at := slices.IndexFunc(rows, func(row uint32) bool { return (numbering.Base+row)/blockRows != block }); at >= 0 {
+			n = at
+		}
+		calls := make([][]uint32, parts)
+		for _, row := range rows[:n] {
+			i := d.random.IntN(parts)
+			calls[i] = append(calls[i], row)
+		}
+		out, rows = append(out, calls...), rows[n:]
+	}
+	return slices.DeleteFunc(out, func(c []uint32) bool { return len(c) == 0 })
 }
 
 // callHeld is call with the current numbering of the cycle's instances.

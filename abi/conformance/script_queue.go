@@ -32,6 +32,7 @@ func (d *drive) queued(ctx context.Context) error {
 		}
 		for i := range d.s.pods {
 			d.say(p, d.s.pods[i].Metadata.Name, answers[i].said)
+			d.said[fmt.Sprintf("%s of %s", p, d.s.pods[i].Metadata.Name)] = answers[i].why
 		}
 		if err := d.alone(ctx, p, answers); err != nil {
 			return err

@@ -18,7 +18,7 @@ type way struct {
 	fresh freshness
 	// numbers assigns the numbers in an instance.
 	numbers func(c *cluster.Cluster, random *rand.Rand) *image.Numbering
-	// shuffled assigns ids in another order, after some unused strings.
+	// shuffled assigns ids in another order, after some unused strings, and puts the entries of lists in another order.
 	shuffled bool
 	dead     int
 	// wide has ids of more than 16 bits in large clusters.
@@ -39,6 +39,9 @@ type way struct {
 	// relaid writes each call into another layout of the same region.
 	relaid bool
 }
+
+// alike reports whether everything is as in the first way, but for instances.
+func (w *way) alike() bool { return w.duty == dutyRepeated || w.duty == dutyOneInstance }
 
 // freshness says when new instances are made.
 type freshness int
@@ -86,8 +89,8 @@ func ways(man *wire.Manifest) []way {
 		{duty: dutyNumbers, fresh: eachCycle, numbers: image.Shuffled, shuffled: true, dead: 5, wide: true},
 		{duty: dutyUnknown, fresh: eachCycle, numbers: inOrder, unknown: true, spare: 3000},
 		{duty: dutyState, fresh: eachCycle, numbers: shifted, dead: shift, states: true},
-		{duty: dutyGrowing, fresh: never, numbers: inOrder, growing: true},
-		{duty: dutyRelaid, fresh: never, numbers: inOrder, growing: true, relaid: true},
+		{duty: dutyGrowing, fresh: never, numbers: image.Shuffled, shuffled: true, growing: true},
+		{duty: dutyRelaid, fresh: never, numbers: image.Shuffled, shuffled: true, growing: true, relaid: true},
 	}
 	which := auxCalls
 	if len(man.CycleLocal) == 0 {

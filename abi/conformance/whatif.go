@@ -133,10 +133,10 @@ func (d *drive) asIf(ctx context.Context, steps []step) (string, error) {
 	}
 	s.cluster = &c
 	was := *d
-	d.s, d.state, d.script = &s, newGuestState(), nil
+	d.s, d.state, d.script, d.said = &s, newGuestState(), nil, map[string]string{}
 	err := d.filtered(ctx)
 	out := d.verdicts[name]
-	d.s, d.state, d.script, d.held, d.standing, d.passed, d.over, d.verdicts, d.reasons =
-		was.s, was.state, was.script, was.held, was.standing, was.passed, was.over, was.verdicts, was.reasons
+	d.s, d.state, d.script, d.held, d.standing, d.passed, d.over, d.verdicts, d.reasons, d.said =
+		was.s, was.state, was.script, was.held, was.standing, was.passed, was.over, was.verdicts, was.reasons, was.said
 	return out, err
 }

@@ -62,15 +62,16 @@ func (e *Encoder) Nodes(all []*Node, slots map[*Pod]uint32) Table {
 	}
 	if has("ports") {
 		lists(e, &t, all, 9, typePort, func(b []byte, n *Node) []byte {
-			for _, p := range n.Pods {
-				b = e.Ports(b, p.Ports)
+			for _, i := range e.order(len(n.Pods)) {
+				b = e.Ports(b, n.Pods[i].Ports)
 			}
 			return b
 		})
 	}
 	if has("images") {
 		lists(e, &t, all, 10, typeImg, func(b []byte, n *Node) []byte {
-			for _, image := range n.Images {
+			for _, i := range e.order(len(n.Images)) {
+				image := n.Images[i]
 				b = i64(u32(b, e.ID(image.Name), 0), image.Size)
 			}
 			return b

@@ -65,7 +65,8 @@ type Encoder struct {
 	Reads Reads
 	// ID returns the id of a string.
 	ID func(text string) uint32
-	// Order (optional) is an order for n elements that have none of their own.
+	// Order (optional) is an order for n elements that have none of their own: the entries of a list, and the lists of
+	// a column.
 	Order func(n int) []int
 	// Stale begins arenas with entries that no row has, and the spans of empty rows
 	// anywhere (ABI-4.8).
@@ -92,16 +93,17 @@ func lists[R any](e *Encoder, t *Table, rows []*R, id abi.ColumnID, typ abi.Type
 	if e.Stale {
 		arena = slices.Repeat([]byte{0xEE}, int(2*size))
 	}
-	for _, row := range rows {
+	spans = make([]byte, 8*len(rows))
+	for _, i := range e.order(len(rows)) {
 		start := uint32(len(arena))
-		if row != nil {
-			arena = all(arena, row)
+		if rows[i] != nil {
+			arena = all(arena, rows[i])
 		}
 		first, n := start/size, (uint32(len(arena))-start)/size
 		if n == 0 && e.Stale {
 			first = 0xFFFFFFFF
 		}
-		spans = u32(spans, first, n)
+		u32(spans[8*i:8*i], first, n)
 	}
 	t.Columns = append(t.Columns, Column{ID: id, Type: typeSpan, Data: spans}, Column{ID: id + 256, Type: typ, Arena: true, Data: arena})
 }
@@ -150,7 +152,8 @@ type Port struct {
 
 // Ports appends host ports.
 func (e *Encoder) Ports(b []byte, ports []Port) []byte {
-	for _, p := range ports {
+	for _, i := range e.order(len(ports)) {
+		p := ports[i]
 		if p.IP == "" {
 			p.IP = "0.0.0.0"
 		}

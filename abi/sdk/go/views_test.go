@@ -59,6 +59,7 @@ func (p *reader) ports(ports []berth.Port) (all []string) {
 	for _, port := range ports {
 		all = append(all, fmt.Sprint(p.Text(port.IP), ":", port.Port, "/", port.Protocol))
 	}
+	slices.Sort(all)
 	return all
 }
 
@@ -173,7 +174,7 @@ cpu 1500 of 4000 pods 2 of 110
 nonzero 1500 256
 labels empty=,topology.kubernetes.io/zone=a,zone=a zone a rack true true 0
 region a note hello ready 1 disk 2
-taints [=:3 dedicated=ml:1] ports [10.0.0.1:533/2 0.0.0.0:80/3] images [img:1 100 img:2 200]
+taints [=:3 dedicated=ml:1] ports [0.0.0.0:80/3 10.0.0.1:533/2] images [img:1 100 img:2 200]
 pod p1 team-a/p1 in team-a priority -7 cpu 1000 labels app=web,tier= app web true gpu 3 owner ReplicaSet/web true
 pod p2 u-2 in team-b priority 0 cpu 500 labels  app  true gpu  owner  false
 

@@ -35,6 +35,7 @@ type Generator struct {
 	hintKeys   []string            // hints that can be keys
 	told       map[string][]string // hints that are values of a key
 	pods       int
+	long       bool // lists are
 }
 
 // New returns a generator.
@@ -84,6 +85,10 @@ func (g *Generator) tells(hint string) bool {
 	return is
 }
 
+// Again has the next pods be those that were made after the first n, by name and UID: a pod can change in everything
+// else, and be tried again.
+func (g *Generator) Again(n int) { g.pods = n }
+
 // Rand returns the source of all choices.
 func (g *Generator) Rand() *rand.Rand { return g.random }
 
@@ -93,6 +98,20 @@ func isName(s string) bool {
 }
 
 func (g *Generator) chance(percent int) bool { return g.random.IntN(100) < percent }
+
+// many is how many more entries a list has now and then, so that rooms of a fixed size are exceeded.
+const many = 36
+
+// some returns a number less than n, and now and then many more.
+func (g *Generator) some(n int) int {
+	if g.long || g.chance(4) {
+		return g.random.IntN(n) + many
+	}
+	return g.random.IntN(n)
+}
+
+// Long says whether the lists of what is made next are all long.
+func (g *Generator) Long(long bool) { g.long = long }
 
 func pick[T any](g *Generator, from []T) T { return from[g.random.IntN(len(from))] }
 
@@ -110,9 +129,12 @@ func (g *Generator) Cluster(n int, bare bool) *cluster.Cluster {
 		}
 		c.Namespaces = append(c.Namespaces, cluster.Namespace{Metadata: m})
 	}
+	long := g.chance(40)
 	for i := range n {
+		g.Long(long && i == 0)
 		c.Nodes = append(c.Nodes, g.node(i, bare))
 	}
+	g.Long(false)
 	most := 7
 	if n > 100 {
 		most = 2
@@ -121,7 +143,11 @@ func (g *Generator) Cluster(n int, bare bool) *cluster.Cluster {
 		if bare {
 			continue
 		}
-		for range g.random.IntN(most) {
+		on := g.random.IntN(most)
+		if n <= 100 && (g.chance(2) || i == 0 && long) {
+			on += many
+		}
+		for range on {
 			p := g.pod(false)
 			p.Spec.NodeName = c.Nodes[i].Metadata.Name
 			c.Pods = append(c.Pods, p)
@@ -146,7 +172,7 @@ func (g *Generator) node(i int, bare bool) cluster.Node {
 	}
 	n.Metadata.Annotations = g.annotated(r.NodeAnnotations)
 	n.Spec.Unschedulable = g.chance(10)
-	for range g.random.IntN(3) {
+	for range g.some(3) {
 		n.Spec.Taints = append(n.Spec.Taints, cluster.Taint{
 			Key: pick(g, g.keys()), Value: pick(g, g.labels), Effect: pick(g, []string{"NoSchedule", "PreferNoSchedule", "NoExecute"}),
 		})
@@ -162,7 +188,7 @@ func (g *Generator) node(i int, bare bool) cluster.Node {
 			n.Status.Conditions = append(n.Status.Conditions, cluster.Condition{Type: typ, Status: pick(g, []string{"True", "False", "Unknown"})})
 		}
 	}
-	for range g.random.IntN(4) {
+	for range g.some(4) {
 		name := g.image()
 		n.Status.Images = append(n.Status.Images, cluster.Image{Names: []string{name, name + "-alias"}, Size: int64(g.random.Uint64N(1 << 34))})
 	}
@@ -175,17 +201,22 @@ func (g *Generator) Pod(bare bool) cluster.Pod {
 	if bare {
 		return p
 	}
-	for range g.random.IntN(3) {
+	for range g.some(3) {
 		p.Spec.Tolerations = append(p.Spec.Tolerations, g.toleration())
 	}
 	if g.chance(30) {
-		p.Spec.NodeSelector = map[string]string{pick(g, g.keys()): pick(g, g.labels)}
+		p.Spec.NodeSelector = map[string]string{}
+		for range 1 + g.some(2) {
+			p.Spec.NodeSelector[pick(g, g.keys())] = pick(g, g.labels)
+		}
 	}
 	if g.chance(30) {
 		p.Spec.Affinity = g.affinity()
 	}
 	if g.chance(20) {
-		p.Spec.SchedulingGates = []cluster.Gate{{Name: "example.com/quota"}}
+		for i := range 1 + g.some(2) {
+			p.Spec.SchedulingGates = append(p.Spec.SchedulingGates, cluster.Gate{Name: fmt.Sprint("example.com/quota-", i)})
+		}
 	}
 	return p
 }
@@ -193,7 +224,7 @@ func (g *Generator) Pod(bare bool) cluster.Pod {
 func (g *Generator) pod(bare bool) cluster.Pod {
 	g.pods++
 	p := cluster.Pod{Metadata: cluster.Metadata{
-		Name: fmt.Sprintf("pod-%d", g.pods), Namespace: pick(g, g.namespaces), UID: fmt.Sprintf("%08x-%04x", g.random.Uint32(), g.pods),
+		Name: fmt.Sprintf("pod-%d", g.pods), Namespace: pick(g, g.namespaces), UID: fmt.Sprintf("%08x-%04x", uint32(g.pods)*0x9e3779b1, g.pods),
 	}}
 	if len(g.config.Namespaces) > 0 && g.chance(70) {
 		p.Metadata.Namespace = pick(g, g.config.Namespaces)
@@ -218,6 +249,11 @@ func (g *Generator) pod(bare bool) cluster.Pod {
 	if g.chance(30) {
 		p.Spec.Containers = append(p.Spec.Containers, cluster.Container{Name: "side", Image: g.image()})
 	}
+	if g.long || g.chance(3) {
+		for i := range many {
+			p.Spec.Containers = append(p.Spec.Containers, cluster.Container{Name: fmt.Sprint("side-", i), Image: g.image()})
+		}
+	}
 	for i := range p.Spec.Containers {
 		requests := map[string]cluster.Quantity{}
 		for _, resource := range append([]string{"cpu", "memory"}, r.Resources...) {
@@ -228,9 +264,11 @@ func (g *Generator) pod(bare bool) cluster.Pod {
 		p.Spec.Containers[i].Resources.Requests = requests
 	}
 	if g.chance(15) {
-		p.Spec.Containers[0].Ports = []cluster.Port{{
-			HostPort: 1 + g.random.Int32N(65535), ContainerPort: 80, HostIP: pick(g, []string{"", "10.0.0.1"}), Protocol: pick(g, []string{"", "UDP", "SCTP"}),
-		}}
+		for range 1 + g.some(3) {
+			p.Spec.Containers[0].Ports = append(p.Spec.Containers[0].Ports, cluster.Port{
+				HostPort: 1 + g.random.Int32N(65535), ContainerPort: 80, HostIP: pick(g, []string{"", "10.0.0.1"}), Protocol: pick(g, []string{"", "UDP", "SCTP"}),
+			})
+		}
 	}
 	return p
 }
@@ -245,8 +283,9 @@ func (g *Generator) labelled(declared []string) map[string]string {
 			out[key] = pick(g, g.labels)
 		}
 	}
-	for range g.random.IntN(3) {
-		out[fmt.Sprint("example.com/other-", g.random.IntN(6))] = pick(g, g.labels)
+	n := g.some(3)
+	for range n {
+		out[fmt.Sprint("example.com/other-", g.random.IntN(6+4*n))] = pick(g, g.labels)
 	}
 	if len(g.hintKeys) > 0 && g.chance(30) {
 		out[pick(g, g.hintKeys)] = pick(g, g.labels)
@@ -337,7 +376,10 @@ func (g *Generator) toleration() cluster.Toleration {
 func (g *Generator) affinity() *cluster.Affinity {
 	a := &cluster.NodeAffinity{}
 	if g.chance(70) {
-		a.Required = &cluster.Selector{Terms: []cluster.Term{g.term(), g.term()}}
+		a.Required = &cluster.Selector{}
+		for range 2 + g.some(1) {
+			a.Required.Terms = append(a.Required.Terms, g.term())
+		}
 	}
 	if g.chance(50) {
 		a.Preferred = []cluster.PreferredTerm{{Weight: 1 + g.random.Int32N(100), Term: g.term()}}
@@ -352,6 +394,9 @@ func (g *Generator) term() cluster.Term {
 		switch q.Operator {
 		case "In", "NotIn":
 			q.Values = []string{pick(g, g.labels), "other"}
+			for i := range g.some(1) {
+				q.Values = append(q.Values, fmt.Sprint("other-", i))
+			}
 		case "Gt", "Lt":
 			q.Values = []string{strconv.Itoa(g.random.IntN(100))}
 		}

@@ -40,6 +40,21 @@ type Content struct {
 type Encoder struct {
 	Reads *view.Reads
 	Dict  *wire.Dict
+	// Order (optional) is an order for the n entries of a list, and for the lists of a column (ABI-4.7, 4.8).
+	Order func(n int) []int
+}
+
+// ordered calls f with 0 … n−1 in the encoder's order.
+func (e *Encoder) ordered(n int, f func(i int)) {
+	if e.Order == nil {
+		for i := range n {
+			f(i)
+		}
+		return
+	}
+	for _, i := range e.Order(n) {
+		f(i)
+	}
 }
 
 // Content encodes the part of a cluster that an instance holds. The strings table has the

@@ -21,7 +21,8 @@ type Rooms struct {
 	// room for them.
 	Patches uint32
 	// Unknown adds tables, columns and types that no version has (ABI-4.5), and a newer minor
-	// version. Spans of no elements begin anywhere.
+	// version. Directories are in the other order, spans of no elements begin anywhere, and there is stale data in rows
+	// that are not there.
 	Unknown bool
 	// Overlays is the maximum number of overlay rows.
 	Overlays uint32
@@ -144,13 +145,43 @@ func (r *Rooms) Layout() (*Image, error) {
 	if err != nil {
 		return nil, err
 	}
+	if r.Unknown {
+		backwards(l)
+	}
 	return &Image{l, r}, nil
+}
+
+// backwards puts directories in the other order. Only ids say what an entry is about (ABI-4.2, 4.3).
+func backwards(l *wire.Layout) {
+	for i, j := 0, len(l.Tables)-1; i < j; i, j = i+1, j-1 {
+		l.Tables[i].Entry, l.Tables[j].Entry = l.Tables[j].Entry, l.Tables[i].Entry
+	}
+	for k := range l.Tables {
+		columns := l.Tables[k].Columns
+		for i, j := 0, len(columns)-1; i < j; i, j = i+1, j-1 {
+			columns[i].Entry, columns[j].Entry = columns[j].Entry, columns[i].Entry
+		}
+	}
+}
+
+// directories writes the header and the directories, and where the latter begin in any order.
+func (im *Image) directories(mem []byte, base uint32) {
+	im.WriteDirectories(mem, base)
+	first := im.Tables[0].Entry
+	for i := range im.Tables {
+		t := &im.Tables[i]
+		first = min(first, t.Entry)
+		if n := len(t.Columns); n > 0 {
+			binary.LittleEndian.PutUint32(mem[t.Entry+abi.TableColumnsAddr:], base+min(t.Columns[0].Entry, t.Columns[n-1].Entry))
+		}
+	}
+	binary.LittleEndian.PutUint32(mem[im.Header+abi.HeaderDirectory:], base+first)
 }
 
 // Write writes header, directories and tables to a region that begins at address base; mem is
 // the region's bytes. Unused space gets stale data: copies of other rows (ABI-4.8).
 func (im *Image) Write(mem []byte, base uint32, c *Content, cycle wire.Cycle) error {
-	im.WriteDirectories(mem, base)
+	im.directories(mem, base)
 	if im.rooms.Unknown {
 		binary.LittleEndian.PutUint16(mem[im.Header+abi.HeaderMinor:], unknownMinor)
 	}
@@ -204,8 +235,13 @@ func (im *Image) columns(mem []byte, t *wire.TableLayout, content *region.Table)
 			}
 			continue
 		}
-		copy(room, column.Data[:content.Rows*size])
-		copy(room[t.Capacity*size:], column.Data[content.Rows*size:])
+		rows, overlays := column.Data[:content.Rows*size], column.Data[content.Rows*size:]
+		if copy(room, rows); im.rooms.Unknown && len(rows) > 0 {
+			for k := len(rows); k < len(room); k++ { // rows that are not there, and overlay rows that no call names
+				room[k] = room[k-len(rows)]
+			}
+		}
+		copy(room[t.Capacity*size:], overlays)
 		if im.rooms.Unknown && to.Type == abi.TypeSpan {
 			anywhere(room)
 		}

@@ -26,33 +26,27 @@ func (e *Encoder) Record(c *cluster.Cluster, p *cluster.Pod, node string, unknow
 	b.text("nodeName", abi.PodNodeName, node)
 	if e.Reads.HasPod("nodeSelector") {
 		b.Field(abi.PodNodeSelector, 0)
-		for _, key := range slices.Sorted(maps.Keys(p.Spec.NodeSelector)) {
-			b.Requirement(b.requirement(&cluster.Requirement{Key: key, Operator: "In", Values: []string{p.Spec.NodeSelector[key]}}))
-		}
+		keys := slices.Sorted(maps.Keys(p.Spec.NodeSelector))
+		e.ordered(len(keys), func(i int) {
+			b.Requirement(b.requirement(&cluster.Requirement{Key: keys[i], Operator: "In", Values: []string{p.Spec.NodeSelector[keys[i]]}}))
+		})
 	}
 	if e.Reads.HasPod("tolerations") {
 		b.Field(abi.PodTolerations, 0)
-		for i := range p.Spec.Tolerations {
-			b.Toleration(e.toleration(&p.Spec.Tolerations[i]))
-		}
+		e.ordered(len(p.Spec.Tolerations), func(i int) { b.Toleration(e.toleration(&p.Spec.Tolerations[i])) })
 	}
 	if e.Reads.HasPod("hostPorts") {
 		b.Field(abi.PodHostPorts, 0)
-		for _, port := range ports(p) {
-			b.Port(e.port(port))
-		}
+		all := ports(p)
+		e.ordered(len(all), func(i int) { b.Port(e.port(all[i])) })
 	}
 	if e.Reads.HasPod("images") {
 		b.Field(abi.PodImages, 0)
-		for i := range p.Spec.Containers {
-			b.ID(e.Dict.Intern(imageName(p.Spec.Containers[i].Image)))
-		}
+		e.ordered(len(p.Spec.Containers), func(i int) { b.ID(e.Dict.Intern(imageName(p.Spec.Containers[i].Image))) })
 	}
 	if e.Reads.HasPod("schedulingGates") {
 		b.Field(abi.PodSchedulingGates, 0)
-		for _, gate := range p.Spec.SchedulingGates {
-			b.ID(e.Dict.Intern(gate.Name))
-		}
+		e.ordered(len(p.Spec.SchedulingGates), func(i int) { b.ID(e.Dict.Intern(p.Spec.SchedulingGates[i].Name)) })
 	}
 	b.metadata()
 	b.affinity()
@@ -93,9 +87,10 @@ func (b *recorder) text(name string, id abi.ColumnID, value string) {
 }
 
 func (b *recorder) labels(labels map[string]string) {
-	for _, key := range slices.Sorted(maps.Keys(labels)) {
-		b.Pair(wire.Pair{Key: b.e.Dict.Intern(key), Value: b.e.Dict.Intern(labels[key])})
-	}
+	keys := slices.Sorted(maps.Keys(labels))
+	b.e.ordered(len(keys), func(i int) {
+		b.Pair(wire.Pair{Key: b.e.Dict.Intern(keys[i]), Value: b.e.Dict.Intern(labels[keys[i]])})
+	})
 }
 
 // metadata writes fields 140 to 145.
@@ -141,14 +136,12 @@ func (b *recorder) affinity() {
 		}
 		if affinity.Required != nil {
 			b.Field(abi.PodRequiredTerms, 0)
-			for i := range affinity.Required.Terms {
-				b.Term(b.term(&affinity.Required.Terms[i], 0))
-			}
+			b.e.ordered(len(affinity.Required.Terms), func(i int) { b.Term(b.term(&affinity.Required.Terms[i], 0)) })
 		}
 		b.Field(abi.PodPreferredTerms, 0)
-		for i := range affinity.Preferred {
+		b.e.ordered(len(affinity.Preferred), func(i int) {
 			b.Term(b.term(&affinity.Preferred[i].Term, affinity.Preferred[i].Weight))
-		}
+		})
 		b.Field(abi.PodRequirements, 0)
 		for _, q := range b.requirements {
 			b.Requirement(q)
@@ -164,9 +157,9 @@ func (b *recorder) affinity() {
 
 func (b *recorder) term(t *cluster.Term, weight int32) wire.Term {
 	out := wire.Term{First: uint32(len(b.requirements)), Count: uint32(len(t.Expressions)), Weight: weight}
-	for i := range t.Expressions {
+	b.e.ordered(len(t.Expressions), func(i int) {
 		b.requirements = append(b.requirements, b.requirement(&t.Expressions[i]))
-	}
+	})
 	if len(t.Fields) > 0 {
 		out.Flags = wire.TermHasFields
 	}
@@ -183,9 +176,7 @@ func (b *recorder) requirement(q *cluster.Requirement) wire.Requirement {
 		return out
 	}
 	out.Count = uint32(len(q.Values))
-	for _, v := range q.Values {
-		b.ids = append(b.ids, b.e.Dict.Intern(v))
-	}
+	b.e.ordered(len(q.Values), func(i int) { b.ids = append(b.ids, b.e.Dict.Intern(q.Values[i])) })
 	return out
 }
 

@@ -1,0 +1,109 @@
+package conformance_test
+
+// guestMistakes are mistakes of guests, each with the duty that must fail.
+func guestMistakes() map[string]struct{ plugin, duty string } {
+	const (
+		starts, alloc = "an instance can be made", "berth_alloc returns memory"
+		traps, bare   = "no call traps (", "no call traps without nodes"
+		region        = "only answers are written into the region"
+		functions     = "only declared host functions are called"
+		repeated      = "the same calls have the same answers"
+		one           = "one instance answers a second pod"
+		numbers       = "answers do not depend on the order of rows"
+		moving        = "the state has the same meaning"
+		state         = "the state holds no ids"
+		unknown       = "unknown tables, columns, types and fields"
+		split         = "answers of scope node do not depend on how calls are divided"
+		shards        = "answers of scope node do not depend on other nodes"
+		growing       = "strings that are added within an epoch"
+		relaid        = "nothing of a layout is kept"
+		overlay       = "an overlay row is judged"
+		reasons       = "a row has its own reasons"
+		whatIf        = "after add_pod and remove_pod"
+		alone         = "a pod in a list is answered"
+	)
+	answers := func(point string) string { return "answers of " + point + " are well formed" }
+	return map[string]struct{ plugin, duty string }{
+		"cannot be instantiated":                            {"pools", starts},
+		"refuses its configuration":                         {"pools", starts},
+		"has no room":                                       {"pools", alloc},
+		"the region is not aligned":                         {"everything", alloc},
+		"the region is out of bounds":                       {"everything", alloc},
+		"the region is over the configuration":              {"pools", alloc},
+		"traps without nodes":                               {"pools", bare},
+		"queue points trap":                                 {"everything", traps},
+		"writes into the header":                            {"pools", region},
+		"writes beyond its codes":                           {"pools", region},
+		"writes into a column":                              {"pools", region},
+		"logs what it did not declare":                      {"pools", functions},
+		"sets state of scope node":                          {"pools", functions},
+		"counts its calls":                                  {"pools", one},
+		"keeps the pod of an earlier call":                  {"pools", one},
+		"depends on row numbers":                            {"pools", numbers},
+		"depends on ids":                                    {"pools", numbers},
+		"depends on the order of slots":                     {"pools", numbers},
+		"depends on the generation":                         {"pools", repeated},
+		"depends on other nodes":                            {"pools", shards},
+		"the first node of a call gets more":                {"pools", split},
+		"minds what it does not know":                       {"pools", unknown},
+		"answers Skip for a row":                            {"pools", answers("filter")},
+		"pre_filter of scope node returns rows":             {"pools", answers("preFilter")},
+		"returns 9":                                         {"pools", answers("preFilter")},
+		"has a reason set that is not there":                {"pools", answers("filter")},
+		"has reasons beyond the memory":                     {"everything", answers("preEnqueue")},
+		"keys have ids":                                     {"everything", numbers},
+		"hints go by the row of a node":                     {"everything", numbers},
+		"the first row is left":                             {"everything", numbers},
+		"nominates the first row":                           {"everything", numbers},
+		"nominates an unknown node":                         {"everything", answers("postFilter")},
+		"the state holds an id":                             {"everything", state},
+		"the state holds a slot":                            {"everything", moving},
+		"reads its state by an id":                          {"everything", moving},
+		"normalises to 101":                                 {"everything", answers("normalize")},
+		"judges the first 512 rows":                         {"pools", numbers},
+		"an id has 16 bits":                                 {"pools", numbers},
+		"a row set is not looked at by score":               {"everything", numbers},
+		"only the first 64 pods are held back":              {"everything", alone},
+		"all pods of a list are answered as the first":      {"everything", alone},
+		"scans strings once in an epoch":                    {"pools", growing},
+		"keeps where the tables are":                        {"pools", relaid},
+		"looks at a layout once at each place":              {"pools", relaid},
+		"an overlay row is not judged":                      {"pools", overlay},
+		"reasons are in reverse":                            {"pools", reasons},
+		"remove_pod does nothing":                           {"everything", whatIf},
+		"add_pod counts twice":                              {"everything", whatIf},
+		"labels what it did not declare":                    {"everything", answers("reserve")},
+		"writes an invalid key":                             {"everything", answers("reserve")},
+		"binds without a directive":                         {"everything", answers("bind")},
+		"a call has fewer than 1,024 rows":                  {"pools", traps},
+		"a list ends where that of the next row begins":     {"sums", numbers},
+		"a string ends where the next one begins":           {"sums", unknown},
+		"a list is in the column after its spans":           {"sums", unknown},
+		"rows up to the capacity are there":                 {"sums", unknown},
+		"the first overlay row is meant":                    {"sums", numbers},
+		"a namespace's row is kept":                         {"sums", growing},
+		"a pod is kept by its UID":                          {"sums", one},
+		"a pod is kept by its name":                         {"sums", one},
+		"a pod is kept while the generation stays":          {"sums", growing},
+		"a pod is kept while the epoch stays":               {"sums", growing},
+		"a pod is kept by its UID and generation":           {"sums", growing},
+		"a pod of a node is kept by its UID":                {"sums", one},
+		"a node has at most 32 pods":                        {"sums", numbers},
+		"only the first label counts":                       {"sums", numbers},
+		"only the first pod of a node counts":               {"sums", numbers},
+		"only the first port counts":                        {"sums", numbers},
+		"only the first port of a node counts":              {"sums", numbers},
+		"only the first taint counts":                       {"sums", numbers},
+		"only the first term counts":                        {"sums", numbers},
+		"only the first toleration counts":                  {"sums", numbers},
+		"only the last image counts":                        {"sums", numbers},
+		"there are at most 16 images":                       {"sums", numbers},
+		"there are at most 16 labels":                       {"sums", numbers},
+		"there are at most 8 taints":                        {"sums", numbers},
+		"there are at most 8 tolerations":                   {"sums", numbers},
+		"the reason is that of the pod before":              {"sums", reasons},
+		"what a what-if counted is kept until the next pod": {"sums", one},
+		"filter keeps what a what-if counted":               {"sums", repeated},
+		"what another plugin published is kept":             {"sums", one},
+	}
+}

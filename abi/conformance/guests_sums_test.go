@@ -1,0 +1,279 @@
+package conformance_test
+
+import (
+	"fmt"
+	"hash/fnv"
+	"strings"
+	"time"
+
+	berth "github.com/berth-scheduler/berth/abi/sdk/go"
+)
+
+// sums is a plugin of scope cluster whose answers are sums of all that it reads: each element of each list counts, in
+// any order. So an answer changes with whatever it reads wrongly.
+type sums struct {
+	berth.Base
+	wrongly
+	pool      berth.NodeLabel
+	app       berth.PodLabel
+	cpu       berth.Resource
+	bonus     berth.Published
+	odd, even berth.Reason
+	before    berth.Reason
+	kept      map[string]uint64
+	rows      map[string]int
+	count     uint64
+	counted   bool
+}
+
+func newSums(manifest []byte, mistake string) *sums {
+	b := berth.Load(manifest)
+	return &sums{
+		Base: b, wrongly: wrongly{mistake}, pool: b.NodeLabel("pool"), app: b.PodLabel("app"), cpu: b.Resource("cpu"), bonus: b.Published("plan/bonus"),
+		odd: b.Reason("odd", "two texts"), even: b.Reason("even"), kept: map[string]uint64{}, rows: map[string]int{},
+	}
+}
+
+// hash returns a number for texts.
+func hash(kind string, texts ...any) uint64 {
+	h := fnv.New64a()
+	fmt.Fprint(h, kind)
+	for _, text := range texts {
+		fmt.Fprintf(h, "|%v", text)
+	}
+	return h.Sum64() >> 8
+}
+
+// keep returns what it has for a key, and what number returns otherwise.
+func (p *sums) keep(key any, number func() uint64) uint64 {
+	by := fmt.Sprint(key)
+	if n, ok := p.kept[by]; ok {
+		return n
+	}
+	p.kept[by] = number()
+	return p.kept[by]
+}
+
+// pairs sums up labels.
+func (p *sums) pairs(kind string, all []berth.Pair) (sum uint64) {
+	for i, pair := range all {
+		switch {
+		case p.wrong("only the first label counts") && i > 0:
+		case p.wrong("there are at most 16 labels") && i >= 16:
+		default:
+			sum += hash(kind, p.Text(pair.Key), p.Text(pair.Value))
+		}
+	}
+	return sum
+}
+
+func (p *sums) ofPod(pod berth.Pod) uint64 {
+	number := func() uint64 { return p.readPod(pod) }
+	switch generation := p.Snapshot().Generation(); {
+	case p.wrong("a pod is kept by its UID"):
+		return p.keep(pod.UID(), number)
+	case p.wrong("a pod is kept by its name"):
+		return p.keep(pod.Name(), number)
+	case p.wrong("a pod is kept while the generation stays"):
+		return p.keep(generation, number)
+	case p.wrong("a pod is kept while the epoch stays"):
+		return p.keep(p.Snapshot().Epoch(), number)
+	case p.wrong("a pod is kept by its UID and generation"):
+		return p.keep(fmt.Sprint(pod.UID(), generation), number)
+	}
+	return number()
+}
+
+func (p *sums) readPod(pod berth.Pod) uint64 {
+	sum := hash("pod", pod.Name(), pod.UID(), p.Text(pod.Namespace()), pod.Priority(), pod.Request(p.cpu)) + p.pairs("of pod", pod.Labels()) + p.pairs("of namespace", pod.NamespaceLabels())
+	for i, t := range pod.Tolerations() {
+		switch {
+		case p.wrong("only the first toleration counts") && i > 0:
+		case p.wrong("there are at most 8 tolerations") && i >= 8:
+		default:
+			sum += hash("toleration", p.Text(t.Key), p.Text(t.Value), t.Operator, t.Effect, t.Seconds)
+		}
+	}
+	for i, port := range pod.HostPorts() {
+		if !p.wrong("only the first port counts") || i == 0 {
+			sum += hash("port", p.Text(port.IP), port.Port, port.Protocol)
+		}
+	}
+	for i, image := range pod.Images() {
+		if !p.wrong("only the last image counts") || i == len(pod.Images())-1 {
+			sum += hash("image", p.Text(image))
+		}
+	}
+	for _, r := range pod.NodeSelector() {
+		for _, value := range pod.Values(&r) {
+			sum += hash("selector", p.Text(r.Key), p.Text(value))
+		}
+	}
+	terms, _ := pod.RequiredTerms()
+	for i, t := range terms {
+		if p.wrong("only the first term counts") && i > 0 {
+			continue
+		}
+		for _, r := range pod.Requirements(t) {
+			of := uint64(0)
+			for _, value := range pod.Values(&r) {
+				of += hash("value", p.Text(value))
+			}
+			sum += hash("requirement", p.Text(r.Key), r.Operator, r.Number, of)
+		}
+	}
+	return sum
+}
+
+func (p *sums) ofNode(node berth.Node) uint64 {
+	sum := hash("node", node.Name(), p.Text(node.Label(p.pool)), node.Allocatable(p.cpu), node.Unschedulable()) + p.pairs("of node", node.Labels())
+	for i, t := range node.Taints() {
+		switch {
+		case p.wrong("only the first taint counts") && i > 0:
+		case p.wrong("there are at most 8 taints") && i >= 8:
+		default:
+			sum += hash("taint", p.Text(t.Key), p.Text(t.Value), t.Effect)
+		}
+	}
+	for i, image := range node.Images() {
+		if !p.wrong("there are at most 16 images") || i < 16 {
+			sum += hash("image", p.Text(image.Name), image.Size)
+		}
+	}
+	for i, port := range node.Ports() {
+		if !p.wrong("only the first port of a node counts") || i == 0 {
+			sum += hash("port", p.Text(port.IP), port.Port, port.Protocol)
+		}
+	}
+	pods := node.Pods()
+	for i := range pods.Len() {
+		switch {
+		case p.wrong("only the first pod of a node counts") && i > 0:
+		case p.wrong("a node has at most 32 pods") && i >= 32:
+		default:
+			sum += p.ofPlaced(pods.At(i))
+		}
+	}
+	return sum
+}
+
+func (p *sums) ofPlaced(pod berth.PlacedPod) uint64 {
+	number := func() uint64 {
+		return hash("placed", pod.UID(), p.Text(pod.Label(p.app)), pod.Priority(), pod.Terminating()) + p.pairs("of placed", pod.Labels())
+	}
+	if p.wrong("a pod of a node is kept by its UID") {
+		return p.keep(pod.UID(), number)
+	}
+	return number()
+}
+
+// ofNamespaces sums up the pod's namespace as the table has it.
+func (p *sums) ofNamespaces(pod berth.Pod) (sum uint64) {
+	all, name := p.Snapshot().Namespaces(), p.Text(pod.Namespace())
+	if p.wrong("a namespace's row is kept") {
+		if row, ok := p.rows[name]; ok && row < all.Len() {
+			return p.pairs("namespace", all.At(row).Labels())
+		}
+	}
+	for i := range all.Len() {
+		if p.Text(all.At(i).Name()) == name && name != "" {
+			p.rows[strings.Clone(name)] = i
+			sum += p.pairs("namespace", all.At(i).Labels())
+		}
+	}
+	return sum
+}
+
+// ofAll sums up all nodes.
+func (p *sums) ofAll() (sum uint64) {
+	nodes := p.Snapshot().Nodes()
+	for i := range nodes.Len() {
+		sum += uint64(nodes.At(i).Allocatable(p.cpu)) >> 3
+	}
+	return sum
+}
+
+// PreFilter counts pods.
+func (p *sums) PreFilter(_ berth.Pod, nodes berth.Nodes) (*berth.Rows, berth.Status) {
+	n := 0
+	for i := range nodes.Len() {
+		n += nodes.At(i).Pods().Len()
+	}
+	p.StateSet("pods", fmt.Appendf(nil, "%d", n))
+	p.counted = false
+	return nil, berth.Success
+}
+
+func (p *sums) pods() (n uint64) {
+	if p.wrong("what a what-if counted is kept until the next pod") && p.counted {
+		return p.count
+	}
+	state, _ := p.StateGet("pods")
+	_, _ = fmt.Sscan(string(state), &n)
+	return n
+}
+
+// AddPod counts one more.
+func (p *sums) AddPod(berth.Pod, berth.Pod, berth.Node) berth.Status { return p.add(1) }
+
+// RemovePod counts one less.
+func (p *sums) RemovePod(berth.Pod, berth.Pod, berth.Node) berth.Status { return p.add(^uint64(0)) }
+
+func (p *sums) add(n uint64) berth.Status {
+	p.counted = false
+	n += p.pods()
+	p.StateSet("pods", fmt.Appendf(nil, "%d", n))
+	p.count, p.counted = n, true
+	return berth.Success
+}
+
+// Filter rejects a third of the nodes.
+func (p *sums) Filter(pod berth.Pod, node berth.Node) berth.Status {
+	pods := p.pods()
+	if p.wrong("filter keeps what a what-if counted") && p.counted {
+		pods = p.count
+	}
+	switch sum := p.ofPod(pod) + p.ofNode(node) + pods; {
+	case sum%3 > 0:
+		return berth.Success
+	case sum%2 > 0:
+		return berth.Unschedulable(p.odd)
+	default:
+		return berth.Unschedulable(p.even)
+	}
+}
+
+// Score is a sum of everything.
+func (p *sums) Score(pod berth.Pod, node berth.Node) int64 {
+	return int64((p.ofPod(pod) + p.ofNode(node) + p.ofNamespaces(pod) + p.ofAll() + p.published() + p.pods()) % 101)
+}
+
+func (p *sums) published() uint64 {
+	number := func() uint64 {
+		value, ok := p.PublishedGet(p.bonus)
+		return hash("published", string(value), ok)
+	}
+	if p.wrong("what another plugin published is kept") {
+		return p.keep("published", number)
+	}
+	return number()
+}
+
+// Permit rejects some pods.
+func (p *sums) Permit(pod berth.Pod, node berth.Node) (time.Duration, berth.Status) {
+	sum := p.ofPod(pod) + p.ofNode(node)
+	why := p.even
+	if sum%2 > 0 {
+		why = p.odd
+	}
+	if p.wrong("the reason is that of the pod before") {
+		why, p.before = p.before, why
+		if why == 0 {
+			why = p.before
+		}
+	}
+	if sum%5 == 0 {
+		return 0, berth.Unschedulable(why)
+	}
+	return 0, berth.Success
+}
