@@ -53,7 +53,7 @@ func Check(ctx context.Context, g Guest, man *wire.Manifest, o Options) (*Report
 			if w.alike() {
 				k.compareReasons(w, s, said[n], d.said)
 			}
-			if w.alike() || k.man.Scope(abi.Filter) == abi.ScopeNode {
+			if w.alike() || k.man.Scope(abi.Filter) == abi.ScopeNode && !w.lists {
 				k.compareReasons(w, s, reasons[n], d.reasons)
 			}
 		}

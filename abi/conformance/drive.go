@@ -24,8 +24,8 @@ type drive struct {
 	calls   int
 	grown   *wire.Dict // of all scenes so far
 	epoch   uint64
-	// generation grows with each scene. If points have scope node it differs in each way
-	// (ABI-4.12).
+	// generation grows with each scene about another cluster. If points have scope node it differs in each way that does
+	// not keep instances (ABI-4.12).
 	generation uint64
 	// cycle are the instances that hold the nodes, as many as the way requires. scoped is the
 	// instance for pre_filter of a guest of scope node, and aux is for the other points.

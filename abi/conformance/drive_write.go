@@ -13,7 +13,7 @@ import (
 // write writes the header, tables, records and the call record.
 func (d *drive) write(s *seat, a *ask, c *cluster.Cluster, numbering *image.Numbering, dict *wire.Dict) (lo, hi uint32, call wire.Call, err error) {
 	e := &image.Encoder{Reads: d.k.reads, Dict: dict}
-	if d.w.shuffled {
+	if d.w.lists {
 		e.Order = d.random.Perm
 	}
 	content := e.Content(c, numbering)
@@ -28,7 +28,7 @@ func (d *drive) write(s *seat, a *ask, c *cluster.Cluster, numbering *image.Numb
 	event := d.event(e, a, numbering)
 	content.Seal(dict)
 	mem := s.bytes()
-	if node(d.k.man) {
+	if node(d.k.man) && d.w.fresh != never { // otherwise it stays as long as the cluster does
 		d.generation += d.random.Uint64N(64)
 	}
 	cycle := wire.Cycle{Epoch: d.epoch, Generation: d.generation, Seed: d.s.seed, State: 1}

@@ -37,6 +37,7 @@ func guestMistakes() map[string]struct{ plugin, duty string } {
 		"writes into a column":                              {"pools", region},
 		"logs what it did not declare":                      {"pools", functions},
 		"sets state of scope node":                          {"pools", functions},
+		"keeps a pool while the generation stays":           {"pools", one},
 		"counts its calls":                                  {"pools", one},
 		"keeps the pod of an earlier call":                  {"pools", one},
 		"depends on row numbers":                            {"pools", numbers},

@@ -50,6 +50,8 @@ type pools struct {
 	calls int
 	last  string
 	said  bool
+	// of the last call
+	generation uint64
 }
 
 func newPools(manifest []byte, mistake string) *pools {
@@ -80,7 +82,9 @@ func (p *pools) PreFilter(pod berth.Pod, nodes berth.Nodes) (*berth.Rows, berth.
 		panic("no nodes")
 	}
 	p.StateSet("pool", []byte(p.pools[p.Text(pod.Namespace())]))
-	p.last = p.pools[p.Text(pod.Namespace())]
+	if !p.wrong("keeps a pool while the generation stays") {
+		p.last = p.pools[p.Text(pod.Namespace())]
+	}
 	return nil, berth.Success
 }
 
@@ -100,6 +104,12 @@ func (p *pools) Filter(pod berth.Pod, node berth.Node) berth.Status {
 	if p.wrong("keeps the pod of an earlier call") {
 		pool = p.last
 		p.last = p.pools[p.Text(pod.Namespace())]
+	}
+	if generation := p.Snapshot().Generation(); p.wrong("keeps a pool while the generation stays") {
+		if p.generation == generation {
+			pool = p.last
+		}
+		p.generation, p.last = generation, pool
 	}
 	if state, ok := p.StateGet("pool"); ok && string(state) != pool {
 		return berth.Error(0)

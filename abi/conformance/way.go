@@ -18,9 +18,10 @@ type way struct {
 	fresh freshness
 	// numbers assigns the numbers in an instance.
 	numbers func(c *cluster.Cluster, random *rand.Rand) *image.Numbering
-	// shuffled assigns ids in another order, after some unused strings, and puts the entries of lists in another order.
-	shuffled bool
-	dead     int
+	// shuffled assigns ids in another order, after some unused strings. lists has the entries of lists in another order, too:
+	// a reason may be about the first that is wrong.
+	shuffled, lists bool
+	dead            int
 	// wide has ids of more than 16 bits in large clusters.
 	wide bool
 	// moving says which calls get new numbers and ids.
@@ -86,17 +87,17 @@ func ways(man *wire.Manifest) []way {
 		{fresh: eachCall, numbers: inOrder},
 		{duty: dutyRepeated, fresh: eachCall, numbers: inOrder},
 		{duty: dutyOneInstance, fresh: never, numbers: inOrder},
-		{duty: dutyNumbers, fresh: eachCycle, numbers: image.Shuffled, shuffled: true, dead: 5, wide: true},
+		{duty: dutyNumbers, fresh: eachCycle, numbers: image.Shuffled, shuffled: true, lists: true, dead: 5, wide: true},
 		{duty: dutyUnknown, fresh: eachCycle, numbers: inOrder, unknown: true, spare: 3000},
 		{duty: dutyState, fresh: eachCycle, numbers: shifted, dead: shift, states: true},
-		{duty: dutyGrowing, fresh: never, numbers: image.Shuffled, shuffled: true, growing: true},
-		{duty: dutyRelaid, fresh: never, numbers: image.Shuffled, shuffled: true, growing: true, relaid: true},
+		{duty: dutyGrowing, fresh: never, numbers: image.Shuffled, shuffled: true, lists: true, growing: true},
+		{duty: dutyRelaid, fresh: never, numbers: image.Shuffled, shuffled: true, lists: true, growing: true, relaid: true},
 	}
 	which := auxCalls
 	if len(man.CycleLocal) == 0 {
 		which = allCalls // nothing may hold ids, not even up to normalize (ABI-7.10)
 	}
-	out = append(out, way{duty: dutyMoving, fresh: eachCall, numbers: image.Shuffled, shuffled: true, moving: which})
+	out = append(out, way{duty: dutyMoving, fresh: eachCall, numbers: image.Shuffled, shuffled: true, lists: true, moving: which})
 	if node(man) {
 		out = append(out, way{duty: dutySplit, fresh: eachCycle, numbers: image.Shuffled, shuffled: true, split: true})
 	}

@@ -204,16 +204,16 @@ func (g *Generator) Pod(bare bool) cluster.Pod {
 	for range g.some(3) {
 		p.Spec.Tolerations = append(p.Spec.Tolerations, g.toleration())
 	}
-	if g.chance(30) {
+	if g.long || g.chance(30) {
 		p.Spec.NodeSelector = map[string]string{}
 		for range 1 + g.some(2) {
 			p.Spec.NodeSelector[pick(g, g.keys())] = pick(g, g.labels)
 		}
 	}
-	if g.chance(30) {
+	if g.long || g.chance(30) {
 		p.Spec.Affinity = g.affinity()
 	}
-	if g.chance(20) {
+	if g.long || g.chance(20) {
 		for i := range 1 + g.some(2) {
 			p.Spec.SchedulingGates = append(p.Spec.SchedulingGates, cluster.Gate{Name: fmt.Sprint("example.com/quota-", i)})
 		}
@@ -263,7 +263,7 @@ func (g *Generator) pod(bare bool) cluster.Pod {
 		}
 		p.Spec.Containers[i].Resources.Requests = requests
 	}
-	if g.chance(15) {
+	if g.long || g.chance(15) {
 		for range 1 + g.some(3) {
 			p.Spec.Containers[0].Ports = append(p.Spec.Containers[0].Ports, cluster.Port{
 				HostPort: 1 + g.random.Int32N(65535), ContainerPort: 80, HostIP: pick(g, []string{"", "10.0.0.1"}), Protocol: pick(g, []string{"", "UDP", "SCTP"}),
