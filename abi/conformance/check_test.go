@@ -196,7 +196,7 @@ func (i *nativeInstance) Close(context.Context) error {
 func check(t *testing.T, name, mistake string) *conformance.Report {
 	t.Helper()
 	text, man := manifests(t, name)
-	o := conformance.Options{Seed: 5, Cycles: 16, Published: map[string][]byte{"plan/bonus": []byte("3")}}
+	o := conformance.Options{Seed: 5, Cycles: 24, Published: map[string][]byte{"plan/bonus": []byte("3")}}
 	live := 0
 	guest := native{wrongly: wrongly{mistake}, live: &live, make: func() berth.Plugin { return newEverything(text, mistake) }}
 	if slices.Contains([]string{"judges the first 512 rows", "only the first 64 pods are held back", "an id has 16 bits", "a call has fewer than 1,024 rows", mayBe, "hints go by the row of a node",
