@@ -111,7 +111,7 @@ func (s *claimServer) carry(request func() (runtime.Object, error)) (bool, runti
 		return true, object, err
 	}
 	s.faults++
-	answer, within := error(io.ErrUnexpectedEOF), writeTimeout
+	answer, within := io.ErrUnexpectedEOF, writeTimeout
 	if s.chance(30) {
 		answer, within = apierrors.NewInternalError(errors.New("etcdserver: request timed out")), bindSettles
 	}

@@ -108,7 +108,7 @@ func (d *day) start() {
 
 // happen lets something happen.
 func (d *day) happen(ctx context.Context, i int) {
-	s := d.Assembly.Scheduler
+	s := d.Scheduler
 	one := func() (uid types.UID) {
 		if len(d.pods) > 0 {
 			uid = d.pods[d.n(len(d.pods))]
@@ -244,7 +244,7 @@ func everything(t *testing.T, seed uint64) {
 		t.Fatal(err)
 	}
 	defer d.Close()
-	w.scheduler = d.Assembly.Scheduler
+	w.scheduler = d.Scheduler
 	d.start()
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)

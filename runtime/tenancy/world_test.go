@@ -194,7 +194,9 @@ func (w *world) objects(text string) *tenancy.Objects {
 		case v1alpha1.KindTenantPlugin:
 			p := &v1alpha1.TenantPlugin{}
 			into, o.TenantPlugins = p, append(o.TenantPlugins, p)
-			o.Namespaces[head.Metadata.Namespace] = o.Namespaces[head.Metadata.Namespace]
+			if _, ok := o.Namespaces[head.Metadata.Namespace]; !ok {
+				o.Namespaces[head.Metadata.Namespace] = nil
+			}
 		case "Namespace":
 			o.Namespaces[head.Metadata.Name] = head.Metadata.Labels
 			continue
