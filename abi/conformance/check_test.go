@@ -193,16 +193,12 @@ func (i *nativeInstance) Close(context.Context) error {
 }
 
 // check checks a plugin of guests_test.go.
-func check(t *testing.T, name, mistake string) *conformance.Report {
+func check(t *testing.T, name, mistake string, cycles int) *conformance.Report {
 	t.Helper()
 	text, man := manifests(t, name)
-	o := conformance.Options{Seed: 5, Cycles: 24, Published: map[string][]byte{"plan/bonus": []byte("3")}}
+	o := conformance.Options{Seed: 5, Cycles: cycles, Published: map[string][]byte{"plan/bonus": []byte("3")}}
 	live := 0
 	guest := native{wrongly: wrongly{mistake}, live: &live, make: func() berth.Plugin { return newEverything(text, mistake) }}
-	if slices.Contains([]string{"judges the first 512 rows", "only the first 64 pods are held back", "an id has 16 bits", "a call has fewer than 1,024 rows", mayBe, "hints go by the row of a node",
-		"a row set is not looked at by score"}, mistake) {
-		o.Cycles = 60
-	}
 	switch name {
 	case "sums":
 		guest.make = func() berth.Plugin { return newSums(text, mistake) }
@@ -228,7 +224,7 @@ func check(t *testing.T, name, mistake string) *conformance.Report {
 func TestCheckPassesGoodGuests(t *testing.T) {
 	looked := map[string]bool{}
 	for _, name := range []string{"pools", "everything", "sums"} {
-		report := check(t, name, "")
+		report := check(t, name, "", 24)
 		if !report.OK() {
 			t.Errorf("%s:\n%s", name, report)
 		}
@@ -261,14 +257,18 @@ func TestCheckFindsMistakes(t *testing.T) {
 		}
 		want := all[mistake]
 		t.Run(mistake, func(t *testing.T) {
-			report := check(t, want.plugin, mistake)
-			text := report.String()
-			at := slices.IndexFunc(report.Duties, func(d conformance.Duty) bool { return strings.HasPrefix(d.Name+" (", want.duty) })
-			if at < 0 {
-				t.Fatalf("unknown duty %q", want.duty)
-			}
-			if d := report.Duties[at]; report.OK() || d.Verdict != conformance.Failed || d.Failures == 0 || d.Example == "" || len(d.Cites) == 0 {
-				t.Errorf("%q does not fail:\n%s", want.duty, text)
+			// Most are found in a few cycles, which are much quicker than those that authors get.
+			for _, cycles := range []int{8, 0} {
+				report := check(t, want.plugin, mistake, cycles)
+				at := slices.IndexFunc(report.Duties, func(d conformance.Duty) bool { return strings.HasPrefix(d.Name+" (", want.duty) })
+				if at < 0 {
+					t.Fatalf("unknown duty %q", want.duty)
+				}
+				if d := report.Duties[at]; !report.OK() && d.Verdict == conformance.Failed && d.Failures > 0 && d.Example != "" && len(d.Cites) > 0 {
+					return
+				} else if cycles == 0 {
+					t.Errorf("%q does not fail:\n%s", want.duty, report)
+				}
 			}
 		})
 	}
@@ -303,7 +303,7 @@ func TestCheckAllowsBlocks(t *testing.T) {
 	if testing.Short() {
 		t.Skip("slow: with 1,500 nodes")
 	}
-	if report := check(t, "pools", mayBe); !report.OK() {
+	if report := check(t, "pools", mayBe, 0); !report.OK() {
 		t.Error(report)
 	}
 }
@@ -311,7 +311,7 @@ func TestCheckAllowsBlocks(t *testing.T) {
 // TestUnsaid: a report lists the codes of a point and the reasons of the guest that no answer
 // had.
 func TestUnsaid(t *testing.T) {
-	report := check(t, "pools", "")
+	report := check(t, "pools", "", 24)
 	for _, want := range []string{"; never UnschedulableAndUnresolvable, Pending\n", "\"never said\" was never returned: add a hint\n"} {
 		if !strings.Contains(report.String(), want) {
 			t.Errorf("the report has no %q:\n%s", want, report)
@@ -325,7 +325,7 @@ func TestUnsaid(t *testing.T) {
 // TestCheckIsDeterministic: the same seed gives the same report, and another seed a different
 // one.
 func TestCheckIsDeterministic(t *testing.T) {
-	first, second := check(t, "pools", "depends on ids").String(), check(t, "pools", "depends on ids").String()
+	first, second := check(t, "pools", "depends on ids", 24).String(), check(t, "pools", "depends on ids", 24).String()
 	if first != second {
 		t.Errorf("first:\n%s\nsecond:\n%s", first, second)
 	}
