@@ -148,6 +148,9 @@ func (g *instance) run(ctx context.Context, f *api.Function, grant int64) error 
 // exited returns the error of a call. Two codes of proc_exit mean for wazero that a context ended; the
 // guest chooses the code, and must not make its exit look like a decision of the host.
 func exited(err error) error {
+	if err == nil {
+		return nil // before exit, which is on the heap
+	}
 	var exit *sys.ExitError
 	if errors.As(err, &exit) {
 		return fmt.Errorf("module closed with exit_code(%d)", exit.ExitCode())
