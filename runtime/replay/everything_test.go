@@ -59,7 +59,7 @@ func (d *day) profiles() assembly.Config {
 	return assembly.Config{Scheduler: s}
 }
 
-// some returns plugins that objects attach: a version, two of which each has a part of the pods, or one that is not ready.
+// some returns plugins that objects attach: one version, two versions that share the pods, or one that is not ready.
 func (d *day) some() []assembly.Attached {
 	first, second := d.attached[0], d.attached[1]
 	switch d.n(4) {

@@ -41,7 +41,7 @@ const (
 type cluster struct {
 	*rand.Rand
 	category Category
-	mixed    map[Category]bool // of which Mixed has something
+	mixed    map[Category]bool // the categories that a Mixed cluster draws from
 	nodes    []*v1.Node
 	uid      int
 	serials  int64
