@@ -47,6 +47,20 @@ func (c *Ragged[T]) Set(row uint32, entries []T) int {
 	return len(entries)
 }
 
+// SetTail replaces the entries of a row from an index on, which is at most their number, and returns the number of
+// written entries. entries must not be part of the column.
+func (c *Ragged[T]) SetTail(row uint32, from int, entries []T) int {
+	n := from + len(entries)
+	if n > int(c.Spans[row].Cap) {
+		kept := c.Row(row)[:from] // stays readable if room moves the data
+		copy(c.room(row, n), kept)
+	}
+	s := &c.Spans[row]
+	copy(c.Data[int(s.Start)+from:int(s.Start)+n], entries)
+	s.Len = uint32(n)
+	return len(entries)
+}
+
 // Append adds an entry to the end of a row.
 func (c *Ragged[T]) Append(row uint32, entry T) {
 	n := c.Spans[row].Len

@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestRagged: after any Set, Append and Resize, a ragged column equals a slice of slices, and
+// TestRagged: after any Set, SetTail, Append and Resize, a ragged column equals a slice of slices, and
 // its spans do not overlap.
 func TestRagged(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -60,6 +60,15 @@ func TestRagged(t *testing.T) {
 				to, from := row(t), row(t)
 				column.Set(to, column.Row(from))
 				model[to] = slices.Clone(model[from])
+			},
+			"set tail": func(t *rapid.T) {
+				i := row(t)
+				from, n := rapid.IntRange(0, len(model[i])).Draw(t, "from"), rapid.IntRange(0, 700).Draw(t, "entries")
+				entries := fresh(n)
+				if got := column.SetTail(i, from, entries); got != n {
+					t.Fatalf("SetTail wrote %d entries, want %d", got, n)
+				}
+				model[i] = append(slices.Clip(model[i][:from]), entries...)
 			},
 			"append": func(t *rapid.T) {
 				i := row(t)

@@ -132,6 +132,14 @@ func (c *Cache) UpdateSnapshot(s *state.Snapshot) {
 	known := s == c.snapshot && s.Generation == c.snapshotGeneration && !c.renumber()
 	if !known || s.Update(c.infos, c.dirty.list, c.freed.list, c.namespaces.changed()...) {
 		s.Rebuild(c.infos, c.namespaces.infos...)
+		for _, info := range c.infos {
+			info.Shown()
+		}
+	}
+	for _, row := range c.dirty.list {
+		if int(row) < len(c.infos) {
+			c.infos[row].Shown()
+		}
 	}
 	c.dirty.reset()
 	c.freed.reset()

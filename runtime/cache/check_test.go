@@ -63,6 +63,15 @@ func requireEqual(t tester, c *cache.Cache, s *state.Snapshot) {
 	if got, want := dump(t, s), dump(t, rebuilt); got != want {
 		t.Fatalf("incremental and full snapshots differ\nincremental:\n%s\nfull:\n%s", got, want)
 	}
+	for row, info := range infos(c) {
+		var want []uint32 // plugins see a node's pods in this order
+		for i := range info.Pods {
+			want = append(want, info.Pods[i].Slot)
+		}
+		if got := s.Nodes.Pods.Row(uint32(row)); !slices.Equal(got, want) {
+			t.Fatalf("row %d has the slots %v, and the pods of node %s are in %v", row, got, info.Name, want)
+		}
+	}
 	requireConsistent(t, s)
 	requireConsistent(t, rebuilt)
 }

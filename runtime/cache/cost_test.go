@@ -145,6 +145,54 @@ func TestCostFollowsChange(t *testing.T) {
 	}
 }
 
+// crowded returns a cache and an updated snapshot with one node that has n pods.
+func crowded(t tester, n int) (*cache.Cache, *state.Snapshot) {
+	t.Helper()
+	c, s := cache.New(cache.Config{}), state.NewSnapshot()
+	c.AddNode(raceNode(0).node())
+	for i := range n {
+		if _, err := c.AddPod(racePod(0, i).pod()); err != nil {
+			t.Fatalf("%v", err)
+		}
+	}
+	c.UpdateSnapshot(s)
+	return c, s
+}
+
+// placing returns a function that places a pod as an attempt does: it is assumed and confirmed, and then deleted.
+func placing(t tester, c *cache.Cache, s *state.Snapshot) func() {
+	pod := racePod(0, -1).pod()
+	return func() {
+		if err := c.Assume(pod); err != nil {
+			t.Fatalf("%v", err)
+		}
+		c.UpdateSnapshot(s)
+		if _, err := c.AddPod(pod); err != nil {
+			t.Fatalf("%v", err)
+		}
+		c.UpdateSnapshot(s)
+		c.RemovePod(pod.UID)
+		c.UpdateSnapshot(s)
+	}
+}
+
+// TestCostOfCrowdedNode: a pod that comes and goes costs the same however many other pods its node has.
+func TestCostOfCrowdedNode(t *testing.T) {
+	var written []uint64
+	for _, pods := range []int{10, 3000} {
+		c, s := crowded(t, pods)
+		place := placing(t, c, s)
+		place() // makes room
+		before := s.BytesWritten
+		place()
+		written = append(written, s.BytesWritten-before)
+		requireEqual(t, c, s)
+	}
+	if written[0] != written[1] {
+		t.Errorf("%d bytes written on a node with 10 pods, and %d with 3,000", written[0], written[1])
+	}
+}
+
 // TestRemovedNode: the last row moves into the gap, and nothing else is written.
 func TestRemovedNode(t *testing.T) {
 	written := map[uint64]bool{}
@@ -184,6 +232,18 @@ func BenchmarkSnapshotUpdate(b *testing.B) {
 				b.ReportMetric(float64(s.BytesWritten-before)/float64(updates), "written-B/update")
 			})
 		}
+	}
+}
+
+func BenchmarkSnapshotOfCrowdedNode(b *testing.B) {
+	for _, pods := range []int{10, 100, 3000} {
+		c, s := crowded(b, pods)
+		b.Run(fmt.Sprintf("pods=%d", pods), func(b *testing.B) {
+			place := placing(b, c, s)
+			for b.Loop() {
+				place()
+			}
+		})
 	}
 }
 

@@ -64,7 +64,7 @@ func (c *Cache) attach(n *node) {
 	c.rows = append(c.rows, n)
 	c.infos = append(c.infos, &n.info)
 	for i := range n.info.Pods {
-		n.info.Pods[i].Slot = c.slots.take()
+		n.info.SetSlot(i, c.slots.take())
 	}
 	c.podsChanged(n)
 }

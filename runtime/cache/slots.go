@@ -50,7 +50,7 @@ func (c *Cache) renumber() bool {
 	c.slots = slots{}
 	for _, n := range c.rows {
 		for i := range n.info.Pods {
-			n.info.Pods[i].Slot = c.slots.take()
+			n.info.SetSlot(i, c.slots.take())
 		}
 		c.podsChanged(n)
 	}

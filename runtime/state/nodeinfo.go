@@ -35,6 +35,10 @@ type NodeInfo struct {
 	ObjectGeneration, PodsGeneration uint64
 
 	withPorts int // number of pods with host ports
+
+	// The first same pods have been in their places, with their slots, since PodsGeneration was since.
+	same  int
+	since uint64
 }
 
 // Clone returns a copy that does not belong to the cache. It shares pods and nodes, which are
@@ -44,6 +48,16 @@ func (n *NodeInfo) Clone() *NodeInfo {
 	c.Pods = slices.Clone(n.Pods)
 	c.Requested.Scalars = slices.Clone(n.Requested.Scalars)
 	return &c
+}
+
+// Shown says that a snapshot shows the node as it is now. The next update of that snapshot writes only the pods
+// that change from now on. It may be left out.
+func (n *NodeInfo) Shown() { n.same, n.since = len(n.Pods), n.PodsGeneration }
+
+// SetSlot gives a pod another slot.
+func (n *NodeInfo) SetSlot(i int, slot uint32) {
+	n.Pods[i].Slot = slot
+	n.same = min(n.same, i)
 }
 
 // AddPod adds a pod that is not on the node yet.
@@ -61,6 +75,7 @@ func (n *NodeInfo) RemovePod(uid types.UID) (PlacedPod, bool) {
 	if i < 0 {
 		return PlacedPod{}, false
 	}
+	n.same = min(n.same, i)
 	p := n.Pods[i]
 	last := len(n.Pods) - 1
 	n.Pods[i] = n.Pods[last]

@@ -61,6 +61,7 @@ type NodeTable struct {
 	// row is empty, or an overlay whose pods differ from every node's.
 	ObjectGeneration, PodsGeneration []uint64
 
+	shown         []*NodeInfo // whose pods a row shows; nil if unknown, as for overlays
 	n, capacity   int
 	overlays      int    // allocated overlay rows
 	used          []bool // one per overlay row in use; true if it was released before a later one
@@ -132,6 +133,7 @@ func (t *NodeTable) grow(capacity, overlays int) {
 	t.TaintSet = resized(t.TaintSet, rows)
 	t.ObjectGeneration = resized(t.ObjectGeneration, rows)
 	t.PodsGeneration = resized(t.PodsGeneration, rows)
+	t.shown = resized(t.shown, rows)
 	t.Labels.resize(rows)
 	t.Ports.Resize(rows)
 	t.Images.Resize(rows)
@@ -161,7 +163,7 @@ func (t *NodeTable) clearOverlay(row uint32) {
 
 func (t *NodeTable) clearRest(row uint32) {
 	t.Node[row], t.Rank[row], t.Flags[row], t.TaintSet[row] = nil, 0, 0, 0
-	t.ObjectGeneration[row], t.PodsGeneration[row] = 0, 0
+	t.ObjectGeneration[row], t.PodsGeneration[row], t.shown[row] = 0, 0, nil
 	for i := range t.Resources {
 		t.Resources[i].Allocatable[row], t.Resources[i].Requested[row] = 0, 0
 	}
@@ -200,9 +202,18 @@ func (t *NodeTable) writeObject(row uint32, info *NodeInfo) (bytes int) {
 	return bytes
 }
 
-// writePods writes the columns from the row's pods and returns the number of bytes written.
-func (t *NodeTable) writePods(row uint32, info *NodeInfo) (bytes int) {
-	t.PodsGeneration[row] = info.PodsGeneration
+// unchanged returns how many of a node's first pods a row shows already.
+func (t *NodeTable) unchanged(row uint32, info *NodeInfo) int {
+	if t.shown[row] == info && t.PodsGeneration[row] == info.since {
+		return info.same
+	}
+	return 0
+}
+
+// writePods writes the columns from the row's pods, of which the first from are unchanged, and returns the number
+// of bytes written.
+func (t *NodeTable) writePods(row uint32, info *NodeInfo, from int) (bytes int) {
+	t.PodsGeneration[row], t.shown[row] = info.PodsGeneration, info
 	r := &info.Requested
 	for _, s := range r.Scalars {
 		t.resource(s.Name)
@@ -215,15 +226,17 @@ func (t *NodeTable) writePods(row uint32, info *NodeInfo) (bytes int) {
 	t.NonZeroCPU[row], t.NonZeroMemory[row] = info.NonZeroCPU, info.NonZeroMemory
 
 	slots, ports := t.scratch.slots[:0], t.scratch.ports[:0]
-	for i := range info.Pods {
-		slots = append(slots, info.Pods[i].Slot)
-		if info.withPorts > 0 {
+	for i := range info.Pods[from:] {
+		slots = append(slots, info.Pods[from+i].Slot)
+	}
+	if info.withPorts > 0 {
+		for i := range info.Pods {
 			ports = t.appendPorts(ports, info.Pods[i].Pod)
 		}
 	}
 	t.scratch.slots, t.scratch.ports = slots, ports
 	bytes = 8 + 8*len(t.Resources) + 16
-	bytes += 4 * t.Pods.Set(row, slots)
+	bytes += 4 * t.Pods.SetTail(row, from, slots)
 	bytes += int(unsafe.Sizeof(wire.Port{})) * t.Ports.Set(row, ports)
 	return bytes
 }

@@ -167,9 +167,10 @@ func (s *Snapshot) writeRow(row uint32, info *NodeInfo) {
 		s.BytesWritten += uint64(t.writeObject(row, info))
 	}
 	if t.PodsGeneration[row] != info.PodsGeneration {
-		for i := range info.Pods {
-			s.BytesWritten += uint64(s.Pods.write(&info.Pods[i], s.Strings, &s.history))
+		from := t.unchanged(row, info)
+		for i := range info.Pods[from:] {
+			s.BytesWritten += uint64(s.Pods.write(&info.Pods[from+i], s.Strings, &s.history))
 		}
-		s.BytesWritten += uint64(t.writePods(row, info))
+		s.BytesWritten += uint64(t.writePods(row, info, from))
 	}
 }

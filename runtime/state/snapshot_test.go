@@ -2,10 +2,12 @@ package state_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berth-scheduler/berth/runtime/state"
 )
@@ -147,4 +149,58 @@ func TestOverlaysAreReused(t *testing.T) {
 	if s.Pods.Len() != 0 {
 		t.Errorf("%d slots are left", s.Pods.Len())
 	}
+}
+
+// TestShown: only the snapshot that was said to show a node, and only for that very NodeInfo, takes its pods for
+// written.
+func TestShown(t *testing.T) {
+	info := nodesWith(1, func(int) (map[string]string, []v1.Taint) { return nil, nil })[0]
+	generation := uint64(1)
+	add := func(slots ...uint32) {
+		for _, slot := range slots {
+			generation++
+			pod := state.NewPod(&v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint(slot), UID: types.UID(fmt.Sprint(slot))}})
+			info.AddPod(state.PlacedPod{Pod: pod, Slot: slot, Generation: generation})
+		}
+		info.PodsGeneration = generation
+	}
+	update := func(s *state.Snapshot, info *state.NodeInfo, want ...uint32) {
+		t.Helper()
+		s.Update([]*state.NodeInfo{info}, []uint32{0}, nil)
+		if got := s.Nodes.Pods.Row(0); !slices.Equal(got, want) {
+			t.Errorf("the row has the slots %v, want %v", got, want)
+		}
+		for _, slot := range want {
+			if s.Pods.Pod[slot] == nil {
+				t.Errorf("slot %d is empty", slot)
+			}
+		}
+	}
+	one, other := state.NewSnapshot(), state.NewSnapshot()
+	add(0, 1)
+	update(other, info, 0, 1)
+	add(2)
+	update(one, info, 0, 1, 2)
+	info.Shown()
+	add(3)
+	before := one.BytesWritten
+	update(one, info, 0, 1, 2, 3)
+	if got := one.BytesWritten - before; got > 200 {
+		t.Errorf("one more pod cost %d bytes", got)
+	}
+	info.Shown()
+	info.RemovePod("1")
+	generation++
+	info.PodsGeneration = generation
+	update(one, info, 0, 3, 2)
+	info.Shown()
+	add(4)
+	update(other, info, 0, 3, 2, 4) // it has seen nothing of all this
+	elsewhere := info.Clone()
+	for i := range elsewhere.Pods {
+		elsewhere.Pods[i].Slot += 10
+		elsewhere.Pods[i].Generation += 100
+	}
+	elsewhere.AddPod(state.PlacedPod{Pod: elsewhere.Pods[0].Pod, Slot: 5, Generation: 1000})
+	update(one, elsewhere, 10, 13, 12, 14, 5)
 }
