@@ -19,6 +19,7 @@ import (
 
 	"github.com/berth-scheduler/berth/internal/plain"
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
+	"github.com/berth-scheduler/berth/runtime/internal/workers"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
@@ -31,6 +32,7 @@ type eventWriter struct {
 	broadcaster events.EventBroadcaster
 	recorders   map[string]events.EventRecorderLogger // by profile
 	host        string                                // as recorders name it
+	beside      workers.Workers                       // write events of placed pods
 	context     context.Context                       // of what is written of pods
 	ofLease     record.EventBroadcaster
 	lease       record.EventRecorder
@@ -99,13 +101,13 @@ func (w *eventWriter) placed(pod *state.Pod, note string) {
 			Kind: "Pod", APIVersion: "v1", Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, ResourceVersion: pod.Object.ResourceVersion,
 		},
 	}
-	go func() {
+	w.beside.Go(func() {
 		if err := w.sink.once(w.context, event); err != nil {
 			_ = w.broadcaster.(interface {
 				Action(kind watch.EventType, event runtime.Object) error
 			}).Action(watch.Added, event) // it fails only at the end
 		}
-	}()
+	})
 }
 
 func (w *eventWriter) warning(pod *state.Pod, reason, action, note string) {
@@ -125,6 +127,7 @@ func (w *eventWriter) finish(ctx context.Context) int64 {
 	left := w.sink.drain(ctx)
 	w.broadcaster.Shutdown()
 	w.cancel()
+	w.beside.Close()
 	return left
 }
 

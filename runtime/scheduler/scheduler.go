@@ -21,6 +21,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/extender"
 	"github.com/berth-scheduler/berth/runtime/inbox"
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
+	"github.com/berth-scheduler/berth/runtime/internal/workers"
 	"github.com/berth-scheduler/berth/runtime/pipeline"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/plugin/objects"
@@ -76,7 +77,7 @@ type Deps struct {
 	Worked func(profile string, timings []report.Timing)
 	// Log (optional) receives what an operator should know.
 	Log *slog.Logger
-	// Spawn runs a binding cycle or an eviction beside the loop; nil starts a goroutine. A
+	// Spawn runs a binding cycle or an eviction beside the loop; nil runs it in another goroutine. A
 	// simulation may run it synchronously.
 	Spawn func(run func())
 }
@@ -164,6 +165,7 @@ type Scheduler struct {
 	waitingView atomic.Pointer[[]plugin.WaitingPod]
 	binding     map[uint64]running // binding cycles, by attempt
 	totals      totals
+	beside      *workers.Workers // run binding cycles and evictions, unless Deps.Spawn does
 	scratch     []report.Timing
 	points      []report.PointTiming // scratch, too
 	// stopped is closed when Run is to end; nil before Run.
@@ -198,8 +200,9 @@ func New(config Config, deps Deps) (*Scheduler, error) {
 	case len(deps.Pipelines) == 0:
 		return nil, errors.New("scheduler: at least one pipeline is required")
 	}
+	beside := &workers.Workers{}
 	if deps.Spawn == nil {
-		deps.Spawn = func(run func()) { go run() }
+		deps.Spawn = beside.Go
 	}
 	if deps.Log == nil {
 		deps.Log = slog.New(slog.DiscardHandler)
@@ -217,6 +220,7 @@ func New(config Config, deps Deps) (*Scheduler, error) {
 		evicting:  make(map[uint64]evicting),
 		retried:   make(map[plugin.Breaker]time.Time),
 		totals:    newTotals(),
+		beside:    beside,
 
 		preempting: make(map[types.UID]*preemption),
 	}
@@ -258,6 +262,7 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	for s.drain(ctx); len(s.binding)+len(s.evicting) > 0; s.drain(ctx) {
 		<-s.inbox.wake
 	}
+	s.beside.Close()
 	return nil
 }
 
