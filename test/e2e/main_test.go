@@ -52,11 +52,15 @@ func shutdown(remove bool) error {
 	if shared.cluster == nil {
 		return nil
 	}
-	err := shared.cluster.Stop()
+	return stop(shared.cluster, remove)
+}
+
+func stop(c *cluster.Cluster, remove bool) error {
+	err := c.Stop()
 	if remove {
-		return errors.Join(err, shared.cluster.Remove())
+		return errors.Join(err, c.Remove())
 	}
-	fmt.Fprintln(os.Stderr, "e2e: logs and data are in", shared.cluster.Dir())
+	fmt.Fprintln(os.Stderr, "e2e: logs and data are in", c.Dir())
 	return err
 }
 
@@ -102,6 +106,21 @@ func start(t *testing.T) *cluster.Cluster {
 		}
 		if err != nil {
 			t.Errorf("cleaning up: %v", err)
+		}
+	})
+	return c
+}
+
+// own returns a cluster for this test alone.
+func own(t *testing.T) *cluster.Cluster {
+	t.Helper()
+	c, err := startCluster(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := stop(c, !t.Failed() && !*keep); err != nil {
+			t.Error(err)
 		}
 	})
 	return c

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -35,14 +36,34 @@ func TestUpstream(t *testing.T) {
 	if golden.Rewriting() && program() != cluster.UpstreamProgram {
 		t.Fatal("-rewrite records what kube-scheduler does here: add -scheduler kube-scheduler")
 	}
-	scripts(t, "upstream", golden.Rewriting())
+	c := start(t)
+	scripts(serial{t}, func(*testing.T) *cluster.Cluster { return c }, filesOf(t, "upstream"))
 }
 
-// berthScripts runs the scripts in testdata/berth, for features that only Berth has.
-func berthScripts(t *testing.T) { scripts(t, "berth", golden.Rewriting()) }
+// stories are scripts that mostly wait for the status of objects, which is written every 30
+// seconds at most.
+var stories = []string{"rollouts", "tenants"}
 
-// scripts runs the scripts of a folder, one after the other: they share the
-// cluster. Each has a namespace of its own, named as the script, $BERTH is
+// berthScripts runs the scripts in testdata/berth, for features that only Berth has.
+func berthScripts(t *testing.T) {
+	isStory := func(file string) bool {
+		return slices.Contains(stories, strings.TrimSuffix(filepath.Base(file), ".txtar"))
+	}
+	all := filesOf(t, "berth")
+	c := start(t)
+	scripts(serial{t}, func(*testing.T) *cluster.Cluster { return c }, slices.DeleteFunc(slices.Clone(all), isStory))
+	scripts(parallel{serial{t}}, own, slices.DeleteFunc(all, func(file string) bool { return !isStory(file) }))
+}
+
+func filesOf(t *testing.T, dir string) []string {
+	files, err := filepath.Glob(filepath.Join("testdata", dir, "*.txtar"))
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	return files
+}
+
+// scripts runs scripts on the cluster that on returns. Each has a namespace of its own, named as the script, $BERTH is
 // the program to run others of its commands, and $ADMIN a kubeconfig that may do everything. Commands besides testscript's own, where FILE is one of the script and KIND is as in "pod":
 //
 //	scheduler [FILE [FLAG …]]    start the scheduler, with the default profile or a configuration; $VARIABLES are replaced;
@@ -72,11 +93,10 @@ func berthScripts(t *testing.T) { scripts(t, "berth", golden.Rewriting()) }
 //	placed NAMESPACE POD         wait until a pod of another namespace is bound
 //	unseen TEXT POD SOCKET       require that nothing about the namespace has a text of another one's pod
 //	metrics SOCKET               print the metrics that Berth serves at its debug socket
-func scripts(t *testing.T, dir string, update bool) {
-	c := start(t)
-	testscript.RunT(serial{t}, testscript.Params{
-		Dir: filepath.Join("testdata", dir), UpdateScripts: update, RequireUniqueNames: true,
-		Setup: func(env *testscript.Env) error { return setup(env, c) },
+func scripts(t testscript.T, on func(*testing.T) *cluster.Cluster, files []string) {
+	testscript.RunT(t, testscript.Params{
+		Files: files, UpdateScripts: golden.Rewriting(), RequireUniqueNames: true,
+		Setup: func(env *testscript.Env) error { return setup(env, on(env.T().(serial).T)) },
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"program": command((*script).program), "scheduler": command((*script).scheduler), "sigkill": command((*script).sigkill), "sigterm": command((*script).sigterm),
 			"apply": command((*script).apply), "patch": command((*script).patch), "delete": command((*script).delete),
@@ -100,6 +120,16 @@ func (serial) Verbose() bool { return testing.Verbose() }
 
 func (s serial) Run(name string, f func(testscript.T)) {
 	s.T.Run(name, func(t *testing.T) { f(serial{t}) })
+}
+
+// parallel is a test whose scripts run in parallel.
+type parallel struct{ serial }
+
+func (p parallel) Run(name string, f func(testscript.T)) {
+	p.T.Run(name, func(t *testing.T) {
+		t.Parallel()
+		f(serial{t})
+	})
 }
 
 // script is a script that runs.
