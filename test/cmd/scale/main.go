@@ -272,12 +272,16 @@ func (r *run) byChanges(page *report) error {
 		r.berth("no plugins, no reuse", nil, false), r.berth("no plugins", nil, true), r.berth("of labels", r.ofLabels(), true),
 		r.berth("of pods, native", natively(r.ofPods("go")), true), r.berth("of pods", r.ofPods("go"), true),
 	}
+	const pods = 1000
 	for i := range ways {
-		ways[i].pods = func(int) int { return 1000 }
+		ways[i].pods = func(int) int { return pods }
 	}
 	page.Changes = &table{first: "pods that leave before each", ways: names(ways)}
 	nodes := min(5000, r.most)
 	for _, rows := range []int{0, 1, 10, 100} {
+		if rows*pods > 50*nodes {
+			break // they do not fit all at once
+		}
 		costs, err := r.measureOf(ways, nodes, 4, fmt.Sprint(rows, " changes"), func(pods, templates int) scale.Workload {
 			return scale.New(scale.Plain, nodes, pods, templates).Changing(rows, templates)
 		})
