@@ -13,6 +13,7 @@ import (
 
 	"github.com/berth-scheduler/berth/runtime/module"
 	"github.com/berth-scheduler/berth/runtime/state"
+	"github.com/berth-scheduler/berth/runtime/wasm/fault"
 )
 
 // in adds a pod of a namespace and reports whether it was placed.
@@ -126,6 +127,36 @@ func TestAttach(t *testing.T) {
 	}
 	if len(modules.mu.compiled) != 0 {
 		t.Error("its module is not freed")
+	}
+}
+
+// TestFaultsOfATenant: a tenant's plugin that fails is called twice, and then not for five seconds.
+func TestFaultsOfATenant(t *testing.T) {
+	modules := newModules(t)
+	r := start(t, Config{Modules: modules, Attached: []Attached{tenants(t, modules, guest{filter: "unreachable"}, "a")}})
+	oneNode(r)
+	faults := func() (n int64) {
+		for _, work := range r.scheduler.Status().Plugins[0].Work {
+			for _, f := range work.Faults {
+				if f.Kind != fault.BreakerOpen {
+					n += f.Count
+				}
+			}
+		}
+		return n
+	}
+	for i, want := range []int64{1, 2, 2, 2, 2, 2} {
+		if r.in(t, "a", fmt.Sprint("a-", i)); faults() != want {
+			t.Errorf("%d faults after %d pods, want %d", faults(), i+1, want)
+		}
+	}
+	r.clock.Advance(4999 * time.Millisecond)
+	if r.in(t, "a", "early"); faults() != 2 {
+		t.Errorf("%d faults before the pause ends", faults())
+	}
+	r.clock.Advance(time.Millisecond)
+	if r.in(t, "a", "late"); faults() != 3 {
+		t.Errorf("%d faults after the pause, want 3", faults())
 	}
 }
 

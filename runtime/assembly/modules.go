@@ -24,6 +24,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/plugin/objects"
 	"github.com/berth-scheduler/berth/runtime/state"
 	"github.com/berth-scheduler/berth/runtime/wasm"
+	"github.com/berth-scheduler/berth/runtime/wasm/breaker"
 	"github.com/berth-scheduler/berth/runtime/wasm/encoding"
 	"github.com/berth-scheduler/berth/runtime/wasm/fault"
 	"github.com/berth-scheduler/berth/runtime/wasm/memory"
@@ -347,10 +348,14 @@ func (m *Modules) plugin(ctx context.Context, named *Module, shards int, kept bo
 			policies[point] = fault.Ignore
 		}
 	}
+	var opens breaker.Config
+	if named.Reference.Tenant != "" {
+		opens = breaker.OfTenant()
+	}
 	p, err := wasm.New(ctx, wasm.Config{
 		Name: loaded.Name, Publishes: named.publishes(), Config: loaded.Config, Namespaces: named.Reference.Namespaces,
 		Policies: policies, Shards: shards, Kept: kept, VerifyEvery: m.config.VerifyEvery, Grants: loaded.Grants,
-		Limits: limits, HideSeed: named.Reference.HideSeed, HideGeneration: named.Reference.HideGeneration,
+		Limits: limits, HideSeed: named.Reference.HideSeed, HideGeneration: named.Reference.HideGeneration, Breaker: opens,
 	}, wasm.Deps{Factory: code, Manifest: loaded.Manifest, Binder: d.binder, Namespace: d.namespace, Clock: d.clock, Bucket: d.bucket, Log: d.log,
 		Encodings: m.encodings, Process: d.process, Recovered: func() { d.recovered(loaded.Name) }, Overrun: d.overrun, Overran: d.overran})
 	if err != nil {
