@@ -63,7 +63,7 @@ func (n *next) broken(least int64) (reason, message string) {
 	switch {
 	case n.seen.Stopped != "":
 		return Stopped, "its calls were stopped after" + strings.TrimPrefix(after, " of") + ": " + n.seen.Stopped
-	case n.seen.Refused != "" && n.seen.Digest == "":
+	case n.seen.Refused != "" && n.seen.Digest == "" && n.status.Stable != nil: // otherwise there is nothing to step back to
 		return Refused, n.seen.Refused
 	case beyond(x.Faulted, max(least, x.Attempts), faults):
 		return "faults", fmt.Sprintf("at most %s of the attempts may have faults: %d%s had", faults, x.Faulted, after)

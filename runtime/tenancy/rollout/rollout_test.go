@@ -189,6 +189,18 @@ func TestStepsBack(t *testing.T) {
 	}
 }
 
+// TestRefusedFirst: a first version that may not run stays at its step, and goes on when it may again.
+func TestRefusedFirst(t *testing.T) {
+	o := &object{t: t, now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
+	o.set(true, "1")
+	o.expect(rollout.Started, "1 100")
+	o.seen = rollout.Seen{Refused: "NotGranted: no grant"}
+	o.expect("", "1 100")
+	o.seen = rollout.Seen{Digest: digest("1"), Counts: rollout.Counts{Attempts: 1000}}
+	o.now = o.now.Add(time.Hour)
+	o.expect(rollout.Advanced, "1 1µs")
+}
+
 // TestByHand: each verb is a change of the object.
 func TestByHand(t *testing.T) {
 	start := func() *object {
