@@ -109,6 +109,18 @@ func (q *Queue) ReleaseOnly(of func(*state.Pod) bool, plugins ...string) {
 	q.end(b)
 }
 
+// ReleaseGated asks the gates again about the pods that a plugin gates.
+func (q *Queue) ReleaseGated(plugin string) {
+	b := q.begin()
+	for it := q.gated.first; it != nil; it = it.next {
+		if it.pod.GatedBy == plugin {
+			b.add(it, state.AfterBackoff)
+		}
+	}
+	q.requeue(b, state.EventPluginChange())
+	q.end(b)
+}
+
 func rejectedBy(p *state.QueuedPod, plugin string) bool {
 	return slices.Contains(p.Rejectors, plugin) || slices.Contains(p.Pending, plugin)
 }

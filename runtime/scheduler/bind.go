@@ -73,7 +73,7 @@ func (s *Scheduler) bound(e *inbox.Bound) {
 	}
 	s.carryOut(b.Pipeline(), e.Directives, status.Success())
 	if status.Success() {
-		s.queue.Delete(assumed.UID)
+		s.leave(assumed.UID)
 		s.end(b, nil)
 		s.deps.Outlet.Scheduled(assumed, assumed.NodeName(), b.LeftToOthers)
 		return

@@ -1,10 +1,15 @@
 package scheduler
 
 import (
+	"slices"
 	"time"
+
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berth-scheduler/berth/runtime/inbox"
 	"github.com/berth-scheduler/berth/runtime/plugin"
+	"github.com/berth-scheduler/berth/runtime/queue"
+	"github.com/berth-scheduler/berth/runtime/state"
 )
 
 // ReleasePlugin says that a plugin works again, has changed or was removed: the pods that it
@@ -31,13 +36,101 @@ func (s *Scheduler) retries() (out []retry) {
 }
 
 // retryPlugins releases the pods of plugins that are due: a pod that is held back only by such
-// a plugin would otherwise never call it again.
+// a plugin would otherwise never call it again. Of the pods that fail because of it, only one is
+// tried.
 func (s *Scheduler) retryPlugins() {
 	now := s.deps.Clock.Now()
 	for _, r := range s.retries() {
 		if !now.Before(r.at) && !s.retried[r.breaker].Equal(r.at) { // profiles may share a breaker
 			s.retried[r.breaker] = r.at
+			s.probing = r.breaker
 			s.queue.Release(r.breaker.Info().Name)
+			s.probing = nil
 		}
+	}
+}
+
+// reasonStalled says why a pod is not tried.
+const reasonStalled = "waiting until the plugin is called again: it failed too often"
+
+// openFor returns the breaker of the plugin that made the last attempt for a pod fail, if it is not
+// closed.
+func (s *Scheduler) openFor(pod *state.QueuedPod) plugin.Breaker {
+	if pod.Errors == 0 || len(pod.Rejectors) == 0 {
+		return nil
+	}
+	return s.openOf(pod.Pod.Profile, pod.Rejectors...)
+}
+
+// openOf returns the first breaker of some plugins that is not closed; nil if there is none.
+func (s *Scheduler) openOf(profile string, plugins ...string) plugin.Breaker {
+	p := s.pipelines[profile]
+	if p == nil {
+		return nil
+	}
+	for _, b := range p.Breakers() {
+		if slices.Contains(plugins, b.Info().Name) {
+			if _, open := b.RetryAt(); open {
+				return b
+			}
+		}
+	}
+	return nil
+}
+
+// stalled holds back a pod whose last attempt failed because of a plugin with an open breaker: it
+// would fail again, and others would wait for it. When the plugin is due, one such pod is let through.
+func (s *Scheduler) stalled(pod *state.QueuedPod) (queue.GateResult, bool) {
+	b := s.openFor(pod)
+	if b == nil {
+		return queue.GateResult{}, false
+	}
+	if b == s.probing {
+		s.probing = nil
+		return queue.GateResult{}, false
+	}
+	return queue.GateResult{Plugin: b.Info().Name, Reason: reasonStalled}, true
+}
+
+// Stalled reports whether a pod waits until a plugin is called again. It must be called like Pending.
+func (s *Scheduler) Stalled() bool {
+	if len(s.retries()) == 0 {
+		return false
+	}
+	for place, pod := range s.queue.All() {
+		if place == queue.Gated && s.openFor(pod) != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// probeAgain lets another stalled pod through for each plugin that is due: the attempt for the last
+// one has ended, or the pod is gone, perhaps without a call of the plugin.
+func (s *Scheduler) probeAgain(profile string) {
+	p := s.pipelines[profile]
+	if p == nil {
+		return
+	}
+	now := s.deps.Clock.Now()
+	for _, b := range p.Breakers() {
+		if at, open := b.RetryAt(); open && !now.Before(at) && s.retried[b].Equal(at) {
+			s.probing = b
+			s.queue.ReleaseGated(b.Info().Name)
+			s.probing = nil
+		}
+	}
+}
+
+// leave removes a pod from the queue.
+func (s *Scheduler) leave(uid types.UID) {
+	pod, _ := s.queue.Get(uid)
+	profile := ""
+	if pod != nil && pod.Errors > 0 {
+		profile = pod.Pod.Profile
+	}
+	s.queue.Delete(uid)
+	if profile != "" {
+		s.probeAgain(profile)
 	}
 }

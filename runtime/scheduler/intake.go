@@ -128,7 +128,7 @@ func (s *Scheduler) setPods(pods []*state.Pod) {
 		case pod.NodeName() != "":
 			s.setBoundPod(pod)
 		case s.pipelines[pod.Profile] == nil:
-			s.queue.Delete(pod.UID)
+			s.leave(pod.UID)
 		case !s.queue.Has(pod.UID) && !s.cache.IsAssumed(pod.UID):
 			fresh = append(fresh, pod)
 			if len(pods) > 1 {
@@ -161,7 +161,7 @@ func finished(pod *state.Pod) bool {
 
 // setBoundPod adds a pod on a node to the cache; if the pod was assumed, this confirms it.
 func (s *Scheduler) setBoundPod(pod *state.Pod) {
-	s.queue.Delete(pod.UID)
+	s.leave(pod.UID)
 	s.reject(pod.UID, plugin.NewStatus(abi.Unschedulable, "pod was bound by another scheduler while it waited"))
 	old, known := s.cache.Get(pod.UID)
 	if known && !s.cache.IsAssumed(pod.UID) {
@@ -230,7 +230,7 @@ func (s *Scheduler) updatePod(pod *state.Pod) {
 
 func (s *Scheduler) deletePod(uid types.UID) {
 	if s.cache.IsAssumed(uid) {
-		s.queue.Delete(uid)
+		s.leave(uid)
 		s.abandon(uid)
 		return
 	}
@@ -246,7 +246,7 @@ func (s *Scheduler) deletePod(uid types.UID) {
 // were there.
 func (s *Scheduler) drop(uid types.UID) {
 	queued, _ := s.queue.Get(uid)
-	s.queue.Delete(uid)
+	s.leave(uid)
 	if queued != nil && queued.Pod.NominatedNode() != "" {
 		s.unnominated(queued.Pod)
 	}

@@ -28,7 +28,7 @@ func sameOrder(a, b *pipeline.Pipeline) error {
 }
 
 // gate calls the PreEnqueue plugins of each pod's profile, and holds back pods that preempt
-// others.
+// others or wait until a plugin is called again.
 func (s *Scheduler) gate(pods []*state.QueuedPod, out []queue.GateResult) {
 	for profile, p := range s.byProfile(pods) {
 		batch, at := pick(pods, profile)
@@ -39,7 +39,14 @@ func (s *Scheduler) gate(pods []*state.QueuedPod, out []queue.GateResult) {
 		}
 	}
 	for i, pod := range pods {
-		if held, ok := s.heldBack(pod.Pod); ok && out[i].Plugin == "" {
+		if out[i].Plugin != "" {
+			continue
+		}
+		held, ok := s.heldBack(pod.Pod)
+		if !ok {
+			held, ok = s.stalled(pod)
+		}
+		if ok {
 			out[i] = held
 		}
 	}

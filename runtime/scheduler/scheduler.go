@@ -173,6 +173,8 @@ type Scheduler struct {
 	// retried is the time of a breaker for which the pods of its plugin were released. Each
 	// profile has a breaker of its own.
 	retried map[plugin.Breaker]time.Time
+	// probing is the breaker for which the next stalled pod is let through; nil otherwise.
+	probing plugin.Breaker
 
 	preempting map[types.UID]*preemption // by preemptor
 	evicting   map[uint64]evicting       // running evictions, by number

@@ -174,7 +174,8 @@ func (w *apiServer) depart() {
 // tellGated records why gated pods are held back.
 func (w *apiServer) tellGated() {
 	for place, q := range w.scheduler.Queued() {
-		if p := w.byUID[q.Pod.UID]; p != nil && place == queue.Gated {
+		// A pod that failed because of a plugin has a message from it.
+		if p := w.byUID[q.Pod.UID]; p != nil && place == queue.Gated && (q.Errors == 0 || p.message == "") {
 			p.message = q.GateReason
 		}
 	}

@@ -233,7 +233,7 @@ func (s *Sim) nextEvent() (at time.Time, ok bool) {
 		earliest(t)
 	}
 	p := s.assembly.Scheduler.Pending()
-	if p.Queue.Active+p.Queue.Backoff+p.Queue.ErrorBackoff+p.Waiting > 0 {
+	if p.Queue.Active+p.Queue.Backoff+p.Queue.ErrorBackoff+p.Waiting > 0 || p.Queue.Gated > 0 && s.assembly.Scheduler.Stalled() {
 		if t, any := s.assembly.Scheduler.NextDeadline(); any {
 			earliest(t)
 		}

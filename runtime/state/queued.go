@@ -24,9 +24,10 @@ type QueuedPod struct {
 	Rejectors []string
 	// Pending are the plugins that rejected the last attempt with Pending, sorted.
 	Pending []string
-	// GatedBy is the plugin whose PreEnqueue holds the pod; may be empty.
+	// GatedBy is the plugin that gates the pod: by its PreEnqueue, or because the pod waits for
+	// it; may be empty.
 	GatedBy string
-	// GateReason is that plugin's reason.
+	// GateReason says why.
 	GateReason string
 	// SortKey is computed by a plugin that sorts by keys; may be nil.
 	SortKey []byte
