@@ -7,8 +7,6 @@ import (
 	"io"
 	"log/slog"
 	"math/rand/v2"
-	"os"
-	"runtime/debug"
 	"strings"
 	"time"
 
@@ -163,7 +161,7 @@ func (o *runOptions) run(ctx context.Context, stderr io.Writer) error {
 	}
 	warnAlone(tell, scheduler)
 	w.yanks.begin(ctx, digests, tell)
-	saveMemory()
+	saveMemory(ctx)
 	connection := kube.Connection{ClientConnectionConfiguration: scheduler.ClientConnection, Master: o.connection.master, Reach: reach}
 	clients, err := connection.Connect(scheduler.LeaderElection)
 	if err != nil {
@@ -202,14 +200,6 @@ func warnAlone(tell func(text string), s *config.Scheduler) {
 			tell("leader election is off and a profile is named " + name + ": if kube-scheduler also runs, both schedule the same pods " +
 				"(give the profile another schedulerName, or turn leader election on)")
 		}
-	}
-}
-
-// saveMemory starts a garbage collection when the heap has grown by half, unless GOGC is
-// set. Most of the heap are the informers' objects, which stay.
-func saveMemory() {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(50)
 	}
 }
 
