@@ -25,13 +25,14 @@
 // with the reason `unknown step: VERB`.
 //
 // A status is `success`, `error`, `unschedulable`, `unresolvable` (for
-// UnschedulableAndUnresolvable), `pending` or `skip`. The rest is the reason, a set of one
-// text; if it is empty there is no reason. success and skip have none. The plugin also returns
-// a status that the point does not have; the host refuses it.
+// UnschedulableAndUnresolvable), `pending` or `skip`. The rest is the reason, a set of texts
+// with `|` between them; if it is empty there is no reason. success and skip have none. The
+// plugin also returns a status that the point does not have; the host refuses it.
 //
 // In a TEXT, `{NAME}` is replaced, from left to right and once: by the name of the node for
-// `{node}`, at the points from reserve on; metadata.uid of the pod for `{uid}`; the value of a
-// key of the plugin's state for `{state:KEY}`; what `publisher/plan` has for `{published}`;
+// `{node}`, at the points from reserve on; metadata.uid of the pod for `{uid}`; the values of keys
+// of the plugin's state, with spaces between them, for `{state:KEY KEY …}`, which are all read before
+// the first is used; what `publisher/plan` has for `{published}`;
 // metadata.name in the whole Pod and the whole Node of row 0 (reserve and after) for
 // `{pod-object}` and `{node-object}`; the verdicts as `a=2,b=3`, NODE=CODE sorted by bytes, for
 // `{verdicts}`, at post_filter; what the SDK reads of the pod, of the node (reserve and after) and of
@@ -63,12 +64,16 @@
 // queue_key: the value is a decimal number n (64 bits, signed), 0 if it is not one. The key is
 // 8 bytes of n and 8 bytes of the queue entry's time, both big-endian with the sign bit
 // flipped, so that the order of bytes is that of numbers. With the value `long` it has 65 zero
-// bytes, which the SDK handles as a key that is too long.
+// bytes, which the SDK handles as a key that is too long. If steps of the value are parts, the key
+// has them instead, in their order: `u64 N`, `i64 N`, `bytes TEXT` and `text TEXT`, with a `-` before
+// the verb in descending order, and `attempts`, their number as u64. An N is below 2^63.
 //
 // hint: `queue` is Queue, `skip` is QueueSkip, and `on NAME` is Queue if the object of the
 // event has that name: the new node's, or else the old one's; the new pod's, or else the old
-// one's; or the name in the event. Otherwise it is QueueSkip. Without steps, and for any other
-// step, it is Queue. Only the first step counts.
+// one's; or the name in the event. `was NAME` is Queue if the old node or pod has that name, `in
+// NAMESPACE` if the event has that namespace, and `is RESOURCE ACTIONS` if it is about the resource
+// with that number and has one of those actions, as bits. Otherwise it is QueueSkip. Without steps,
+// and for any other step, it is Queue. Only the first step counts.
 //
 // pre_filter: sets the key `peers` of the state to the number of pods on nodes whose annotation
 // `peer` is `true`, 4 bytes little-endian; then steps, including `only NODE NODE …`, which

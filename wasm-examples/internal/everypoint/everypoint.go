@@ -24,9 +24,11 @@ type EveryPoint struct {
 	app       berth.PodLabel
 	team      berth.NamespaceLabel
 	cpu       berth.Resource
+	memory    berth.Resource
 	peer      berth.PodAnnotation
 	maxPeers  berth.PodAnnotation
 	yes       berth.Const
+	keys      keys
 	tooMany   berth.Reason
 	at        at
 
@@ -35,6 +37,9 @@ type EveryPoint struct {
 	rows  berth.Rows
 	state []byte // scratch
 }
+
+// keys are keys of labels, whose ids find them.
+type keys struct{ app, disk, team berth.Const }
 
 // at has the annotation of each point.
 type at struct {
@@ -70,8 +75,8 @@ func New() *EveryPoint {
 	key := func(name string) berth.PodAnnotation { return b.PodAnnotation(prefix + name) }
 	return &EveryPoint{
 		Base: b, published: b.Published("publisher/plan"), note: b.NodeAnnotation(prefix + "note"), disk: b.NodeLabel("disk"),
-		ready: b.NodeCondition("Ready"), app: b.PodLabel("app"), team: b.NamespaceLabel("team"), cpu: b.Resource("cpu"), peer: key("peer"), maxPeers: key("max-peers"),
-		yes: b.Const("true"), tooMany: b.Reason("too many peers"),
+		ready: b.NodeCondition("Ready"), app: b.PodLabel("app"), team: b.NamespaceLabel("team"), cpu: b.Resource("cpu"), memory: b.Resource("memory"), peer: key("peer"), maxPeers: key("max-peers"),
+		yes: b.Const("true"), keys: keys{b.Const("app"), b.Const("disk"), b.Const("team")}, tooMany: b.Reason("too many peers"),
 		at: at{
 			preEnqueue: key("pre-enqueue"), queueKey: key("queue-key"), hint: key("hint"), preFilter: key("pre-filter"),
 			filter: key("filter"), postFilter: key("post-filter"), preScore: key("pre-score"), score: key("score"),

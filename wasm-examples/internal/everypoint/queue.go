@@ -3,6 +3,7 @@ package everypoint
 import (
 	"strconv"
 
+	"github.com/berth-scheduler/berth/abi"
 	berth "github.com/berth-scheduler/berth/abi/sdk/go"
 )
 
@@ -18,23 +19,86 @@ func (p *EveryPoint) QueueKey(pod berth.Pod, queued berth.Queued, key *berth.Key
 		key.AppendBytes(make([]byte, 65))
 		return
 	}
-	n, err := strconv.ParseInt(value, 10, 64)
-	if err != nil {
-		n = 0
+	for verb, rest := range steps(value) {
+		part(key, verb, rest, queued)
 	}
-	key.AppendInt64(n)
-	key.AppendInt64(queued.Time)
+	if key.Room() == abi.MaxQueueKey {
+		key.AppendInt64(parsed(strconv.ParseInt(value, 10, 64)))
+		key.AppendInt64(queued.Time)
+	}
+}
+
+// part appends a part of a key; nothing for a step that is none.
+func part(key *berth.Key, verb, rest string, queued berth.Queued) {
+	switch verb {
+	case "u64":
+		key.AppendUint64(parsed(strconv.ParseUint(rest, 10, 63)))
+	case "-u64":
+		key.AppendUint64Descending(parsed(strconv.ParseUint(rest, 10, 63)))
+	case "i64":
+		key.AppendInt64(parsed(strconv.ParseInt(rest, 10, 64)))
+	case "-i64":
+		key.AppendInt64Descending(parsed(strconv.ParseInt(rest, 10, 64)))
+	case "bytes":
+		key.AppendBytes([]byte(rest))
+	case "-bytes":
+		key.AppendBytesDescending([]byte(rest))
+	case "text":
+		key.AppendText(rest)
+	case "-text":
+		key.AppendTextDescending(rest)
+	case "attempts":
+		key.AppendUint64(uint64(queued.Attempts))
+	}
+}
+
+// parsed is a number that was read; 0 if it is none.
+func parsed[T int64 | uint64](n T, err error) T {
+	if err != nil {
+		return 0
+	}
+	return n
 }
 
 // Hint returns what the first step says.
 func (p *EveryPoint) Hint(event berth.Event, pod berth.Pod) berth.HintResult {
 	for verb, rest := range steps(p.Text(pod.Annotation(p.at.hint))) {
-		if verb == "skip" || verb == "on" && object(event) != rest {
+		if !concerns(event, verb, rest) {
 			return berth.QueueSkip
 		}
 		break
 	}
 	return berth.Queue
+}
+
+// concerns reports whether the pod of a step is to be tried again.
+func concerns(event berth.Event, verb, rest string) bool {
+	switch verb {
+	case "skip":
+		return false
+	case "on":
+		return object(event) == rest
+	case "was":
+		return old(event) == rest
+	case "in":
+		return event.Namespace() == rest
+	case "is":
+		resource, actions := word(rest)
+		kind, bits := parsed(strconv.ParseUint(resource, 10, 32)), parsed(strconv.ParseUint(actions, 10, 32))
+		return event.Is(berth.EventKind(kind), berth.EventAction(bits))
+	}
+	return true
+}
+
+// old returns the name of the old node or pod of an event; empty if there is none.
+func old(event berth.Event) string {
+	if node, ok := event.OldNode(); ok {
+		return node.Name()
+	}
+	if pod, ok := event.OldPod(); ok {
+		return pod.Name()
+	}
+	return ""
 }
 
 // object returns the name of the event's object.

@@ -1,6 +1,7 @@
 package everypoint
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -29,57 +30,97 @@ func (s *seen) ids(all ...berth.ID) {
 	}
 }
 
-func (s *seen) pairs(all []berth.Pair) {
-	for _, pair := range all {
-		s.ids(pair.Key, pair.Value)
+// each reads the n entries of a list, and puts them into the order of their bytes: a list has none.
+func (s *seen) each(n int, read func(i int)) {
+	from := len(s.all)
+	for i := range n {
+		at := len(s.all)
+		read(i)
+		s.all = append(s.all[:at], strings.Join(s.all[at:], " "))
 	}
+	slices.Sort(s.all[from:])
+}
+
+func (s *seen) list(all []berth.ID) { s.each(len(all), func(i int) { s.ids(all[i]) }) }
+
+func (s *seen) pairs(all []berth.Pair) {
+	s.each(len(all), func(i int) { s.ids(all[i].Key, all[i].Value) })
 }
 
 func (s *seen) ports(all []berth.Port) {
-	for _, port := range all {
-		s.ids(port.IP)
-		s.numbers(int64(port.Port), int64(port.Protocol))
-	}
+	s.each(len(all), func(i int) {
+		s.ids(all[i].IP)
+		s.numbers(int64(all[i].Port), int64(all[i].Protocol))
+	})
 }
 
 func (s *seen) pod(pod berth.Pod) {
 	cpu, memory := pod.NonZeroRequested()
-	s.ids(pod.Namespace(), pod.Owner())
-	s.numbers(pod.Priority(), pod.Request(s.p.cpu), cpu, memory)
+	s.ids(pod.Namespace(), pod.Owner(), pod.LabelByKey(s.p.keys.app.ID()), pod.NamespaceLabelByKey(s.p.keys.team.ID()))
+	s.numbers(pod.Priority(), pod.Request(s.p.cpu), pod.Request(s.p.memory), cpu, memory)
 	s.all = append(s.all, pod.Name(), "on", pod.NodeName())
 	s.pairs(pod.Labels())
 	s.pairs(pod.NamespaceLabels())
-	s.ids(pod.SchedulingGates()...)
-	s.ids(pod.Images()...)
+	s.list(pod.SchedulingGates())
+	s.list(pod.Images())
 	s.ports(pod.HostPorts())
-	for _, r := range pod.NodeSelector() {
-		s.ids(r.Key)
-		s.numbers(int64(r.Operator))
-		s.ids(pod.Values(&r)...)
-	}
+	s.requirements(pod, pod.NodeSelector())
+	tolerations := pod.Tolerations()
+	s.each(len(tolerations), func(i int) {
+		t := tolerations[i]
+		s.ids(t.Key, t.Value)
+		s.numbers(int64(t.Operator), int64(t.Effect), t.Seconds)
+	})
+	required, is := pod.RequiredTerms()
+	s.numbers(number(is))
+	s.terms(pod, required)
+	s.terms(pod, pod.PreferredTerms())
+}
+
+func (s *seen) terms(pod berth.Pod, all []berth.Term) {
+	s.each(len(all), func(i int) {
+		s.numbers(int64(all[i].Weight), number(all[i].Unusable()), number(all[i].HasFields()))
+		s.requirements(pod, pod.Requirements(all[i]))
+	})
+}
+
+func (s *seen) requirements(pod berth.Pod, all []berth.Requirement) {
+	s.each(len(all), func(i int) {
+		s.ids(all[i].Key)
+		s.numbers(int64(all[i].Operator), all[i].Number)
+		s.list(pod.Values(&all[i]))
+	})
 }
 
 func (s *seen) node(n berth.Node) {
 	cpu, memory := n.NonZeroRequested()
-	s.ids(n.Zone(), n.Label(s.p.disk), n.Annotation(s.p.note))
-	s.numbers(number(n.Unschedulable()), int64(n.Condition(s.p.ready)), n.Allocatable(s.p.cpu), n.Requested(s.p.cpu), cpu, memory)
+	s.ids(n.Zone(), n.Label(s.p.disk), n.LabelByKey(s.p.keys.disk.ID()), n.Annotation(s.p.note))
+	s.numbers(number(n.Unschedulable()), int64(n.Condition(s.p.ready)), n.Allocatable(s.p.cpu), n.Requested(s.p.cpu))
+	s.numbers(n.Allocatable(s.p.memory), n.Requested(s.p.memory), cpu, memory)
 	s.pairs(n.Labels())
-	for _, taint := range n.Taints() {
-		s.ids(taint.Key, taint.Value)
-		s.numbers(int64(taint.Effect))
-	}
+	taints, images := n.Taints(), n.Images()
+	s.each(len(taints), func(i int) {
+		s.ids(taints[i].Key, taints[i].Value)
+		s.numbers(int64(taints[i].Effect))
+	})
 	s.ports(n.Ports())
-	for _, image := range n.Images() {
-		s.ids(image.Name)
-		s.numbers(image.Size)
-	}
-	for i := range n.Pods().Len() {
-		pod := n.Pods().At(i)
-		s.all = append(s.all, pod.Name(), pod.UID())
-		s.ids(pod.Namespace(), pod.Owner(), pod.Label(s.p.app), pod.Annotation(s.p.peer))
-		s.numbers(int64(pod.Priority()), pod.Request(s.p.cpu), number(pod.Terminating()))
-		s.pairs(pod.Labels())
-	}
+	s.each(len(images), func(i int) {
+		s.ids(images[i].Name)
+		s.numbers(images[i].Size)
+	})
+	s.each(n.Pods().Len(), func(i int) { s.placed(n.Pods().At(i)) })
+}
+
+func (s *seen) placed(pod berth.PlacedPod) {
+	s.all = append(s.all, pod.Name(), pod.UID())
+	s.ids(pod.Namespace(), pod.Owner(), pod.Label(s.p.app), pod.LabelByKey(s.p.keys.app.ID()), pod.Annotation(s.p.peer))
+	s.numbers(int64(pod.Priority()), pod.Request(s.p.cpu), pod.Request(s.p.memory), number(pod.Terminating()))
+	s.pairs(pod.Labels())
+}
+
+func (s *seen) namespace(n berth.Namespace) {
+	s.ids(n.Name(), n.Label(s.p.team), n.LabelByKey(s.p.keys.team.ID()))
+	s.pairs(n.Labels())
 }
 
 func number(b bool) int64 {
@@ -96,13 +137,16 @@ func (p *EveryPoint) sight(c call) string {
 	if c.node != nil {
 		s.node(*c.node)
 	}
-	namespaces := p.Snapshot().Namespaces()
-	for i := range namespaces.Len() {
-		if namespaces.At(i).Name() == berth.Absent {
-			continue
+	all := p.Snapshot().Namespaces()
+	var there []berth.Namespace
+	for i := range all.Len() {
+		if all.At(i).Name() != berth.Absent {
+			there = append(there, all.At(i))
 		}
-		s.ids(namespaces.At(i).Name(), namespaces.At(i).Label(p.team))
-		s.pairs(namespaces.At(i).Labels())
+	}
+	s.each(len(there), func(i int) { s.namespace(there[i]) })
+	if own, ok := all.Find(c.pod.Namespace()); ok {
+		s.namespace(own)
 	}
 	return strings.Join(s.all, " ")
 }

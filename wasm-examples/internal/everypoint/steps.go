@@ -1,6 +1,7 @@
 package everypoint
 
 import (
+	"bytes"
 	"iter"
 	"math"
 	"slices"
@@ -87,7 +88,7 @@ func (p *EveryPoint) step(c call, verb, rest string) (status berth.Status, ended
 func (p *EveryPoint) status(verb, reason string) (berth.Status, bool) {
 	var r berth.Reason
 	if reason != "" {
-		r = p.Reason(reason)
+		r = p.Reason(strings.Split(reason, "|")...)
 	}
 	switch verb {
 	case "success":
@@ -153,16 +154,26 @@ func (p *EveryPoint) value(c call, name string) (value string, known bool) {
 			return verdicts(*c.judged), true
 		}
 	default:
-		key, found := strings.CutPrefix(name, "state:")
-		if !found {
-			return "", false
-		}
-		b, ok = p.StateGet(key)
+		keys, found := strings.CutPrefix(name, "state:")
+		return p.values(keys), found
 	}
 	if !ok {
 		return "none", true
 	}
 	return string(b), true
+}
+
+// values returns the values of keys of the state.
+func (p *EveryPoint) values(keys string) string {
+	var all [][]byte
+	for key := range strings.SplitSeq(keys, " ") {
+		b, ok := p.StateGet(key)
+		if !ok {
+			b = []byte("none")
+		}
+		all = append(all, b)
+	}
+	return string(bytes.Join(all, []byte(" ")))
 }
 
 func verdicts(nodes berth.Judged) string {

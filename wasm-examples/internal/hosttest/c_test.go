@@ -26,7 +26,7 @@ func inC() *language {
 			}
 			return data
 		},
-		most: 64 << 10,
+		most: 72 << 10,
 	}
 }
 

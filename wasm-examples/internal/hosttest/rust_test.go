@@ -26,7 +26,7 @@ func inRust() *language {
 			}
 			return data
 		},
-		most: 144 << 10,
+		most: 160 << 10,
 	}
 }
 

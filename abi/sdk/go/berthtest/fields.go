@@ -83,6 +83,8 @@ func (p *Pod) field(field, value string) (known bool, err error) {
 		p.NodeSelector = keyValues(value)
 	case "affinity":
 		p.Required, err = terms(unquote(value))
+	case "preferred":
+		p.Preferred, err = preferred(unquote(value))
 	case "requests":
 		p.Requests, err = numbers(value)
 	case "priority":
@@ -108,10 +110,17 @@ func (p *Pod) field(field, value string) (known bool, err error) {
 		}
 	case "tolerations":
 		for _, e := range list(value) {
-			parts := append(strings.Split(e, ":"), "", "")
+			parts := append(strings.Split(e, ":"), "", "", "")
 			tol := Toleration{Key: parts[0], Operator: "Equal", Value: parts[1], Effect: parts[2]}
 			if tol.Value == "" {
 				tol.Operator = "Exists"
+			}
+			if parts[3] != "" {
+				n, err := strconv.ParseInt(parts[3], 10, 64)
+				if err != nil {
+					return true, err
+				}
+				tol.Seconds = &n
 			}
 			p.Tolerations = append(p.Tolerations, tol)
 		}
@@ -174,6 +183,24 @@ func numbers(value string) (map[string]int64, error) {
 		m[e[:i]] = n
 	}
 	return m, nil
+}
+
+// preferred parses preferred affinity: as terms, with the weight before each term.
+func preferred(value string) ([]Preferred, error) {
+	var out []Preferred
+	for _, term := range strings.Split(value, " or ") {
+		weight, rest, _ := strings.Cut(term, " ")
+		n, err := strconv.ParseInt(weight, 10, 32)
+		if err != nil {
+			return nil, fmt.Errorf("%s: want a weight before the term", term)
+		}
+		all, err := terms(rest)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, Preferred{Weight: int32(n), Requirements: all[0]})
+	}
+	return out, nil
 }
 
 // terms parses required affinity: terms separated by `or`, of requirements separated by `and`,

@@ -23,6 +23,8 @@ static void setup(void) {
   read_by.note = berth_node_annotation_handle("everypoint.berth.dev/note"), read_by.disk = berth_node_label_handle("disk");
   read_by.ready = berth_node_condition_handle("Ready"), read_by.app = berth_pod_label_handle("app"), read_by.peer = at.peer;
   read_by.team = berth_namespace_label_handle("team"), read_by.cpu = berth_resource_handle("cpu");
+  read_by.memory = berth_resource_handle("memory");
+  read_by.app_key = berth_const("app"), read_by.disk_key = berth_const("disk"), read_by.team_key = berth_const("team");
   yes = berth_const("true");
   too_many = berth_reason("too many peers");
 }
@@ -36,6 +38,34 @@ static void configure(BerthJson config) {
 
 static BerthStatus pre_enqueue(BerthPod pod) { return steps(&(struct call){.pod = pod}, berth_pod_annotation(pod, at.pre_enqueue)); }
 
+static int64_t parsed(BerthText text) {
+  int64_t n = 0;
+  return berth_parse_i64(text, &n) ? n : 0;
+}
+
+// Appends a part of a key; nothing for a step that is none.
+static void part(BerthKey *to, BerthText verb, BerthText rest, BerthQueued queued) {
+  if (berth_text_equals(verb, "u64")) {
+    berth_key_append_u64(to, (uint64_t)parsed(rest));
+  } else if (berth_text_equals(verb, "-u64")) {
+    berth_key_append_u64_descending(to, (uint64_t)parsed(rest));
+  } else if (berth_text_equals(verb, "i64")) {
+    berth_key_append_i64(to, parsed(rest));
+  } else if (berth_text_equals(verb, "-i64")) {
+    berth_key_append_i64_descending(to, parsed(rest));
+  } else if (berth_text_equals(verb, "bytes")) {
+    berth_key_append_bytes(to, berth_text_bytes(rest));
+  } else if (berth_text_equals(verb, "-bytes")) {
+    berth_key_append_bytes_descending(to, berth_text_bytes(rest));
+  } else if (berth_text_equals(verb, "text")) {
+    berth_key_append_text(to, rest);
+  } else if (berth_text_equals(verb, "-text")) {
+    berth_key_append_text_descending(to, rest);
+  } else if (berth_text_equals(verb, "attempts")) {
+    berth_key_append_u64(to, queued.attempts);
+  }
+}
+
 static void queue_key(BerthPod pod, BerthQueued queued, BerthKey *to) {
   BerthText text = berth_text(berth_pod_annotation(pod, at.queue_key));
   if (berth_text_equals(text, "long")) {
@@ -43,6 +73,9 @@ static void queue_key(BerthPod pod, BerthQueued queued, BerthKey *to) {
     berth_key_append_bytes(to, (BerthBytes){zeroes, sizeof zeroes});
     return;
   }
+  BerthText left = text, verb, rest;
+  while (next_step(&left, &verb, &rest)) part(to, verb, rest, queued);
+  if (berth_key_room(to) < sizeof to->bytes) return;
   int64_t n = 0;
   berth_parse_i64(text, &n);
   berth_key_append_i64(to, n);
@@ -58,10 +91,28 @@ static BerthText object(BerthEvent event) {
   return berth_event_name(event);
 }
 
+// The name of the old node or pod of an event; empty if there is none.
+static BerthText old(BerthEvent event) {
+  BerthNode node;
+  BerthPod pod;
+  if (berth_event_old_node(event, &node)) return berth_node_name(node);
+  return berth_event_old_pod(event, &pod) ? berth_pod_name(pod) : BERTH_TEXT("");
+}
+
+// Reports whether an event is what a step says, besides its name.
+static bool concerns(BerthEvent event, BerthText verb, BerthText rest) {
+  if (berth_text_equals(verb, "was")) return berth_text_equals(old(event), rest);
+  if (berth_text_equals(verb, "in")) return berth_text_equals(berth_event_namespace(event), rest);
+  if (!berth_text_equals(verb, "is")) return true;
+  BerthText resource = word(rest, &rest);
+  return berth_event_is(event, (BerthEventKind)parsed(resource), (uint32_t)parsed(rest));
+}
+
 static BerthHintResult hint(BerthEvent event, BerthPod pod) {
   BerthText left = berth_text(berth_pod_annotation(pod, at.hint)), verb, rest;
   if (!next_step(&left, &verb, &rest)) return BERTH_QUEUE;
   bool skip = berth_text_equals(verb, "skip") || (berth_text_equals(verb, "on") && !berth_text_equals(object(event), rest));
+  skip |= !concerns(event, verb, rest);
   return skip ? BERTH_QUEUE_SKIP : BERTH_QUEUE;
 }
 

@@ -1,7 +1,6 @@
 // Steps: what annotations say, and how it is carried out.
 
 #include "../../../../abi/sdk/c/berth.h"
-#include "sight.h"
 
 // What a point is about.
 struct call {
@@ -96,6 +95,8 @@ static bool less(BerthText a, BerthText b) {
   return a.n < b.n;
 }
 
+#include "sight.h"
+
 static BerthText verdicts(BerthJudged judged) {
   BerthText *all = berth_scratch(judged.nodes.n * sizeof *all);
   for (uint32_t i = 0; i < judged.nodes.n; i++) {
@@ -106,6 +107,21 @@ static BerthText verdicts(BerthJudged judged) {
   }
   BerthText joined = BERTH_TEXT("");
   for (uint32_t i = 0; i < judged.nodes.n; i++) joined = berth_concat(joined, i == 0 ? "" : ",", all[i]);
+  return joined;
+}
+
+// The values of keys of the state, with spaces between them.
+static BerthText values(BerthText keys) {
+  BerthBytes *all = berth_scratch((keys.n + 1) * sizeof *all);
+  uint32_t n = 0;
+  for (;; n++) {
+    uint32_t end = find(keys, ' ');
+    if (!berth_state_get(slice(keys, 0, end), &all[n])) all[n] = berth_text_bytes(BERTH_TEXT("none"));
+    if (end == keys.n) break;
+    keys = slice(keys, end + 1, keys.n);
+  }
+  BerthText joined = berth_bytes_text(all[0]);
+  for (uint32_t i = 1; i <= n; i++) joined = berth_concat(joined, " ", berth_bytes_text(all[i]));
   return joined;
 }
 
@@ -132,7 +148,7 @@ static bool value(const struct call *c, BerthText name, BerthText *text) {
   } else if (berth_text_equals(name, "verdicts")) {
     if (c->judged != NULL) *text = verdicts(*c->judged);
   } else if (begins(name, BERTH_TEXT("state:"))) {
-    if (berth_state_get(slice(name, 6, name.n), &bytes)) *text = berth_bytes_text(bytes);
+    *text = values(slice(name, 6, name.n));
   } else {
     return false;
   }
@@ -154,9 +170,22 @@ static BerthText expand(const struct call *c, BerthText text) {
   }
 }
 
+// A reason of texts with | between them; none of the empty text.
+static BerthReason reason_of(BerthText texts) {
+  BerthText *all = berth_scratch((texts.n + 1) * sizeof *all);
+  uint32_t n = 0;
+  for (;; n++) {
+    uint32_t end = find(texts, '|');
+    all[n] = slice(texts, 0, end);
+    if (end == texts.n) break;
+    texts = slice(texts, end + 1, texts.n);
+  }
+  return n == 0 && all[0].n == 0 ? BERTH_NO_REASON : berth_reason_of(all, n + 1);
+}
+
 // Reads a status; a verb that is none is an error.
 static BerthStatus status(BerthText verb, BerthText text) {
-  BerthReason reason = text.n == 0 ? BERTH_NO_REASON : berth_reason(text);
+  BerthReason reason = reason_of(text);
   if (berth_text_equals(verb, "success")) return BERTH_SUCCESS;
   if (berth_text_equals(verb, "skip")) return BERTH_SKIP;
   if (berth_text_equals(verb, "error")) return berth_error(reason);

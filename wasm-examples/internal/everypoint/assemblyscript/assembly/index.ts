@@ -33,15 +33,17 @@ class EveryPoint {
       to.appendBytes(new Uint8Array(65));
       return;
     }
-    to.appendI64(berth.parseI64(value) ? berth.parsed.number : 0);
+    const parts = stepsOf(value);
+    for (let i = 0; i < parts.length; i++) part(to, parts[i], queued);
+    if (to.room() < 64) return;
+    to.appendI64(number(value));
     to.appendI64(queued.time);
   }
 
   hint(event: berth.Event, pod: berth.Pod): berth.HintResult {
     const all = stepsOf(berth.text(pod.annotation(key("hint"))));
     if (all.length == 0) return berth.QUEUE;
-    const skip = all[0].verb == "skip" || (all[0].verb == "on" && object(event) != all[0].rest);
-    return skip ? berth.QUEUE_SKIP : berth.QUEUE;
+    return concerns(event, all[0].verb, all[0].rest) ? berth.QUEUE : berth.QUEUE_SKIP;
   }
 
   private setPeers(n: u32): berth.Status {
@@ -175,6 +177,43 @@ function object(event: berth.Event): string {
   if (newPod !== null) return newPod.name();
   if (oldPod !== null) return oldPod.name();
   return event.name();
+}
+
+/** The name of the old node or pod of an event; empty if there is none. */
+function old(event: berth.Event): string {
+  const node = event.oldNode(), pod = event.oldPod();
+  if (node !== null) return node.name();
+  return pod !== null ? pod.name() : "";
+}
+
+/** Reports whether the pod of a step is to be tried again. */
+function concerns(event: berth.Event, verb: string, rest: string): bool {
+  if (verb == "skip") return false;
+  if (verb == "on") return object(event) == rest;
+  if (verb == "was") return old(event) == rest;
+  if (verb == "in") return event.namespace() == rest;
+  if (verb != "is") return true;
+  const numbers = new Step(rest);
+  return event.is(<u32>number(numbers.verb), <u32>number(numbers.rest));
+}
+
+/** A decimal number; 0 if the text is none. */
+function number(text: string): i64 {
+  return berth.parseI64(text) ? berth.parsed.number : 0;
+}
+
+/** Appends a part of a key; nothing for a step that is none. */
+function part(to: berth.Key, step: Step, queued: berth.Queued): void {
+  const verb = step.verb, rest = step.rest;
+  if (verb == "u64") to.appendU64(<u64>number(rest));
+  else if (verb == "-u64") to.appendU64Descending(<u64>number(rest));
+  else if (verb == "i64") to.appendI64(number(rest));
+  else if (verb == "-i64") to.appendI64Descending(number(rest));
+  else if (verb == "bytes") to.appendBytes(Uint8Array.wrap(String.UTF8.encode(rest)));
+  else if (verb == "-bytes") to.appendBytesDescending(Uint8Array.wrap(String.UTF8.encode(rest)));
+  else if (verb == "text") to.appendText(rest);
+  else if (verb == "-text") to.appendTextDescending(rest);
+  else if (verb == "attempts") to.appendU64(queued.attempts);
 }
 
 /** What the first step for a node says; null if there is none. */

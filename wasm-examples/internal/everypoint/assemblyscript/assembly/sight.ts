@@ -1,6 +1,7 @@
 // What the SDK reads of the pod, of the node and of all namespaces, as sight.go lists it.
 
 import * as berth from "@berth-scheduler/sdk";
+import { byBytes } from "./steps";
 
 const note = berth.nodeAnnotation("everypoint.berth.dev/note");
 const disk = berth.nodeLabel("disk");
@@ -9,6 +10,10 @@ const app = berth.podLabel("app");
 const peer = berth.podAnnotation("everypoint.berth.dev/peer");
 const team = berth.namespaceLabel("team");
 const cpu = berth.resource("cpu");
+const memory = berth.resource("memory");
+const appKey = berth.constant("app");
+const diskKey = berth.constant("disk");
+const teamKey = berth.constant("team");
 
 /** Lists what is read, for people. */
 class Seen {
@@ -22,30 +27,88 @@ class Seen {
     this.all.push(id == berth.ABSENT ? "-" : berth.text(id));
   }
 
+  // Makes one text of those from a place on: an entry of a list.
+  private entry(at: i32): void {
+    this.all.push(this.all.splice(at).join(" "));
+  }
+
+  // Puts the entries of a list into the order of their bytes: a list has none.
+  private sort(from: i32): void {
+    this.all = this.all.slice(0, from).concat(this.all.slice(from).sort(byBytes));
+  }
+
   private ids(all: berth.IDs): void {
+    const from = this.all.length;
     for (let i = 0; i < all.length; i++) this.id(all.at(i));
+    this.sort(from);
   }
 
   private pairs<L>(all: L): void {
+    const from = this.all.length;
     for (let i = 0; i < all.length; i++) {
       this.id(all.at(i).key);
       this.id(all.at(i).value);
+      this.entry(from + i);
     }
+    this.sort(from);
   }
 
   private ports<L>(all: L): void {
+    const from = this.all.length;
     for (let i = 0; i < all.length; i++) {
       this.id(all.at(i).ip);
       this.number(all.at(i).port);
       this.number(all.at(i).protocol);
+      this.entry(from + i);
     }
+    this.sort(from);
+  }
+
+  private requirements(pod: berth.Pod, all: berth.List<berth.Requirement>): void {
+    const from = this.all.length;
+    for (let i = 0; i < all.length; i++) {
+      this.id(all.at(i).key);
+      this.number(all.at(i).operator);
+      this.number(all.at(i).number);
+      this.ids(pod.values(all.at(i)));
+      this.entry(from + i);
+    }
+    this.sort(from);
+  }
+
+  private terms(pod: berth.Pod, all: berth.List<berth.Term>): void {
+    const from = this.all.length;
+    for (let i = 0; i < all.length; i++) {
+      this.number(all.at(i).weight);
+      this.number(all.at(i).unusable() ? 1 : 0);
+      this.number(all.at(i).hasFields() ? 1 : 0);
+      this.requirements(pod, pod.requirements(all.at(i)));
+      this.entry(from + i);
+    }
+    this.sort(from);
+  }
+
+  private tolerations(all: berth.List<berth.Toleration>): void {
+    const from = this.all.length;
+    for (let i = 0; i < all.length; i++) {
+      this.id(all.at(i).key);
+      this.id(all.at(i).value);
+      this.number(all.at(i).operator);
+      this.number(all.at(i).effect);
+      this.number(all.at(i).seconds);
+      this.entry(from + i);
+    }
+    this.sort(from);
   }
 
   pod(pod: berth.Pod): void {
     this.id(pod.namespace());
     this.id(pod.owner());
+    this.id(pod.labelByKey(appKey.id));
+    this.id(pod.namespaceLabelByKey(teamKey.id));
     this.number(pod.priority());
     this.number(pod.request(cpu));
+    this.number(pod.request(memory));
     this.number(pod.nonZeroRequested().cpu);
     this.number(pod.nonZeroRequested().memory);
     this.all.push(pod.name() + " on " + pod.nodeName());
@@ -54,12 +117,12 @@ class Seen {
     this.ids(pod.schedulingGates());
     this.ids(pod.images());
     this.ports(pod.hostPorts());
-    const selector = pod.nodeSelector();
-    for (let i = 0; i < selector.length; i++) {
-      this.id(selector.at(i).key);
-      this.number(selector.at(i).operator);
-      this.ids(pod.values(selector.at(i)));
-    }
+    this.requirements(pod, pod.nodeSelector());
+    this.tolerations(pod.tolerations());
+    const required = pod.requiredTerms();
+    this.number(required !== null ? 1 : 0);
+    if (required !== null) this.terms(pod, required);
+    this.terms(pod, pod.preferredTerms());
   }
 
   private placed(pod: berth.PlacedPod): void {
@@ -68,48 +131,84 @@ class Seen {
     this.id(pod.namespace());
     this.id(pod.owner());
     this.id(pod.label(app));
+    this.id(pod.labelByKey(appKey.id));
     this.id(pod.annotation(peer));
     this.number(pod.priority());
     this.number(pod.request(cpu));
+    this.number(pod.request(memory));
     this.number(pod.terminating() ? 1 : 0);
     this.pairs(pod.labels());
+  }
+
+  private taints(all: berth.NodeTaints): void {
+    const from = this.all.length;
+    for (let i = 0; i < all.length; i++) {
+      this.id(all.at(i).key);
+      this.id(all.at(i).value);
+      this.number(all.at(i).effect);
+      this.entry(from + i);
+    }
+    this.sort(from);
+  }
+
+  private images(all: berth.NodeImages): void {
+    const from = this.all.length;
+    for (let i = 0; i < all.length; i++) {
+      this.id(all.at(i).name);
+      this.number(all.at(i).size);
+      this.entry(from + i);
+    }
+    this.sort(from);
+  }
+
+  private pods(all: berth.Pods): void {
+    const from = this.all.length;
+    for (let i = 0; i < all.length; i++) {
+      this.placed(all.at(i));
+      this.entry(from + i);
+    }
+    this.sort(from);
   }
 
   node(node: berth.Node): void {
     this.id(node.zone());
     this.id(node.label(disk));
+    this.id(node.labelByKey(diskKey.id));
     this.id(node.annotation(note));
     this.number(node.unschedulable() ? 1 : 0);
     this.number(node.condition(ready));
     this.number(node.allocatable(cpu));
     this.number(node.requested(cpu));
+    this.number(node.allocatable(memory));
+    this.number(node.requested(memory));
     this.number(node.nonZeroRequested().cpu);
     this.number(node.nonZeroRequested().memory);
     this.pairs(node.labels());
-    const taints = node.taints();
-    for (let i = 0; i < taints.length; i++) {
-      this.id(taints.at(i).key);
-      this.id(taints.at(i).value);
-      this.number(taints.at(i).effect);
-    }
+    this.taints(node.taints());
     this.ports(node.ports());
-    const images = node.images();
-    for (let i = 0; i < images.length; i++) {
-      this.id(images.at(i).name);
-      this.number(images.at(i).size);
-    }
-    const pods = node.pods();
-    for (let i = 0; i < pods.length; i++) this.placed(pods.at(i));
+    this.images(node.images());
+    this.pods(node.pods());
   }
 
-  namespaces(): void {
+  private namespace(namespace: berth.Namespace): void {
+    this.id(namespace.name());
+    this.id(namespace.label(team));
+    this.id(namespace.labelByKey(teamKey.id));
+    this.pairs(namespace.labels());
+  }
+
+  namespaces(pod: berth.Pod): void {
+    const from = this.all.length;
     for (let i = 0; i < berth.snapshot.namespaces(); i++) {
       const namespace = berth.snapshot.namespace(i);
       if (namespace.name() == berth.ABSENT) continue;
-      this.id(namespace.name());
-      this.id(namespace.label(team));
-      this.pairs(namespace.labels());
+      const at = this.all.length;
+      this.namespace(namespace);
+      this.entry(at);
     }
+    this.sort(from);
+    const own = berth.snapshot.findNamespace(pod.namespace());
+    if (own !== null) this.namespace(own);
   }
 }
 
@@ -118,6 +217,6 @@ export function sight(pod: berth.Pod, node: berth.Node | null): string {
   const seen = new Seen();
   seen.pod(pod);
   if (node !== null) seen.node(node);
-  seen.namespaces();
+  seen.namespaces(pod);
   return seen.all.join(" ");
 }

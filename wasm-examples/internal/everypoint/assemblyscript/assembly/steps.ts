@@ -97,7 +97,7 @@ function utf8(bytes: Uint8Array): string {
 }
 
 /** Compares the bytes of texts. */
-function byBytes(a: string, b: string): i32 {
+export function byBytes(a: string, b: string): i32 {
   const x = Uint8Array.wrap(String.UTF8.encode(a)), y = Uint8Array.wrap(String.UTF8.encode(b));
   for (let i = 0; i < min(x.length, y.length); i++) {
     if (x[i] != y[i]) return <i32>x[i] - <i32>y[i];
@@ -109,6 +109,16 @@ function verdicts(judged: berth.Judged): string {
   const all: string[] = [];
   for (let i = 0; i < judged.nodes.length; i++) all.push(judged.nodes.at(i).name() + "=" + judged.code(i).toString());
   return all.sort(byBytes).join(",");
+}
+
+/** The values of keys of the state, with spaces between them. */
+function values(keys: string): string {
+  const all: string[] = [], names = keys.split(" ");
+  for (let i = 0; i < names.length; i++) {
+    const bytes = berth.stateGet(names[i]);
+    all.push(bytes !== null ? utf8(bytes) : "none");
+  }
+  return all.join(" ");
 }
 
 /** Carries out steps. */
@@ -138,10 +148,8 @@ export class Steps {
     } else if (name == "node-object") {
       if (node !== null) bytes = berth.nodeObject(node);
       if (bytes !== null) bytes = metadataName(bytes);
-    } else if (name.startsWith("state:")) {
-      bytes = berth.stateGet(name.substring(6));
     } else {
-      return null;
+      return name.startsWith("state:") ? values(name.substring(6)) : null;
     }
     return bytes !== null ? utf8(bytes) : "none";
   }
@@ -160,7 +168,7 @@ export class Steps {
 
   /** Reads a status; a verb that is none is an error. */
   status(verb: string, text: string): berth.Status {
-    const reason = text == "" ? berth.NO_REASON : berth.reason([text]);
+    const reason = text == "" ? berth.NO_REASON : berth.reason(text.split("|"));
     if (verb == "success") return berth.SUCCESS;
     if (verb == "skip") return berth.SKIP;
     if (verb == "error") return berth.error(reason);

@@ -23,12 +23,21 @@ pub struct EveryPoint {
     app: PodLabel,
     team: NamespaceLabel,
     cpu: Resource,
+    memory: Resource,
     peer: PodAnnotation,
     max_peers: PodAnnotation,
     yes: Const,
+    keys: Keys,
     too_many: Reason,
     at: At,
     number: f64,
+}
+
+/// Keys of labels, whose ids find them.
+struct Keys {
+    app: Const,
+    disk: Const,
+    team: Const,
 }
 
 /// The annotation of each point.
@@ -55,6 +64,11 @@ impl Plugin for EveryPoint {
 
     fn new(base: &mut Base) -> EveryPoint {
         let yes = base.constant("true");
+        let keys = Keys {
+            app: base.constant("app"),
+            disk: base.constant("disk"),
+            team: base.constant("team"),
+        };
         let key = |name: &str| base.pod_annotation(&format!("everypoint.berth.dev/{}", name));
         EveryPoint {
             published: base.published("publisher/plan"),
@@ -64,9 +78,11 @@ impl Plugin for EveryPoint {
             app: base.pod_label("app"),
             team: base.namespace_label("team"),
             cpu: base.resource("cpu"),
+            memory: base.resource("memory"),
             peer: key("peer"),
             max_peers: key("max-peers"),
             yes,
+            keys,
             too_many: base.reason(&["too many peers"]),
             at: At {
                 pre_enqueue: key("pre-enqueue"),

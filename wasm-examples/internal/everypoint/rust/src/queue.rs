@@ -1,8 +1,11 @@
 //! The points before a cycle.
 
-use berth::{Base, Event, Hint, HintResult, Key, Pod, PreEnqueue, QueueKey, Queued, Status};
+use berth::{
+    Base, Event, EventAction, EventKind, Hint, HintResult, Key, Pod, PreEnqueue, QueueKey, Queued,
+    Status,
+};
 
-use crate::steps::{steps, Call};
+use crate::steps::{steps, word, Call};
 use crate::{text, EveryPoint};
 
 impl PreEnqueue for EveryPoint {
@@ -19,8 +22,28 @@ impl QueueKey for EveryPoint {
         if value == "long" {
             return key.append_bytes(&[0; 65]);
         }
-        key.append_i64(value.parse().unwrap_or(0));
-        key.append_i64(queued.time);
+        steps(value).for_each(|(verb, rest)| part(key, verb, rest, queued));
+        if key.room() == 64 {
+            key.append_i64(value.parse().unwrap_or(0));
+            key.append_i64(queued.time);
+        }
+    }
+}
+
+/// Appends a part of a key; nothing for a step that is none.
+fn part(key: &mut Key, verb: &str, rest: &str, queued: Queued) {
+    let signed: i64 = rest.parse().unwrap_or(0);
+    match verb {
+        "u64" => key.append_u64(signed as u64),
+        "-u64" => key.append_u64_descending(signed as u64),
+        "i64" => key.append_i64(signed),
+        "-i64" => key.append_i64_descending(signed),
+        "bytes" => key.append_bytes(rest.as_bytes()),
+        "-bytes" => key.append_bytes_descending(rest.as_bytes()),
+        "text" => key.append_text(rest),
+        "-text" => key.append_text_descending(rest),
+        "attempts" => key.append_u64(queued.attempts.into()),
+        _ => {}
     }
 }
 
@@ -28,10 +51,34 @@ impl Hint for EveryPoint {
     /// Answers what the first step says.
     fn hint(&mut self, base: &Base, event: Event<'_>, pod: Pod<'_>) -> HintResult {
         match steps(text(base, pod, self.at.hint)).next() {
-            Some(("skip", _)) => HintResult::QueueSkip,
-            Some(("on", name)) if object(event) != name => HintResult::QueueSkip,
+            Some((verb, rest)) if !concerns(event, verb, rest) => HintResult::QueueSkip,
             _ => HintResult::Queue,
         }
+    }
+}
+
+/// Reports whether the pod of a step is to be tried again.
+fn concerns(event: Event<'_>, verb: &str, rest: &str) -> bool {
+    match verb {
+        "skip" => false,
+        "on" => object(event) == rest,
+        "was" => old(event) == rest,
+        "in" => event.namespace() == rest,
+        "is" => {
+            let (resource, actions) = word(rest);
+            let number = |text: &str| text.parse().unwrap_or(0);
+            event.is(EventKind(number(resource)), EventAction(number(actions)))
+        }
+        _ => true,
+    }
+}
+
+/// The name of the old node or pod of an event; empty if there is none.
+fn old(event: Event<'_>) -> &str {
+    match (event.old_node(), event.old_pod()) {
+        (Some(node), _) => node.name(),
+        (None, Some(pod)) => pod.name(),
+        (None, None) => "",
     }
 }
 

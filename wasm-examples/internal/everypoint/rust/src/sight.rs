@@ -1,6 +1,6 @@
 //! What the SDK reads of the pod, of the node and of all namespaces, as sight.go lists it.
 
-use berth::{Base, Id, Node, Pair, PlacedPod, Pod, Port};
+use berth::{Base, Const, Id, Namespace, Node, Pair, PlacedPod, Pod, Port, Requirement, Term};
 
 use crate::steps::Call;
 use crate::EveryPoint;
@@ -25,69 +25,121 @@ impl Seen<'_> {
         }
     }
 
+    fn key(&self, key: Const) -> Id {
+        key.id(self.base)
+    }
+
+    /// Reads the entries of a list, and puts them into the order of their bytes: a list has none.
+    fn each<T>(&mut self, all: impl IntoIterator<Item = T>, mut read: impl FnMut(&mut Self, T)) {
+        let from = self.all.len();
+        for entry in all {
+            let at = self.all.len();
+            read(self, entry);
+            let joined = self.all.split_off(at).join(" ");
+            self.all.push(joined);
+        }
+        self.all[from..].sort();
+    }
+
+    fn list(&mut self, all: &[Id]) {
+        self.each(all, |seen, id| seen.ids(&[*id]));
+    }
+
     fn pairs(&mut self, all: &[Pair]) {
-        all.iter()
-            .for_each(|pair| self.ids(&[pair.key, pair.value]));
+        self.each(all, |seen, pair| seen.ids(&[pair.key, pair.value]));
     }
 
     fn ports(&mut self, all: &[Port]) {
-        for port in all {
-            self.ids(&[port.ip]);
-            self.numbers(&[port.port.into(), port.protocol.0.into()]);
-        }
+        self.each(all, |seen, port| {
+            seen.ids(&[port.ip]);
+            seen.numbers(&[port.port.into(), port.protocol.0.into()]);
+        });
     }
 
     fn pod(&mut self, pod: Pod<'_>) {
         let (cpu, memory) = pod.non_zero_requested();
-        self.ids(&[pod.namespace(), pod.owner()]);
-        self.numbers(&[pod.priority(), pod.request(self.by.cpu), cpu, memory]);
+        let app = pod.label_by_key(self.key(self.by.keys.app));
+        let team = pod.namespace_label_by_key(self.key(self.by.keys.team));
+        self.ids(&[pod.namespace(), pod.owner(), app, team]);
+        let requests = [pod.request(self.by.cpu), pod.request(self.by.memory)];
+        self.numbers(&[pod.priority(), requests[0], requests[1], cpu, memory]);
         let names = [pod.name(), "on", pod.node_name()];
         self.all.extend(names.iter().copied().map(String::from));
         self.pairs(pod.labels());
         self.pairs(pod.namespace_labels());
-        self.ids(pod.scheduling_gates());
-        self.ids(pod.images());
+        self.list(pod.scheduling_gates());
+        self.list(pod.images());
         self.ports(pod.host_ports());
-        for requirement in pod.node_selector() {
-            self.ids(&[requirement.key]);
-            self.numbers(&[requirement.operator.0.into()]);
-            self.ids(pod.values(requirement));
-        }
+        self.requirements(pod, pod.node_selector());
+        self.each(pod.tolerations(), |seen, t| {
+            seen.ids(&[t.key, t.value]);
+            seen.numbers(&[t.operator.0.into(), t.effect.0.into(), t.seconds]);
+        });
+        let required = pod.required_terms();
+        self.numbers(&[required.is_some().into()]);
+        self.terms(pod, required.unwrap_or_default());
+        self.terms(pod, pod.preferred_terms());
+    }
+
+    fn terms(&mut self, pod: Pod<'_>, all: &[Term]) {
+        self.each(all, |seen, t| {
+            seen.numbers(&[t.weight.into(), t.unusable().into(), t.has_fields().into()]);
+            seen.requirements(pod, pod.requirements(t));
+        });
+    }
+
+    fn requirements(&mut self, pod: Pod<'_>, all: &[Requirement]) {
+        self.each(all, |seen, r| {
+            seen.ids(&[r.key]);
+            seen.numbers(&[r.operator.0.into(), r.number]);
+            seen.list(pod.values(r));
+        });
     }
 
     fn placed(&mut self, pod: PlacedPod<'_>) {
         self.all.push(pod.name().into());
         self.all.push(pod.uid().into());
-        let (app, peer) = (pod.label(self.by.app), pod.annotation(self.by.peer));
-        self.ids(&[pod.namespace(), pod.owner(), app, peer]);
-        let request = pod.request(self.by.cpu);
-        self.numbers(&[pod.priority().into(), request, pod.terminating().into()]);
+        let app = pod.label_by_key(self.key(self.by.keys.app));
+        let (label, peer) = (pod.label(self.by.app), pod.annotation(self.by.peer));
+        self.ids(&[pod.namespace(), pod.owner(), label, app, peer]);
+        let requests = [pod.request(self.by.cpu), pod.request(self.by.memory)];
+        let (priority, terminating) = (pod.priority().into(), pod.terminating().into());
+        self.numbers(&[priority, requests[0], requests[1], terminating]);
         self.pairs(pod.labels());
     }
 
     fn node(&mut self, node: Node<'_>) {
         let (cpu, memory) = node.non_zero_requested();
-        let (disk, note) = (node.label(self.by.disk), node.annotation(self.by.note));
-        self.ids(&[node.zone(), disk, note]);
+        let disk = node.label_by_key(self.key(self.by.keys.disk));
+        let (label, note) = (node.label(self.by.disk), node.annotation(self.by.note));
+        self.ids(&[node.zone(), label, disk, note]);
         self.numbers(&[
             node.unschedulable().into(),
             node.condition(self.by.ready).0.into(),
             node.allocatable(self.by.cpu),
             node.requested(self.by.cpu),
+            node.allocatable(self.by.memory),
+            node.requested(self.by.memory),
             cpu,
             memory,
         ]);
         self.pairs(node.labels());
-        for taint in node.taints() {
-            self.ids(&[taint.key, taint.value]);
-            self.numbers(&[taint.effect.0.into()]);
-        }
+        self.each(node.taints(), |seen, taint| {
+            seen.ids(&[taint.key, taint.value]);
+            seen.numbers(&[taint.effect.0.into()]);
+        });
         self.ports(node.ports());
-        for image in node.images() {
-            self.ids(&[image.name]);
-            self.numbers(&[image.size]);
-        }
-        node.pods().iter().for_each(|pod| self.placed(pod));
+        self.each(node.images(), |seen, image| {
+            seen.ids(&[image.name]);
+            seen.numbers(&[image.size]);
+        });
+        self.each(node.pods().iter(), Seen::placed);
+    }
+
+    fn namespace(&mut self, n: Namespace<'_>) {
+        let team = n.label_by_key(self.key(self.by.keys.team));
+        self.ids(&[n.name(), n.label(self.by.team), team]);
+        self.pairs(n.labels());
     }
 }
 
@@ -102,9 +154,10 @@ pub fn sight(by: &EveryPoint, call: Call<'_>) -> String {
     if let Some(node) = call.node {
         seen.node(node);
     }
-    for namespace in call.base.snapshot().namespaces().iter() {
-        seen.ids(&[namespace.name(), namespace.label(by.team)]);
-        seen.pairs(namespace.labels());
+    let all = call.base.snapshot().namespaces();
+    seen.each(all.iter(), Seen::namespace);
+    if let Some(own) = all.find(call.pod.namespace()) {
+        seen.namespace(own);
     }
     seen.all.join(" ")
 }

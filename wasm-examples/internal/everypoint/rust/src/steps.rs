@@ -56,7 +56,7 @@ pub fn word(text: &str) -> (&str, &str) {
 pub fn status(base: &Base, verb: &str, reason: &str) -> Status {
     let reason = match reason {
         "" => Reason::NONE,
-        reason => base.reason(&[reason]),
+        reason => base.reason(&reason.split('|').collect::<Vec<_>>()),
     };
     match verb {
         "success" => Status::SUCCESS,
@@ -136,10 +136,17 @@ impl EveryPoint {
             "number" => return Some((self.number.to_bits() as i64).to_string()),
             "sight" => return Some(sight(self, call)),
             "verdicts" => return Some(call.judged.map_or("none".into(), verdicts)),
-            name => base.state_get(name.strip_prefix("state:")?),
+            name => return Some(values(base, name.strip_prefix("state:")?)),
         };
         Some(bytes.map_or("none".into(), |bytes| String::from_utf8_lossy(bytes).into()))
     }
+}
+
+/// The values of keys of the state, with spaces between them.
+fn values(base: &Base, keys: &str) -> String {
+    let value = |key| base.state_get(key).unwrap_or(b"none");
+    let all: Vec<&[u8]> = keys.split(' ').map(value).collect();
+    String::from_utf8_lossy(&all.join(&b' ')).into()
 }
 
 fn verdicts(nodes: Judged<'_>) -> String {
