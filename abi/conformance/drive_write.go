@@ -10,11 +10,17 @@ import (
 	"github.com/berth-scheduler/berth/abi/wire"
 )
 
+// unknownBits are bits of flags that no version has (ABI-4.5).
+const unknownBits = 0xf0
+
 // write writes the header, tables, records and the call record.
 func (d *drive) write(s *seat, a *ask, c *cluster.Cluster, numbering *image.Numbering, dict *wire.Dict) (lo, hi uint32, call wire.Call, err error) {
 	e := &image.Encoder{Reads: d.k.reads, Dict: dict}
 	if d.w.lists {
 		e.Order = d.random.Perm
+	}
+	if d.w.unknown {
+		e.Bits = unknownBits
 	}
 	content := e.Content(c, numbering)
 	var record []byte
@@ -60,6 +66,7 @@ func (d *drive) write(s *seat, a *ask, c *cluster.Cluster, numbering *image.Numb
 		}
 	}
 	lo, hi = d.bounds(mem, a, &call)
+	call.Flags |= uint32(e.Bits)
 	d.im.SetCall(mem, s.base, call)
 	d.inputs(mem, a)
 	return lo, hi, call, nil

@@ -12,7 +12,7 @@ func guestMistakes() map[string]struct{ plugin, duty string } {
 		numbers       = "answers do not depend on the order of rows"
 		moving        = "the state has the same meaning"
 		state         = "the state holds no ids"
-		unknown       = "unknown tables, columns, types and fields"
+		unknown       = "unknown tables, columns, types, fields"
 		split         = "answers of scope node do not depend on how calls are divided"
 		shards        = "answers of scope node do not depend on other nodes"
 		growing       = "strings that are added within an epoch"
@@ -81,6 +81,7 @@ func guestMistakes() map[string]struct{ plugin, duty string } {
 		"a string ends where the next one begins":           {"sums", unknown},
 		"a list is in the column after its spans":           {"sums", unknown},
 		"rows up to the capacity are there":                 {"sums", unknown},
+		"every flag is the first one":                       {"sums", unknown},
 		"the first overlay row is meant":                    {"sums", numbers},
 		"a namespace's row is kept":                         {"sums", growing},
 		"a pod is kept by its UID":                          {"sums", one},

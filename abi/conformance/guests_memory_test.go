@@ -74,6 +74,22 @@ func (m *misread) arenas(table uint32) {
 	})
 }
 
+// flags has each flag of a row be the first one.
+func (m *misread) flags(table uint32) {
+	for j := range m.u32(table + abi.TableColumns) {
+		entry := m.u32(table+abi.TableColumnsAddr) + j*abi.ColumnSize
+		if abi.ColumnID(m.u32(entry)) != abi.NodeFlags || abi.Type(m.u32(entry+abi.ColumnType)) != abi.TypeU8 {
+			continue
+		}
+		at, n := m.u32(entry+abi.ColumnAddress), m.u32(entry+abi.ColumnCapacity)
+		was := slices.Clone(m.memory[at:][:n])
+		for i, flags := range was {
+			m.memory[at+uint32(i)] = min(flags, 1)
+		}
+		m.undo = append(m.undo, func(memory []byte) { copy(memory[at:], was) })
+	}
+}
+
 // misreads makes the guest's mistake about memory, if it is one. lo is the first row that the guest takes the call to be about.
 func (i *nativeInstance) misreads(memory []byte, call, first uint32) (m *misread, lo uint32) {
 	m, lo = &misread{memory: memory}, first
@@ -87,6 +103,8 @@ func (i *nativeInstance) misreads(memory []byte, call, first uint32) (m *misread
 		m.ends(m.table(header, abi.TableStrings))
 	case i.wrong("a list is in the column after its spans"):
 		m.arenas(nodes)
+	case i.wrong("every flag is the first one"):
+		m.flags(nodes)
 	case i.wrong("rows up to the capacity are there"):
 		m.put(nodes+abi.TableRows, m.u32(nodes+abi.TableCapacity))
 	case i.wrong("the first overlay row is meant") && m.u32(call+abi.CallFlags)&abi.CallOverlayRows != 0:

@@ -30,7 +30,7 @@ type way struct {
 	// nodes are divided.
 	split  bool
 	shards int
-	// unknown adds what no version has, and has spans of nothing begin anywhere; spare is added to all capacities.
+	// unknown adds what no version has, bits of flags among it, and has spans of nothing begin anywhere; spare is added to all capacities.
 	unknown bool
 	spare   uint32
 	// states also compares what is left in the state.
@@ -74,7 +74,7 @@ const (
 	dutySplit       = "answers of scope node do not depend on how calls are divided"
 	dutyShards      = "answers of scope node do not depend on other nodes"
 	dutyState       = "the state holds no ids and no slots"
-	dutyUnknown     = "unknown tables, columns, types and fields are skipped"
+	dutyUnknown     = "unknown tables, columns, types, fields and flags are skipped"
 	dutyGrowing     = "strings that are added within an epoch are found"
 	dutyRelaid      = "nothing of a layout is kept when it changes"
 )

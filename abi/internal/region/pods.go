@@ -44,7 +44,7 @@ func (e *Encoder) Pods(all []*Pod) Table {
 	}
 	keyed(e, &t, all, 70, r.PodLabels, func(p *Pod) map[string]string { return p.Labels })
 	if has("flags") {
-		column(&t, all, 71, 0, typeU8, func(b []byte, p *Pod) []byte { return flag(b, p.Terminating) })
+		column(&t, all, 71, 0, typeU8, func(b []byte, p *Pod) []byte { return e.flag(b, p.Terminating) })
 	}
 	if has("uid") {
 		lists(e, &t, all, 73, typeBytes, func(b []byte, p *Pod) []byte { return text(b, p.UID) })

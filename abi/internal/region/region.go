@@ -71,6 +71,8 @@ type Encoder struct {
 	// Stale begins arenas with entries that no row has, and the spans of empty rows
 	// anywhere (ABI-4.8).
 	Stale bool
+	// Bits are set in all flags, besides those that say something (ABI-4.5).
+	Bits uint8
 }
 
 // column writes an element for each row; zero where there is none.
@@ -197,9 +199,9 @@ func u32(b []byte, values ...uint32) []byte {
 
 func i64(b []byte, v int64) []byte { return binary.LittleEndian.AppendUint64(b, uint64(v)) }
 
-func flag(b []byte, set bool) []byte {
+func (e *Encoder) flag(b []byte, set bool) []byte {
 	if set {
-		return append(b, 1)
+		return append(b, 1|e.Bits)
 	}
-	return append(b, 0)
+	return append(b, e.Bits)
 }

@@ -42,6 +42,8 @@ type Encoder struct {
 	Dict  *wire.Dict
 	// Order (optional) is an order for the n entries of a list, and for the lists of a column (ABI-4.7, 4.8).
 	Order func(n int) []int
+	// Bits are set in all flags, besides those that say something (ABI-4.5).
+	Bits uint8
 }
 
 // ordered calls f with 0 … n−1 in the encoder's order.

@@ -156,12 +156,12 @@ func (b *recorder) affinity() {
 }
 
 func (b *recorder) term(t *cluster.Term, weight int32) wire.Term {
-	out := wire.Term{First: uint32(len(b.requirements)), Count: uint32(len(t.Expressions)), Weight: weight}
+	out := wire.Term{First: uint32(len(b.requirements)), Count: uint32(len(t.Expressions)), Weight: weight, Flags: uint32(b.e.Bits)}
 	b.e.ordered(len(t.Expressions), func(i int) {
 		b.requirements = append(b.requirements, b.requirement(&t.Expressions[i]))
 	})
 	if len(t.Fields) > 0 {
-		out.Flags = wire.TermHasFields
+		out.Flags |= wire.TermHasFields
 	}
 	return out
 }

@@ -10,7 +10,7 @@ import (
 // tables returns the writer of the tables, with the dictionary's ids.
 func (e *Encoder) tables() *region.Encoder {
 	r := e.Reads
-	return &region.Encoder{ID: e.Dict.Intern, Order: e.Order, Reads: region.Reads{
+	return &region.Encoder{ID: e.Dict.Intern, Order: e.Order, Bits: e.Bits, Reads: region.Reads{
 		Node: r.Node, Pods: r.Pods, Namespaces: r.Namespaces, Resources: r.Resources,
 		NodeLabels: r.NodeLabels, NodeAnnotations: r.NodeAnnotations, NodeConditions: r.NodeConditions,
 		PodLabels: r.PodLabels, PodAnnotations: r.PodAnnotations, NamespaceLabels: r.NamespaceLabels,
