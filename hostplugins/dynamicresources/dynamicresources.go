@@ -66,6 +66,7 @@ var (
 	_ plugin.Scaler      = (*DynamicResources)(nil)
 	_ plugin.Reserve     = (*DynamicResources)(nil)
 	_ plugin.PreBind     = (*DynamicResources)(nil)
+	_ plugin.Carrier     = (*DynamicResources)(nil)
 )
 
 // New returns the plugin. args may be nil.

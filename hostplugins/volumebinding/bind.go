@@ -49,7 +49,7 @@ func (b *VolumeBinding) write(ctx context.Context, r *reservation) error {
 		if err != nil {
 			return err
 		}
-		v.pv, v.written = pv, true
+		v.written = pv
 	}
 	for i := range r.provisions {
 		c := &r.provisions[i]
@@ -57,7 +57,7 @@ func (b *VolumeBinding) write(ctx context.Context, r *reservation) error {
 		if err != nil {
 			return err
 		}
-		c.claim, c.written = claim, true
+		c.written = claim
 	}
 	return nil
 }
@@ -97,7 +97,7 @@ func (b *VolumeBinding) volumeBound(v *binding, node *v1.Node, csi *storagev1.CS
 	if claim == nil {
 		return false, fmt.Errorf("failed to check binding: %w", claims.NoClaim(v.claim.Name))
 	}
-	if old, err := older(pv.ResourceVersion, v.pv.ResourceVersion); old || err != nil {
+	if old, err := older(pv.ResourceVersion, v.written.ResourceVersion); old || err != nil {
 		return false, err // the write is not visible yet
 	}
 	if err := reachable(pv, node, csi); err != nil {
@@ -115,7 +115,7 @@ func (b *VolumeBinding) provisioned(c *provisioning, node *v1.Node, csi *storage
 	if claim == nil {
 		return false, fmt.Errorf("failed to check provisioning pvc: %w", claims.NoClaim(c.claim.Name))
 	}
-	if old, err := older(claim.ResourceVersion, c.claim.ResourceVersion); old || err != nil {
+	if old, err := older(claim.ResourceVersion, c.written.ResourceVersion); old || err != nil {
 		return false, err
 	}
 	if claim.Annotations == nil {

@@ -162,7 +162,7 @@ func TestDone(t *testing.T) {
 		}
 		test.change(a)
 		pl := &plugin.Placement{Pod: state.NewPod(&v1.Pod{ObjectMeta: meta("ns", "p", ""), Spec: v1.PodSpec{NodeName: "n"}})}
-		is, err := b.done(pl, &reservation{bindings: []binding{{pv: pv, claim: given}}, provisions: []provisioning{{claim: made}}})
+		is, err := b.done(pl, &reservation{bindings: []binding{{pv: pv, claim: given, written: pv}}, provisions: []provisioning{{claim: made, written: made}}})
 		got := waits
 		switch {
 		case err != nil:

@@ -26,14 +26,14 @@ type reservation struct {
 type binding struct {
 	pv       *v1.PersistentVolume // with the claim in it
 	claim    *v1.PersistentVolumeClaim
-	promised bool // and thus reserved
-	written  bool
+	promised bool                 // and thus reserved
+	written  *v1.PersistentVolume // as the API has it; nil before
 }
 
 // provisioning is a claim for which a volume is to be provisioned on the node.
 type provisioning struct {
-	claim   *v1.PersistentVolumeClaim
-	written bool
+	claim   *v1.PersistentVolumeClaim // with the node in it
+	written *v1.PersistentVolumeClaim // as the API has it; nil before
 }
 
 // Clone returns the value itself: there is no what-if after Reserve.
@@ -110,12 +110,12 @@ func (b *VolumeBinding) Unreserve(pl *plugin.Placement) plugin.Directives {
 
 func (b *VolumeBinding) takeBack(r *reservation) {
 	for i := range r.bindings {
-		if v := &r.bindings[i]; v.promised && !v.written {
+		if v := &r.bindings[i]; v.promised && v.written == nil {
 			b.deps.Ledger.promisedVolumes.takeBack(v.pv.Name, v.pv)
 		}
 	}
 	for i := range r.provisions {
-		if c := &r.provisions[i]; !c.written {
+		if c := &r.provisions[i]; c.written == nil {
 			b.deps.Ledger.promisedClaims.takeBack(keyOf(c.claim), c.claim)
 		}
 	}

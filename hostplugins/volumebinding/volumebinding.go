@@ -59,6 +59,7 @@ var (
 	_ plugin.Score     = (*VolumeBinding)(nil)
 	_ plugin.Reserve   = (*VolumeBinding)(nil)
 	_ plugin.PreBind   = (*VolumeBinding)(nil)
+	_ plugin.Carrier   = (*VolumeBinding)(nil)
 )
 
 // New returns the plugin. args may be nil. With a shape, nodes are scored by how much of their

@@ -35,12 +35,15 @@ type Binding struct {
 
 	p            *Pipeline
 	own          *view // of the pod
+	left         bool  // a plugin that keeps something for the pod is not in p any more
 	timings      fewTimings
 	interruption *Interruption // nil without PreBind plugins
 }
 
 // Try says which try to place a pod a binding belongs to.
 type Try struct {
+	// Pod is the pod before it was assumed.
+	Pod *state.Pod
 	// Sequence is the number of the attempt, Number that of the pod's tries so far.
 	Sequence uint64
 	Number   int
@@ -75,6 +78,7 @@ func (b *Binding) Release(timings []report.Timing, points []report.PointTiming) 
 	b.timings.points = b.timings.points[:0]
 	b.Placement.State.Drop()
 	b.Placement, b.Try, b.interruption, b.Wait = plugin.Placement{}, Try{}, nil, nil
+	b.left = false
 	b.p.free = append(b.p.free, b)
 	return timings, points
 }
@@ -90,6 +94,7 @@ func (b *Binding) Move(to *Pipeline) bool {
 		return false
 	}
 	b.timings.renumber(b.p, to)
+	b.left = b.left || b.leaves(to)
 	b.p, b.own = to, own
 	return true
 }

@@ -68,6 +68,7 @@ type Pipeline struct {
 	timings  timings    // of points outside cycles and bindings
 	failing  []*failing // by plugin index; nil for plugins that cannot fail so
 	breakers []plugin.Breaker
+	carriers []plugin.Carrier
 	// delegators are asked about a placement.
 	delegators []plugin.Delegator
 	hinters    []plugin.Hinter // by plugin index; nil for a plugin with hints of its events
@@ -175,6 +176,9 @@ func (b *builder) add(entry Entry) int {
 		b.p.failing = append(b.p.failing, already)
 		if breaker, ok := p.(plugin.Breaker); ok {
 			b.p.breakers = append(b.p.breakers, breaker)
+		}
+		if carrier, ok := p.(plugin.Carrier); ok {
+			b.p.carriers = append(b.p.carriers, carrier)
 		}
 		if delegator, ok := p.(plugin.Delegator); ok {
 			b.p.delegators = append(b.p.delegators, delegator)

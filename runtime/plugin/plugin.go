@@ -351,6 +351,27 @@ type Breaker interface {
 	Resume(carried json.RawMessage) error
 }
 
+// Carrier is a plugin that can say what it keeps for pods in flight, from Reserve to the end of their binding, so that
+// a checkpoint of a recording has it. In a replay the binding cycle does not run, so this is what Unreserve needs, and
+// what attempts for other pods depend on.
+type Carrier interface {
+	Plugin
+	// CarriedFor returns what is kept for a pod, as it was when Permit ended; nil for nothing. The loop calls it, maybe
+	// while the binding cycle runs. For nil it returns what is kept for pods that are not in flight any more.
+	CarriedFor(p *Placement) json.RawMessage
+	// ChangedFor returns what the binding cycle made of that; nil if that is the same. It is called at the end of a cycle
+	// that failed, beside the loop.
+	ChangedFor(p *Placement) json.RawMessage
+	// ResumeFor sets either. For nil it is called after the calls for all pods.
+	ResumeFor(p *Placement, carried json.RawMessage) error
+}
+
+// Carried is what a Carrier keeps for a pod.
+type Carried struct {
+	Plugin  string          `json:"plugin"`
+	Carried json.RawMessage `json:"carried"`
+}
+
 // Fallible is a plugin whose calls can end without an answer, like a guest's.
 type Fallible interface {
 	Plugin

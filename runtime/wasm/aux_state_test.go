@@ -381,3 +381,54 @@ func TestStateOfWaitingPods(t *testing.T) {
 		t.Errorf("%d bytes are free again", before-p.Status().Memory)
 	}
 }
+
+// TestCarriedState: a plugin that is restored from what another one carries has the state of a pod that waits, which
+// counts, and what its binding cycle made of it.
+func TestCarriedState(t *testing.T) {
+	w, point := newWorld(3), &wire.ManifestPoint{}
+	made := func() *wasm.Plugin {
+		return stateOf(t, wasm.Config{Name: "guest"}, &wire.Manifest{
+			Points: wire.ManifestPoints{PreFilter: point, Filter: point, PreBind: point}, Host: []string{abi.HostStateSet},
+		}, func(g *tiny, export string, _, _, _ uint32) int32 {
+			if export == abi.ExportPreFilter {
+				g.env.StateSet("a\xff", []byte{1})
+				g.env.StateSet("b", nil)
+			}
+			if export == abi.ExportPreBind {
+				g.env.StateSet("a\xff", []byte{2})
+			}
+			return 0
+		})
+	}
+	first, second := made(), made()
+	c := w.cycle(incoming("a", "p", 0))
+	if _, status := first.PreFilter(c); status != nil {
+		t.Fatal(status.Message())
+	}
+	from, to := w.placement(c.Pod, "n1"), w.placement(c.Pod, "n1")
+	from.State, to.State = c.State, &state.CycleState{}
+	if first.CarriedFor(from) != nil {
+		t.Error("a pod is in flight before Permit has ended")
+	}
+	if err := from.State.Keep(); err != nil {
+		t.Fatal(err)
+	}
+	reserved := string(first.CarriedFor(from))
+	if err := second.ResumeFor(to, first.CarriedFor(from)); err != nil || string(second.CarriedFor(to)) != reserved || first.ChangedFor(from) != nil {
+		t.Errorf("got %s, want %s: %v", second.CarriedFor(to), reserved, err)
+	}
+	if _, status := first.PreBind(from); status != nil {
+		t.Fatal(status.Message())
+	}
+	changed := string(first.ChangedFor(from))
+	if string(first.CarriedFor(from)) != reserved || changed == reserved {
+		t.Errorf("%s became %s", reserved, first.CarriedFor(from))
+	}
+	if err := second.ResumeFor(to, first.ChangedFor(from)); err != nil || string(second.ChangedFor(to)) != changed {
+		t.Errorf("got %s, want %s: %v", second.ChangedFor(to), changed, err)
+	}
+	to.State.Drop()
+	if second.CarriedFor(to) != nil {
+		t.Error("it counts after its end")
+	}
+}

@@ -3,6 +3,7 @@ package wasm
 import (
 	"cmp"
 	"fmt"
+	"maps"
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/runtime/state"
@@ -20,6 +21,9 @@ type guestState struct {
 	// then, added what has come since.
 	waits       bool
 	kept, added int
+	// atPermit has the values when Permit ended. The loop may read them while a binding cycle changes others.
+	atPermit map[string][]byte
+	changed  bool // since then
 }
 
 var _ state.Kept = (*guestState)(nil)
@@ -55,14 +59,14 @@ func (s *guestState) Keep() error {
 		return f
 	}
 	s.owner.full.Store(false)
-	s.waits, s.kept = true, s.size
+	s.waits, s.kept, s.atPermit = true, s.size, s.values
 	return nil
 }
 
 // Drop implements state.Kept.
 func (s *guestState) Drop() {
 	s.owner.budget.DropState(s.kept, s.added)
-	s.waits, s.kept, s.added = false, 0, 0
+	s.waits, s.kept, s.added, s.atPermit, s.changed = false, 0, 0, nil, false
 }
 
 // Clone implements state.Value. The clone shares the values, since none is changed in
@@ -93,9 +97,13 @@ func (s *guestState) set(key string, value []byte) bool {
 		}
 		s.added += more
 	}
-	if s.values == nil {
+	switch {
+	case s.values == nil:
 		s.values = make(map[string][]byte)
+	case s.waits && !s.changed:
+		s.values = maps.Clone(s.values)
 	}
+	s.changed = s.waits
 	s.values[key] = append([]byte(nil), value...)
 	s.size = size
 	return true
