@@ -21,6 +21,21 @@ func (c *Cache) Assume(pod *state.Pod) error {
 	return nil
 }
 
+// Restore assumes a pod that another cache had assumed, with what plugins had patched.
+//
+// # Errors
+//
+// Those of Assume.
+func (c *Cache) Restore(pod *state.Pod, patch state.Patch) error {
+	if err := c.Assume(pod); err != nil {
+		return err
+	}
+	p := c.pods[pod.UID]
+	p.patch = patch
+	c.pods[pod.UID] = p
+	return nil
+}
+
 // Patch applies the patch of a Reserve plugin to an assumed pod and returns the new version.
 // The next snapshot shows it.
 //

@@ -30,6 +30,9 @@ func (c *Cache) Counts() Counts {
 // IsAssumed reports whether the pod is assumed.
 func (c *Cache) IsAssumed(uid types.UID) bool { return c.pods[uid].assumed }
 
+// Patched returns what plugins have patched of an assumed pod.
+func (c *Cache) Patched(uid types.UID) state.Patch { return c.pods[uid].patch }
+
 // Get returns the cache's version of the pod, with patches.
 func (c *Cache) Get(uid types.UID) (*state.Pod, bool) {
 	p, ok := c.pods[uid]

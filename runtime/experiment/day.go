@@ -44,6 +44,8 @@ type day struct {
 	byUID   map[types.UID]*pod
 	byName  map[string]*pod // the last that was to be placed
 	before  uint64          // attempts before this segment
+	assumed []*state.Pod    // in the checkpoint, which are bound if they are not in flight
+	flying  map[uint64]*pod // pods in flight in the checkpoint, by attempt
 	tries   []*pod          // by attempt, from 1
 	nodes   map[string]bool
 	ranks   map[string]uint64
@@ -74,7 +76,7 @@ type pod struct {
 func read(r *record.Reader, dir string) (*day, error) {
 	d := &day{
 		byUID: make(map[types.UID]*pod), byName: make(map[string]*pod), nodes: make(map[string]bool), ranks: make(map[string]uint64),
-		claims: make(map[types.UID]bool), seen: make(map[string]bool),
+		claims: make(map[types.UID]bool), seen: make(map[string]bool), flying: make(map[uint64]*pod),
 	}
 	for {
 		e, err := r.Next()
@@ -117,6 +119,7 @@ func (d *day) event(e inbox.Event, dir string) error {
 		d.now = e.At
 	case *inbox.Step:
 		if !d.began {
+			d.settle()
 			d.began, d.start = true, d.now
 		}
 	case *inbox.Node:
@@ -135,6 +138,13 @@ func (d *day) event(e inbox.Event, dir string) error {
 		d.before = e.Sequence
 	case *inbox.Queued:
 		d.pod(e.Pod.Pod)
+	case *inbox.Assumed:
+		d.assumed = append(d.assumed, e.Pod)
+	case *inbox.InFlight:
+		d.assumed = slices.DeleteFunc(d.assumed, func(p *state.Pod) bool { return p.UID == e.UID })
+		if p := d.byUID[e.UID]; p != nil && e.Pod == nil { // it is tried again
+			p.chosen, d.flying[e.Attempt] = e.Node, p
+		}
 	case *inbox.PodGone:
 		if p := d.byUID[e.UID]; p != nil {
 			d.end(p, e.UID)
@@ -158,6 +168,16 @@ func (d *day) event(e inbox.Event, dir string) error {
 		d.bound(e)
 	}
 	return nil
+}
+
+// settle takes in the pods that are bound, but were not confirmed in the checkpoint.
+func (d *day) settle() {
+	for _, p := range d.assumed {
+		if d.byUID[p.UID] == nil {
+			d.pod(p)
+		}
+	}
+	d.assumed = nil
 }
 
 // set reads the settings that the scheduler started with.
@@ -303,11 +323,13 @@ func (d *day) decided(e *inbox.Decision) {
 
 // bound handles the end of a binding cycle.
 func (d *day) bound(e *inbox.Bound) {
-	n := e.Attempt - d.before
-	if n == 0 || n > uint64(len(d.tries)) || d.tries[n-1] == nil {
+	p := d.flying[e.Attempt]
+	if n := e.Attempt - d.before; n > 0 && n <= uint64(len(d.tries)) {
+		p = d.tries[n-1]
+	}
+	if p == nil {
 		return
 	}
-	p := d.tries[n-1]
 	if !e.Status.Success() {
 		p.chosen = ""
 		return

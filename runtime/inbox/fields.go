@@ -76,6 +76,11 @@ func newEvents() []func() (word string, e Event) {
 		func() (string, Event) { return "cut-off", &CutOff{} },
 		func() (string, Event) { return "overrun", &Overrun{} },
 		func() (string, Event) { return "breaker", &Breaker{} },
+		func() (string, Event) { return "assumed", &Assumed{} },
+		func() (string, Event) { return "missed", &Missed{} },
+		func() (string, Event) { return "in-flight", &InFlight{} },
+		func() (string, Event) { return "kept", &Kept{} },
+		func() (string, Event) { return "preempting", &Preempting{} },
 	}
 }
 
@@ -98,16 +103,21 @@ func (e *Node) visit(f fields) {
 func (e *NodeGone) visit(f fields) { e.Name = f.name(e.Name) }
 
 func (e *Pods) visit(f fields) {
-	list := make([]metav1.Object, len(e.Pods))
-	for i, p := range e.Pods {
+	e.Pods = visitPods(f, "objects", e.Pods)
+}
+
+func visitPods(f fields, key string, pods []*state.Pod) []*state.Pod {
+	list := make([]metav1.Object, len(pods))
+	for i, p := range pods {
 		list[i] = p.Object
 	}
-	list = f.objects("objects", "Pod", list)
-	if e.Pods == nil {
+	list = f.objects(key, "Pod", list)
+	if pods == nil {
 		for _, object := range list {
-			e.Pods = append(e.Pods, state.NewPod(object.(*v1.Pod)))
+			pods = append(pods, state.NewPod(object.(*v1.Pod)))
 		}
 	}
+	return pods
 }
 
 func (e *PodGone) visit(f fields) { e.UID = types.UID(f.name(string(e.UID))) }
@@ -143,27 +153,37 @@ func (e *ObjectGone) visit(f fields) {
 }
 
 func (e *Raise) visit(f fields) {
-	resource, action := string(e.Event.Resource), actionName(e.Event.Action)
+	visitEvent(f, &e.Event)
+	visitPair(f, &e.Object)
+}
+
+// visitEvent visits what happened.
+func visitEvent(f fields, e *state.ClusterEvent) {
+	resource, action := string(e.Resource), actionName(e.Action)
 	what := f.name(resource + "/" + action)
 	at := max(0, strings.LastIndexByte(what, '/'))
 	resource, action = what[:at], strings.TrimPrefix(what[at:], "/")
 	var ok bool
-	if e.Event.Action, ok = parseAction(action); !ok || resource == "" {
+	if e.Action, ok = parseAction(action); !ok || resource == "" {
 		f.fail(fmt.Errorf("%q is not RESOURCE/ACTION", what))
 	}
-	e.Event.Resource = state.EventResource(resource)
-	e.Event.Label = f.text("label", e.Event.Label)
-	before, _ := e.Object.Old.(metav1.Object)
-	now, _ := e.Object.New.(metav1.Object)
+	e.Resource = state.EventResource(resource)
+	e.Label = f.text("label", e.Label)
+}
+
+// visitPair visits objects that are no pods and nodes to the loop.
+func visitPair(f fields, e *state.Object) {
+	before, _ := e.Old.(metav1.Object)
+	now, _ := e.New.(metav1.Object)
 	kind := f.text("kind", cmp.Or(kindOf(before), kindOf(now)))
 	if kind == "" {
 		return
 	}
 	if o := f.object("old", kind, before); o != nil {
-		e.Object.Old = o
+		e.Old = o
 	}
 	if o := f.object("new", kind, now); o != nil {
-		e.Object.New = o
+		e.New = o
 	}
 }
 
@@ -239,6 +259,7 @@ func (e *Bound) visit(f fields) {
 	f.json("directives", &e.Directives, len(e.Directives) > 0)
 	f.json("patch", &e.Patch, !e.Patch.Empty())
 	f.json("beside", &e.Beside, len(e.Beside) > 0)
+	f.json("changed", &e.Changed, len(e.Changed) > 0)
 }
 
 func (e *Evicted) visit(f fields) {
@@ -319,58 +340,12 @@ func (e *Module) visit(f fields) {
 	e.Bytes = f.bytes("bytes", e.Bytes)
 }
 
-func (e *Carried) visit(f fields) {
-	e.Sequence = f.number("sequence", e.Sequence)
-	e.Evictions = f.number("evictions", e.Evictions)
-	e.Rotation = f.number("rotation", e.Rotation)
-	e.Flushed = f.time("flushed", e.Flushed)
-}
-
-func (e *Queued) visit(f fields) {
-	e.Place = f.name(e.Place)
-	e.Failed = f.flag("failed", e.Failed)
-	var q state.QueuedPod
-	var object metav1.Object
-	if e.Pod != nil {
-		q, object = *e.Pod, e.Pod.Pod.Object
-	}
-	q.Timestamp = f.time("at", q.Timestamp)
-	q.InitialAttempt = moment(f, "first", q.InitialAttempt)
-	q.BackoffUntil = moment(f, "backoff", q.BackoffUntil)
-	q.Attempts = int(f.number("attempts", uint64(q.Attempts)))
-	q.Unschedulable = int(f.number("unschedulable", uint64(q.Unschedulable)))
-	q.Errors = int(f.number("errors", uint64(q.Errors)))
-	f.json("rejectors", &q.Rejectors, len(q.Rejectors) > 0)
-	f.json("pending", &q.Pending, len(q.Pending) > 0)
-	q.GatedBy, q.GateReason = f.text("gated-by", q.GatedBy), f.text("gate-reason", q.GateReason)
-	q.Flushed = f.flag("flushed", q.Flushed)
-	pod, ok := f.object("object", "Pod", object).(*v1.Pod)
-	if !ok {
-		f.fail(errMissing)
-		return
-	}
-	if e.Pod == nil {
-		q.Pod = state.NewPod(pod)
-		e.Pod = &q
-	}
-}
-
 // moment is a time that may be zero.
 func moment(f fields, key string, v time.Time) time.Time {
 	if !f.flag("has-"+key, !v.IsZero()) {
 		return v
 	}
 	return f.time(key, v)
-}
-
-func (e *Breaker) visit(f fields) {
-	e.Profile, e.Plugin = f.name(e.Profile), f.name(e.Plugin)
-	e.Released = moment(f, "released", e.Released)
-	f.json("carried", &e.Carried, len(e.Carried) > 0)
-}
-
-func (e *Nominated) visit(f fields) {
-	e.UID, e.Node = types.UID(f.name(string(e.UID))), f.name(e.Node)
 }
 
 func (e *Decision) visit(f fields) {

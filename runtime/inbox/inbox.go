@@ -118,6 +118,10 @@ type (
 		Patch state.Patch
 		// Beside are the calls of modules in the binding cycle.
 		Beside []plugin.Beside
+		// Changed is, after a failure, what the cycle made of what plugins keep for the pod.
+		Changed []plugin.Carried
+		// Ran is true if the cycle ran here, so that nothing is to be taken from the event. It is not recorded.
+		Ran bool
 	}
 	// Evicted is the end of an eviction.
 	Evicted struct {
@@ -177,41 +181,6 @@ type (
 		Interrupted            bool
 		Fuel                   uint64
 		Detail, Output, Trace  string
-	}
-)
-
-// What a segment of a recording begins with, after its settings: the cluster, as events, and what the
-// loop carries on.
-type (
-	// Carried is what the loop counts. It follows the cluster.
-	Carried struct {
-		// Sequence and Evictions are the numbers of the last attempt and of the last eviction.
-		Sequence, Evictions uint64
-		// Rotation is the row where the next search for enough nodes starts.
-		Rotation uint64
-		// Flushed is when the queue last looked for pods that were parked for too long.
-		Flushed time.Time
-	}
-	// Queued is a pod of the queue. Pods come place by place, in the order in which the queue has them.
-	Queued struct {
-		Pod   *state.QueuedPod
-		Place string
-		// Failed is true if the last attempt ended with an error.
-		Failed bool
-	}
-	// Breaker is the breaker of a profile's plugin of which a call was faulted.
-	Breaker struct {
-		Profile, Plugin string
-		// Carried is in the form of plugin.Breaker.
-		Carried json.RawMessage
-		// Released is the time of the breaker for which the pods of the plugin were retried; the zero
-		// value if they were not.
-		Released time.Time
-	}
-	// Nominated is a nomination, in the order of the nominations for a node.
-	Nominated struct {
-		UID  types.UID
-		Node string
 	}
 )
 

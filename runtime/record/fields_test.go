@@ -78,17 +78,20 @@ func TestPrivate(t *testing.T) {
 		var events []inbox.Event
 		switch x := object.(type) {
 		case *v1.Pod:
-			events = append(events, &inbox.Pods{Pods: []*state.Pod{{Object: x}}}, &inbox.Queued{Pod: &state.QueuedPod{Pod: &state.Pod{Object: x}}})
+			events = append(events, &inbox.Pods{Pods: []*state.Pod{{Object: x}}}, &inbox.Queued{Pod: &state.QueuedPod{Pod: &state.Pod{Object: x}}, Latest: &state.Pod{Object: x}},
+				&inbox.Assumed{Pod: &state.Pod{Object: x}}, &inbox.InFlight{Pod: &state.Pod{Object: x}, Beside: []*state.Pod{{Object: x}}},
+				&inbox.Missed{Event: state.EventForceActivate(), Object: state.Object{OldPod: &state.Pod{Object: x}, NewPod: &state.Pod{Object: x}}})
 		case *v1.Node:
-			events = append(events, &inbox.Node{Node: &state.Node{Object: x}})
+			events = append(events, &inbox.Node{Node: &state.Node{Object: x}}, &inbox.InFlight{NodeObject: &state.Node{Object: x}},
+				&inbox.Missed{Event: state.EventForceActivate(), Object: state.Object{OldNode: &state.Node{Object: x}, NewNode: &state.Node{Object: x}}})
 		case *v1.Namespace:
-			events = append(events, &inbox.Namespace{Namespace: &state.Namespace{Object: x}})
+			events = append(events, &inbox.Namespace{Namespace: &state.Namespace{Object: x}}, &inbox.InFlight{Namespace: &state.Namespace{Object: x}})
 		case *policyv1.PodDisruptionBudget:
 			events = append(events, &inbox.Object{Object: x}, &inbox.Budgets{List: []*policyv1.PodDisruptionBudget{x}})
 		case *resourcev1.ResourceClaim:
 			events = append(events, &inbox.Object{Object: x}, &inbox.Written{Claim: x})
 		default:
-			events = append(events, &inbox.Object{Object: x}, &inbox.ObjectGone{Object: x})
+			events = append(events, &inbox.Object{Object: x}, &inbox.ObjectGone{Object: x}, &inbox.Missed{Event: state.EventForceActivate(), Object: state.Object{Old: x, New: x}})
 		}
 		for _, e := range events {
 			packed := written(t, record.Config{}, e)[len(record.Header):]

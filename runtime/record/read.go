@@ -43,7 +43,7 @@ func NewReader(in io.Reader) (*Reader, error) {
 	case plain == Header:
 		r.text = text
 		return r, nil
-	case text && (plain == firstHeader || plain == secondHeader):
+	case text && (plain == firstHeader || plain == secondHeader || plain == thirdHeader):
 		r.text, r.first = true, plain == firstHeader
 		return r, nil
 	case err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, bufio.ErrBufferFull):

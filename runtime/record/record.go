@@ -17,13 +17,14 @@ import (
 )
 
 // Header is the first line of a recording. Its number is the version of the format.
-const Header = "berth recording 3\n"
+const Header = "berth recording 4\n"
 
-// firstHeader and secondHeader are those of earlier versions, of which only the text form can be read: the compact
-// form of some events has more fields now.
+// firstHeader, secondHeader and thirdHeader are those of earlier versions, of which only the text form can be read: the
+// compact form of some events has more fields now.
 const (
 	firstHeader  = "berth recording 1\n"
 	secondHeader = "berth recording 2\n"
+	thirdHeader  = "berth recording 3\n"
 )
 
 const (

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"strings"
@@ -95,16 +96,26 @@ func TestDamaged(t *testing.T) {
 	}
 	for in, want := range map[string]string{
 		"":                                 "it is not a recording",
-		"berth recording 4\n":              `has the format "berth recording 4"`,
-		"# berth recording 4\nstep\nend\n": `has the format "berth recording 4"`,
-		"berth recording 2\n":              `has the format "berth recording 2", and this berth reads "berth recording 3" and the text form of older ones`,
-		"berth recording 1\n":              `has the format "berth recording 1", and this berth reads "berth recording 3" and the text form of older ones`,
+		"berth recording 5\n":              `has the format "berth recording 5"`,
+		"# berth recording 5\nstep\nend\n": `has the format "berth recording 5"`,
+		"berth recording 3\n":              `has the format "berth recording 3", and this berth reads "berth recording 4" and the text form of older ones`,
+		"berth recording 2\n":              `has the format "berth recording 2", and this berth reads "berth recording 4" and the text form of older ones`,
+		"berth recording 1\n":              `has the format "berth recording 1", and this berth reads "berth recording 4" and the text form of older ones`,
 		"# berth recording 1\nstep\noverrun default-scheduler a Filter row=1 fuel=7 detail=d\nend\n": "damaged after event 1: an overrun in the format \"berth recording 1\" does not say which call it was",
 		"# " + record.Header + "step\nstumble\n":                                                     `the recording is damaged after event 1: "stumble" is not an event`,
 		"# " + record.Header + "step\nste":                                                           record.ErrCut.Error(),
 	} {
 		if _, err := read(t, []byte(in)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", in, err)
+		}
+	}
+}
+
+// TestOlder: the text of earlier versions is read.
+func TestOlder(t *testing.T) {
+	for version := 1; version <= 3; version++ {
+		if lines, err := read(t, fmt.Appendf(nil, "# berth recording %d\nbound attempt=1\nend\n", version)); err != nil || len(lines) != 2 {
+			t.Errorf("version %d: %q, %v", version, lines, err)
 		}
 	}
 }

@@ -61,25 +61,30 @@ func (r *redactor) event(e inbox.Event) inbox.Event {
 	case *inbox.Swap:
 		r.record(e.Annotations)
 	case *inbox.Node:
-		return &inbox.Node{Node: &state.Node{Object: r.node(e.Node.Object)}}
+		return &inbox.Node{Node: &state.Node{Object: r.countedNode(e.Node.Object)}}
 	case *inbox.NodeGone:
 		delete(r.others, e.Name)
 	case *inbox.Pods:
-		pods := make([]*state.Pod, len(e.Pods))
-		for i, p := range e.Pods {
-			pods[i] = &state.Pod{Object: r.pod(p.Object)}
-		}
-		return &inbox.Pods{Pods: pods}
+		return &inbox.Pods{Pods: r.pods(e.Pods)}
 	case *inbox.Queued:
 		out, pod := *e, *e.Pod
-		pod.Pod = &state.Pod{Object: r.pod(e.Pod.Pod.Object)}
-		out.Pod = &pod
+		pod.Pod = r.ofPod(pod.Pod)
+		out.Pod, out.Latest = &pod, r.ofPod(e.Latest)
+		return &out
+	case *inbox.Assumed:
+		return &inbox.Assumed{Pod: r.ofPod(e.Pod), Patch: e.Patch}
+	case *inbox.Missed:
+		out := *e
+		out.Object.OldPod, out.Object.NewPod = r.ofPod(e.Object.OldPod), r.ofPod(e.Object.NewPod)
+		out.Object.OldNode, out.Object.NewNode = r.ofNode(e.Object.OldNode), r.ofNode(e.Object.NewNode)
+		r.pair(&out.Object)
+		return &out
+	case *inbox.InFlight:
+		out := *e
+		out.Pod, out.NodeObject, out.Namespace, out.Beside = r.ofPod(e.Pod), r.ofNode(e.NodeObject), r.ofNamespace(e.Namespace), r.pods(e.Beside)
 		return &out
 	case *inbox.Namespace:
-		object := *e.Namespace.Object
-		object.ObjectMeta = r.meta(&object.ObjectMeta)
-		object.Status.Conditions = nil
-		return &inbox.Namespace{Namespace: &state.Namespace{Object: &object}}
+		return &inbox.Namespace{Namespace: r.ofNamespace(e.Namespace)}
 	case *inbox.Object:
 		return &inbox.Object{Object: r.object(e.Object), Early: e.Early}
 	case *inbox.ObjectGone:
@@ -94,14 +99,52 @@ func (r *redactor) event(e inbox.Event) inbox.Event {
 		return out
 	case *inbox.Raise:
 		out := *e
-		for _, o := range []*any{&out.Object.Old, &out.Object.New} {
-			if object, ok := (*o).(metav1.Object); ok {
-				*o = r.object(object)
-			}
-		}
+		r.pair(&out.Object)
 		return &out
 	}
 	return e
+}
+
+// pair replaces objects of other kinds than nodes and pods.
+func (r *redactor) pair(o *state.Object) {
+	for _, o := range []*any{&o.Old, &o.New} {
+		if object, ok := (*o).(metav1.Object); ok {
+			*o = r.object(object)
+		}
+	}
+}
+
+func (r *redactor) pods(pods []*state.Pod) []*state.Pod {
+	out := make([]*state.Pod, len(pods))
+	for i, p := range pods {
+		out[i] = r.ofPod(p)
+	}
+	return out
+}
+
+// ofPod returns what is written of a pod, which may be nil. ofNode and ofNamespace are like it.
+func (r *redactor) ofPod(p *state.Pod) *state.Pod {
+	if p == nil {
+		return nil
+	}
+	return &state.Pod{Object: r.pod(p.Object)}
+}
+
+func (r *redactor) ofNode(n *state.Node) *state.Node {
+	if n == nil {
+		return nil
+	}
+	return &state.Node{Object: r.node(n.Object)}
+}
+
+func (r *redactor) ofNamespace(n *state.Namespace) *state.Namespace {
+	if n == nil {
+		return nil
+	}
+	object := *n.Object
+	object.ObjectMeta = r.meta(&object.ObjectMeta)
+	object.Status.Conditions = nil
+	return &state.Namespace{Object: &object}
 }
 
 // keeps reports whether an annotation is recorded. That of kubectl has the whole object, with the environment of pods, so
@@ -135,9 +178,15 @@ func (r *redactor) node(object *v1.Node) *v1.Node {
 	for i := range out.Status.Conditions {
 		out.Status.Conditions[i].Message = ""
 	}
+	return &out
+}
+
+// countedNode returns a new version of a node, with the number of changes of what is not recorded.
+func (r *redactor) countedNode(object *v1.Node) *v1.Node {
+	out := r.node(object)
 	if len(out.Annotations) == len(object.Annotations) {
 		delete(r.others, object.Name)
-		return &out
+		return out
 	}
 	var hash maphash.Hash
 	hash.SetSeed(r.seed)
@@ -156,7 +205,7 @@ func (r *redactor) node(object *v1.Node) *v1.Node {
 		c.count++
 	}
 	metav1.SetMetaDataAnnotation(&out.ObjectMeta, otherAnnotations, strconv.Itoa(c.count))
-	return &out
+	return out
 }
 
 func (r *redactor) pod(object *v1.Pod) *v1.Pod {

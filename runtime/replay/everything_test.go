@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -196,7 +197,8 @@ func (d *day) configure(seed uint64, extender string, modules *assembly.Modules)
 	}
 }
 
-// TestEverything: whatever happens in a cluster, each segment of the recording repeats alone. There are preemptions, budgets,
+// TestEverything: whatever happens in a cluster, each segment of the recording repeats alone, and its checkpoint has all that
+// a checkpoint of it has again. There are preemptions, budgets,
 // volumes, devices, gates, pods that wait at Permit, extenders, two profiles, modules that fail until their breakers open,
 // and plugins that come and go, and nothing ends when it should.
 func TestEverything(t *testing.T) {
@@ -226,7 +228,7 @@ func everything(t *testing.T, seed uint64) {
 	d.configure(seed, x.URL, modules)
 	segments := []*bytes.Buffer{{}}
 	writer, err := record.NewWriter(segments[0], record.Config{
-		SegmentBytes: int64(3000 + w.n(20_000)), Ended: func(err error) { t.Error(err) },
+		SegmentBytes: int64(1 + w.n(8_000)), Ended: func(err error) { t.Error(err) },
 		Next: func() (io.Writer, error) {
 			segments = append(segments, &bytes.Buffer{})
 			return segments[len(segments)-1], nil
@@ -259,6 +261,19 @@ func everything(t *testing.T, seed uint64) {
 	writer.Close()
 	w.late.Wait()
 	t.Logf("%d decisions in %d segments", w.scheduler.Totals().Attempts, len(segments))
+	words := make(map[string]int)
+	for i, segment := range segments {
+		text := formatted(t, segment.Bytes())
+		if i > 0 {
+			w.carriesOn(t, text)
+		}
+		_, _, lines := checkpointOf(text)
+		for _, line := range lines {
+			word, _, _ := strings.Cut(line, " ")
+			words[word]++
+		}
+	}
+	t.Logf("%v", words)
 	for _, workers := range []int{1, 8} {
 		decisions := uint64(0)
 		for i, segment := range segments {

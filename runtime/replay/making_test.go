@@ -24,7 +24,13 @@ import (
 // guestBy returns a module that acts by the priority of the pod.
 func guestBy(t *testing.T, name, points, functions string) []byte {
 	t.Helper()
-	return wat.Compile(t, `(module
+	return guestWith(t, name, points, "", "", functions)
+}
+
+// guestWith returns a module that calls the host, too.
+func guestWith(t *testing.T, name, points, host, imports, functions string) []byte {
+	t.Helper()
+	return wat.Compile(t, `(module `+imports+`
 		(memory (export "memory") 40)
 		(func (export "berth_abi") (result i32) (i32.const 0x10000))
 		(func (export "berth_alloc") (param i32 i32) (result i32) (i32.const 65536))
@@ -32,8 +38,25 @@ func guestBy(t *testing.T, name, points, functions string) []byte {
 			(local.set $pod (i32.load offset=4 (local.get $call)))
 			(i32.wrap_i64 (i64.load (i32.add (local.get $pod) (i32.load offset=16 (local.get $pod))))))
 		`+functions+`)`,
-		`{"name": "`+name+`", "version": "1.0.0", "abi": "1.0", "points": `+points+`, "reads": {"node": ["flags"], "pod": ["priority"]}}`)
+		`{"name": "`+name+`", "version": "1.0.0", "abi": "1.0", "points": `+points+`, "reads": {"node": ["flags"], "pod": ["priority"]}`+host+`}`)
 }
+
+// keeping are the points of a module that keeps the priority of a pod from Reserve on, and whether its binding cycle has begun. Unreserve
+// traps unless it finds what the pod kept; the number of such calls, which the breaker counts, says what it found.
+const keeping = `(data (i32.const 1024) "kb")
+	(func (export "berth_reserve") (param i32) (result i32)
+		(i32.store (i32.const 1040) (call $priority (local.get 0)))
+		(drop (call $set (i32.const 1024) (i32.const 1) (i32.const 1040) (i32.const 4))) (i32.const 0))
+	(func (export "berth_permit") (param i32) (result i32)
+		(i64.store offset=96 (local.get 0) (i64.const 1500))
+		(select (i32.const 4) (i32.const 0) (i32.lt_s (i32.rem_s (call $priority (local.get 0)) (i32.const 5)) (i32.const 2))))
+	(func (export "berth_pre_bind") (param i32) (result i32)
+		(if (i32.ne (i32.rem_s (call $priority (local.get 0)) (i32.const 3)) (i32.const 0)) (then (return (i32.const 0))))
+		(drop (call $set (i32.const 1025) (i32.const 1) (i32.const 1040) (i32.const 4))) (i32.const 2))
+	(func (export "berth_unreserve") (param i32) (result i32)
+		(if (i32.ne (call $get (i32.const 1024) (i32.const 1) (i32.const 1056) (i32.const 4)) (i32.const 4)) (then unreachable))
+		(if (i32.ne (i32.load (i32.const 1056)) (call $priority (local.get 0))) (then unreachable))
+		(if (i32.eq (call $get (i32.const 1025) (i32.const 1) (i32.const 1056) (i32.const 4)) (i32.const 4)) (then unreachable)) (i32.const 0))`
 
 // everyModule returns modules of the platform by name, and two versions of one that a tenant attaches.
 func everyModule(t *testing.T, modules *assembly.Modules) (map[string]*assembly.Module, []assembly.Attached) {
@@ -56,6 +79,8 @@ func everyModule(t *testing.T, modules *assembly.Modules) (map[string]*assembly.
 			`(func (export "berth_permit") (param i32) (result i32)
 			(i64.store offset=96 (local.get 0) (i64.const 700))
 			(select (i32.const 4) (i32.const 0) (i32.eq (i32.rem_s (call $priority (local.get 0)) (i32.const 5)) (i32.const 2))))`), module.Reference{}),
+		"keeper": loaded(t, modules, guestWith(t, "keeper", `{"reserve": {}, "permit": {}, "preBind": {}, "unreserve": {}}`, `, "host": ["state_get", "state_set"]`,
+			`(import "berth" "state_get" (func $get (param i32 i32 i32 i32) (result i32))) (import "berth" "state_set" (func $set (param i32 i32 i32 i32) (result i32)))`, keeping), module.Reference{}),
 		"binder": loaded(t, modules, guestBy(t, "binder", `{"preBind": {}}`,
 			`(func (export "berth_pre_bind") (param i32) (result i32)
 			(if (i32.eq (i32.rem_s (call $priority (local.get 0)) (i32.const 4)) (i32.const 3)) (then unreachable)) (i32.const 0))`), module.Reference{}),

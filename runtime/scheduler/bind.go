@@ -13,8 +13,9 @@ import (
 
 // running is a binding cycle beside the loop.
 type running struct {
-	pod     *state.QueuedPod
+	pod     *state.QueuedPod // nil if the queue did not have it
 	binding *pipeline.Binding
+	patch   state.Patch // of the pod when the cycle began, because the cycle patches it, too
 }
 
 // bind starts the binding cycle of an assumed pod. From here on events cannot help the pod, so
@@ -23,13 +24,16 @@ func (s *Scheduler) bind(b *pipeline.Binding) {
 	uid := b.Placement.Pod.UID
 	pod, _ := s.queue.Get(uid)
 	s.queue.Done(uid)
-	s.binding[b.Try.Sequence] = running{pod, b}
+	s.binding[b.Try.Sequence] = running{pod, b, b.Placement.Patch}
 	s.deps.Spawn(func() {
-		e := &inbox.Bound{Attempt: b.Try.Sequence}
+		e := &inbox.Bound{Attempt: b.Try.Sequence, Ran: true}
 		if err := s.deps.Outlet.Binding(b.Placement.Context, b.Placement.Pod); err != nil {
 			e.Status = plugin.Fail(err)
 		} else {
 			e.Directives, e.Status = b.Bind()
+		}
+		if !e.Status.Success() {
+			e.Changed = b.Changed()
 		}
 		e.Patch, e.Beside = b.Placement.Patch, b.Placement.Beside
 		s.post(e)
@@ -41,7 +45,7 @@ func (s *Scheduler) bind(b *pipeline.Binding) {
 func (s *Scheduler) bindingOf(uid types.UID) *pipeline.Binding {
 	var last *pipeline.Binding
 	for _, r := range s.binding {
-		if r.binding.Placement.Pod.UID == uid && (last == nil || r.binding.Try.Sequence > last.Try.Sequence) {
+		if r.binding.Try.Pod.UID == uid && (last == nil || r.binding.Try.Sequence > last.Try.Sequence) {
 			last = r.binding
 		}
 	}
@@ -56,8 +60,13 @@ func (s *Scheduler) bound(e *inbox.Bound) {
 	}
 	delete(s.binding, e.Attempt)
 	pod, b, status := r.pod, r.binding, e.Status
-	if !e.Patch.Empty() { // in a replay the binding cycle did not run
-		b.Placement.Patch, b.Placement.Pod = e.Patch, b.Placement.Pod.On(b.Placement.Node.Name, e.Patch)
+	if !e.Ran {
+		if !e.Patch.Empty() {
+			b.Placement.Patch, b.Placement.Pod = e.Patch, b.Placement.Pod.On(b.Placement.Node.Name, e.Patch)
+		}
+		if err := b.Resume(e.Changed); err != nil {
+			panic(fmt.Sprintf("BUG: what a binding cycle has changed: %v", err))
+		}
 	}
 	assumed := b.Placement.Pod
 	for _, ended := range b.Placement.Ended {

@@ -156,7 +156,7 @@ func (s *Scheduler) Handle(ctx context.Context, e inbox.Event) (tried bool) {
 		}
 		s.evicted(e.Eviction, e.Stopped, err)
 	default:
-		s.restore(e)
+		s.restore(ctx, e)
 	}
 	return false
 }

@@ -30,11 +30,12 @@ func (s *segmented) Enter(e inbox.Event) {
 	}
 }
 
-// TestSegment: a segment begins when no binding is under way. For a moment no pod is tried, so that bindings
-// can end; if they do not, the loop goes on, and holds again a minute later.
+// TestSegment: while a pod is in flight with a plugin that cannot say what it keeps for it, no segment begins. For a
+// moment no pod is tried, so that bindings can end; if they do not, the loop goes on, and holds again a minute later.
 func TestSegment(t *testing.T) {
 	w, r := newWorld(t, nil), &segmented{}
 	w.observer, w.recorder, w.objects = nil, r, &keeper{}
+	w.declare("Keeps", scenario.MustParse("reserve="))
 	s := w.get()
 	node, err := fake.Node("n", scenario.Args{})
 	if err != nil {
@@ -85,5 +86,34 @@ func TestSegment(t *testing.T) {
 	}
 	if got, want := strings.Join(r.segments[0][:6], " "), "Clock Object Node Pods Carried Queued"; got != want {
 		t.Errorf("it begins with %s, want %s", got, want)
+	}
+}
+
+// TestSegmentInFlight: pods in flight with plugins that keep nothing, or can say what, hold nothing up.
+func TestSegmentInFlight(t *testing.T) {
+	w, r := newWorld(t, nil), &segmented{}
+	w.observer, w.recorder, w.objects, w.held = nil, r, &keeper{}, true
+	w.declare("Waits", scenario.MustParse("permit=waits=wait:1m"))
+	s := w.get()
+	node, err := fake.Node("n", scenario.Args{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.SetNode(node)
+	for _, name := range []string{"waits", "binds", "last"} {
+		p := made(t, name, "")
+		w.pods[p.UID] = p
+		s.SetPods(p)
+	}
+	s.Step(t.Context())
+	s.Step(t.Context())
+	r.full = true
+	s.Step(t.Context())
+	const want = "Clock Object Node Assumed Assumed Carried Queued Queued Queued InFlight InFlight"
+	if len(r.segments) != 1 || !strings.HasPrefix(strings.Join(r.segments[0], " "), want) {
+		t.Errorf("%v, want %s", r.segments, want)
+	}
+	if at, ok := s.NextDeadline(); ok && at.Before(w.clock.Now()) {
+		t.Errorf("held until %v", at)
 	}
 }

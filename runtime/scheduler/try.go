@@ -107,7 +107,7 @@ func (s *Scheduler) reserve(ctx context.Context, p *pipeline.Pipeline, d *cycle.
 		placement.Info = s.nodeInfo(d.Node.Name, uid)
 	}
 	b := p.NewBinding(placement, pipeline.Try{
-		Sequence: s.sequence, Number: d.Pod.Attempts, First: d.Pod.InitialAttempt, Watch: watch, Flushed: d.Pod.Flushed,
+		Pod: d.Pod.Pod, Sequence: s.sequence, Number: d.Pod.Attempts, First: d.Pod.InitialAttempt, Watch: watch, Flushed: d.Pod.Flushed,
 	})
 	status := b.Reserve(func(a plugin.Directives) error {
 		if !a.Patch.Empty() {
