@@ -168,38 +168,28 @@ func (e *Nominated) visit(f fields) {
 	e.UID, e.Node = types.UID(f.name(string(e.UID))), f.name(e.Node)
 }
 
-// visitPod visits a pod that may be nil, and visitNode and visitNamespace are like it.
-func visitPod(f fields, key string, pod *state.Pod) *state.Pod {
+// visitWrapped visits an object that is wrapped and may be nil: of returns it, and wrap wraps one that is read.
+func visitWrapped[W any, O metav1.Object](f fields, key, kind string, w *W, of func(*W) O, wrap func(O) *W) *W {
 	var object metav1.Object
-	if pod != nil {
-		object = pod.Object
+	if w != nil {
+		object = of(w)
 	}
-	if o, ok := f.object(key, "Pod", object).(*v1.Pod); ok && pod == nil {
-		return state.NewPod(o)
+	if o, ok := f.object(key, kind, object).(O); ok && w == nil {
+		return wrap(o)
 	}
-	return pod
+	return w
+}
+
+func visitPod(f fields, key string, pod *state.Pod) *state.Pod {
+	return visitWrapped(f, key, "Pod", pod, func(p *state.Pod) *v1.Pod { return p.Object }, state.NewPod)
 }
 
 func visitNode(f fields, key string, node *state.Node) *state.Node {
-	var object metav1.Object
-	if node != nil {
-		object = node.Object
-	}
-	if o, ok := f.object(key, "Node", object).(*v1.Node); ok && node == nil {
-		return state.NewNode(o)
-	}
-	return node
+	return visitWrapped(f, key, "Node", node, func(n *state.Node) *v1.Node { return n.Object }, state.NewNode)
 }
 
 func visitNamespace(f fields, key string, namespace *state.Namespace) *state.Namespace {
-	var object metav1.Object
-	if namespace != nil {
-		object = namespace.Object
-	}
-	if o, ok := f.object(key, "Namespace", object).(*v1.Namespace); ok && namespace == nil {
-		return state.NewNamespace(o)
-	}
-	return namespace
+	return visitWrapped(f, key, "Namespace", namespace, func(n *state.Namespace) *v1.Namespace { return n.Object }, state.NewNamespace)
 }
 
 func (e *Assumed) visit(f fields) {

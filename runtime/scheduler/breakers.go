@@ -43,11 +43,16 @@ func (s *Scheduler) retryPlugins() {
 	for _, r := range s.retries() {
 		if !now.Before(r.at) && !s.retried[r.breaker].Equal(r.at) { // profiles may share a breaker
 			s.retried[r.breaker] = r.at
-			s.probing = r.breaker
-			s.queue.Release(r.breaker.Info().Name)
-			s.probing = nil
+			s.probe(r.breaker, func(plugin string) { s.queue.Release(plugin) })
 		}
 	}
+}
+
+// probe releases pods of a plugin, but of those that are stalled only one.
+func (s *Scheduler) probe(b plugin.Breaker, release func(plugin string)) {
+	s.probing = b
+	release(b.Info().Name)
+	s.probing = nil
 }
 
 // reasonStalled says why a pod is not tried.
@@ -115,9 +120,7 @@ func (s *Scheduler) probeAgain(profile string) {
 	now := s.deps.Clock.Now()
 	for _, b := range p.Breakers() {
 		if at, open := b.RetryAt(); open && !now.Before(at) && s.retried[b].Equal(at) {
-			s.probing = b
-			s.queue.ReleaseGated(b.Info().Name)
-			s.probing = nil
+			s.probe(b, s.queue.ReleaseGated)
 		}
 	}
 }

@@ -101,7 +101,7 @@ func TestGoexit(t *testing.T) {
 	})
 }
 
-// TestRandom: all functions run, whoever calls.
+// TestRandom: each function runs once, even if several goroutines call Go, and one of them Close.
 func TestRandom(t *testing.T) {
 	var w workers.Workers
 	var group sync.WaitGroup
