@@ -195,8 +195,13 @@ func (i *nativeInstance) Close(context.Context) error {
 // check checks a plugin of guests_test.go.
 func check(t *testing.T, name, mistake string, cycles int) *conformance.Report {
 	t.Helper()
+	return checkSeed(t, 5, name, mistake, cycles)
+}
+
+func checkSeed(t *testing.T, seed uint64, name, mistake string, cycles int) *conformance.Report {
+	t.Helper()
 	text, man := manifests(t, name)
-	o := conformance.Options{Seed: 5, Cycles: cycles, Published: map[string][]byte{"plan/bonus": []byte("3")}}
+	o := conformance.Options{Seed: seed, Cycles: cycles, Published: map[string][]byte{"plan/bonus": []byte("3")}}
 	live := 0
 	guest := native{wrongly: wrongly{mistake}, live: &live, make: func() berth.Plugin { return newEverything(text, mistake) }}
 	switch name {
@@ -243,6 +248,19 @@ func TestCheckPassesGoodGuests(t *testing.T) {
 	for name, ok := range looked {
 		if !ok && name != "the module is as its manifest says" {
 			t.Errorf("for no good guest it was checked that %s", name)
+		}
+	}
+}
+
+// TestCheckOfFewCycles: with few cycles the clusters have fewer nodes, pods and labels than what else a call may be about,
+// an event for example, which must have room too.
+func TestCheckOfFewCycles(t *testing.T) {
+	for seed := range uint64(12) {
+		for _, name := range []string{"pools", "everything", "sums"} {
+			cycles := 1 + int(seed)%4
+			if report := checkSeed(t, seed, name, "", cycles); !report.OK() {
+				t.Errorf("%s, seed %d, %d cycles:\n%s", name, seed, cycles, report)
+			}
 		}
 	}
 }

@@ -96,7 +96,8 @@ func (k *checker) layout(w way, all []*scene, spare larger) (*image.Image, error
 		if s.whatIf >= 0 {
 			numbering.Overlays = s.overlays(&image.Overlay{Node: s.whatIf, Pods: append(slices.Clone(s.on), s.add)}, mostOverlays-1)
 		}
-		content := e.Content(s.cluster, numbering)
+		event := s.ofEvent() // its nodes are drawn apart from the cluster's
+		contents := []*image.Content{e.Content(s.cluster, numbering), e.Content(event, image.InOrder(event))}
 		var batch [][]byte
 		for i, p := range s.all() {
 			record := e.Record(s.cluster, p, s.longest(), w.unknown)
@@ -113,8 +114,10 @@ func (k *checker) layout(w way, all []*scene, spare larger) (*image.Image, error
 		if w.wide && len(s.cluster.Nodes) >= large()[0] {
 			ids = image.Wide(e.Dict, rand.New(rand.NewPCG(0, 0)))
 		}
-		content.Seal(ids)
-		rooms.Fit(content)
+		for _, content := range contents {
+			content.Seal(ids)
+			rooms.Fit(content)
+		}
 		most = max(most, len(s.cluster.Pods), len(s.cluster.Namespaces))
 	}
 	rooms.Spare, rooms.Others, rooms.Gaps = spare.all, spare.others, uint32(most+shift+2)
