@@ -137,7 +137,7 @@ func (w *work) build(ctx context.Context, language string, g *guest, root string
 
 var errBuild = errors.New("does not compile")
 
-// rightOne returns the module of a guest without a mistake, and checks that it passes.
+// rightOne returns the module of a guest without a mistake.
 func (w *work) rightOne(ctx context.Context, language string, g *guest) ([]byte, error) {
 	key := language + " " + g.name
 	if code, ok := w.right[key]; ok {
@@ -150,75 +150,109 @@ func (w *work) rightOne(ctx context.Context, language string, g *guest) ([]byte,
 	if err := w.build(ctx, language, g, root, env); err != nil {
 		return nil, fmt.Errorf("without a mistake, it %s", err.Error()) // not errBuild: no mistake was found
 	}
-	if by, says := w.check(ctx, g, w.module()); by != "" {
-		return nil, fmt.Errorf("%s in %s fails without a mistake: %s: %s", g.name, language, by, says)
-	}
 	code, err := os.ReadFile(w.module())
 	w.right[key] = code
 	return code, err
 }
+
+// rightPasses checks that a guest without a mistake passes the trial that a mistake failed.
+func (w *work) rightPasses(ctx context.Context, language string, g *guest, i int) error {
+	key := fmt.Sprintf("%s %s %d", language, g.name, i)
+	if w.passed[key] {
+		return nil
+	}
+	code, err := w.rightOne(ctx, language, g)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(w.module(), code, 0o600); err != nil {
+		return err
+	}
+	t := w.trials(g)[i]
+	says, err := t.run(ctx, w.module())
+	if says != "" {
+		err = fmt.Errorf("%s in %s fails without a mistake: %s: %s", g.name, language, t.by, says)
+	}
+	w.passed[key] = err == nil
+	return err
+}
+
+// trial is one run of the kit, or the scenarios, with a module; run returns what failed, or nothing.
+type trial struct {
+	by  string
+	run func(ctx context.Context, module string) (says string, err error)
+}
+
+// few is how many cycles find most mistakes, in a tenth of the time of all.
+const few = "--cycles=8"
 
 var (
 	failedDuty = regexp.MustCompile(`(?m)^FAIL  (.*?) \(ABI`)
 	failedTest = regexp.MustCompile(`(?m)^FAIL  (.*)`)
 )
 
-// check runs the kit and the scenarios with a module, and returns what failed.
-func (w *work) check(ctx context.Context, g *guest, module string) (by, says string) {
-	named := module
-	if g.config != "" {
-		named += "?config=" + w.configOf(g)
-	}
-	cache := "--module-cache=" + filepath.Join(w.folder, "modules")
-	conform := func(args ...string) (out string, failed bool, err error) {
-		return w.run(ctx, w.top, nil, w.berth, append([]string{"plugin", "conformance", named, cache}, args...)...)
-	}
+// trials returns what a guest must pass, the quick ones first.
+func (w *work) trials(g *guest) (out []trial) {
 	if g.only != "" {
-		out, _, err := conform("--cycles=1")
-		if err != nil || !strings.Contains(out, "FAIL  "+g.only) {
-			return "", ""
-		}
-		return "plugin conformance", g.name + ": " + g.only
+		return []trial{w.conformance(g, func(out string, _ bool) bool { return !strings.Contains(out, "FAIL  "+g.only) }, "--cycles=1")}
 	}
+	passes := func(_ string, failed bool) bool { return !failed }
 	hints := g.hints
 	if len(hints) == 0 {
 		hints = [][]string{nil}
 	}
+	var whole []trial
 	for _, list := range hints {
 		var args []string
 		for _, hint := range list {
 			args = append(args, "--hint="+hint)
 		}
-		out, failed, err := conform(args...)
-		if err != nil {
-			return "", ""
-		}
-		if failed {
-			says = lastLine(out)
-			if duty := failedDuty.FindStringSubmatch(out); duty != nil {
-				says = duty[1]
-			}
-			return "plugin conformance", g.name + ": " + says
-		}
+		out = append(out, w.conformance(g, passes, append(args, few)...))
+		whole = append(whole, w.conformance(g, passes, args...))
 	}
 	if g.traps != "" {
-		if out, failed, err := conform("--hint="+g.traps, "--cycles=8"); err != nil || !failed || !strings.Contains(out, g.says) {
-			return "plugin conformance", g.name + ": what it says before it traps"
+		out = append(out, w.conformance(g, func(out string, failed bool) bool { return failed && strings.Contains(out, g.says) }, "--hint="+g.traps, few))
+	}
+	out = append(out, whole...)
+	if g.scenarios != "" {
+		out = append(out, trial{"plugin test", func(ctx context.Context, module string) (string, error) { return w.scenarios(ctx, g, module) }})
+	}
+	return out
+}
+
+// conformance returns a run of the kit, and right says whether what it printed is what a plugin without a mistake has.
+func (w *work) conformance(g *guest, right func(out string, failed bool) bool, args ...string) trial {
+	return trial{"plugin conformance", func(ctx context.Context, module string) (string, error) {
+		if g.config != "" {
+			module += "?config=" + w.configOf(g)
 		}
-	}
-	if g.scenarios == "" {
-		return "", ""
-	}
-	out, failed, err := w.run(ctx, w.top, nil, w.berth, "plugin", "test", module, cache, "--wasm-only", "--scenarios="+filepath.Join(w.top, filepath.FromSlash(g.scenarios)))
+		out, failed, err := w.run(ctx, w.top, nil, w.berth, append([]string{"plugin", "conformance", module, w.cache()}, args...)...)
+		if err != nil || right(out, failed) {
+			return "", err
+		}
+		says := lastLine(out)
+		if duty := failedDuty.FindStringSubmatch(out); duty != nil {
+			says = duty[1]
+		}
+		return g.name + ": " + says, nil
+	}}
+}
+
+// scenarios runs a guest's scenarios.
+func (w *work) scenarios(ctx context.Context, g *guest, module string) (says string, err error) {
+	pattern := "--scenarios=" + filepath.Join(w.top, filepath.FromSlash(g.scenarios))
+	out, failed, err := w.run(ctx, w.top, nil, w.berth, "plugin", "test", module, w.cache(), "--wasm-only", pattern)
 	if err != nil || !failed {
-		return "", ""
+		return "", err
 	}
 	says = lastLine(out)
 	if m := failedTest.FindStringSubmatch(out); m != nil {
 		says = strings.ReplaceAll(m[1], w.top+string(filepath.Separator), "")
 	}
-	return "plugin test", g.name + ": " + says
+	return g.name + ": " + says, nil
 }
+
+func (w *work) cache() string { return "--module-cache=" + filepath.Join(w.folder, "modules") }
 
 func lastLine(text string) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
