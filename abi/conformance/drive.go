@@ -107,7 +107,7 @@ func (k *checker) layout(w way, all []*scene, spare larger) (*image.Image, error
 			}
 		}
 		rooms.FitBatch(batch...)
-		ids := image.Renumbered(e.Dict, max(w.dead, 8), nil)
+		ids := image.Renumbered(e.Dict, max(w.dead, mostDead), nil)
 		if w.growing {
 			ids = grow(grown, e.Dict)
 		}
@@ -166,6 +166,9 @@ func (d *drive) renumber() {
 	}
 }
 
+// mostDead is how many ids of strings that are not used every layout has room for.
+const mostDead = 8
+
 // ids returns a dictionary of the scene for the way, in a new epoch unless it only grows.
 func (d *drive) ids() *wire.Dict {
 	if d.w.growing {
@@ -178,8 +181,11 @@ func (d *drive) ids() *wire.Dict {
 	if d.w.wide && len(d.s.cluster.Nodes) >= large()[0] {
 		return image.Wide(d.strs, d.random)
 	}
-	if d.w.shuffled {
+	switch {
+	case d.w.shuffled:
 		return image.Renumbered(d.strs, d.w.dead, d.random)
+	case d.w.fresh == never: // what an instance keeps of an epoch is wrong in the next one, also if the cluster has not changed
+		return image.Renumbered(d.strs, int(d.epoch%mostDead), nil)
 	}
 	return image.Renumbered(d.strs, d.w.dead, nil)
 }

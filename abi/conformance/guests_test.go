@@ -52,6 +52,7 @@ type pools struct {
 	said  bool
 	// of the last call
 	generation uint64
+	id         berth.ID
 }
 
 func newPools(manifest []byte, mistake string) *pools {
@@ -82,7 +83,7 @@ func (p *pools) PreFilter(pod berth.Pod, nodes berth.Nodes) (*berth.Rows, berth.
 		panic("no nodes")
 	}
 	p.StateSet("pool", []byte(p.pools[p.Text(pod.Namespace())]))
-	if !p.wrong("keeps a pool while the generation stays") {
+	if !strings.HasPrefix(p.mistake, "keeps") {
 		p.last = p.pools[p.Text(pod.Namespace())]
 	}
 	return nil, berth.Success
@@ -132,6 +133,13 @@ func (p *pools) Filter(pod berth.Pod, node berth.Node) berth.Status {
 			return berth.Unschedulable(p.other)
 		}
 		return berth.Success
+	case p.wrong("keeps the id of a pool while generation and pool stay") && pool != "":
+		if now := p.Snapshot().Generation(); p.generation != now || p.last != pool {
+			p.generation, p.last, p.id = now, pool, p.known[pool].ID()
+		}
+		if p.id != node.Label(p.pool) {
+			return berth.Unschedulable(p.other)
+		}
 	case pool != "" && !p.known[pool].Is(node.Label(p.pool)):
 		return berth.Unschedulable(p.other)
 	}
