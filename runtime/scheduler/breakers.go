@@ -97,17 +97,23 @@ func (s *Scheduler) stalled(pod *state.QueuedPod) (queue.GateResult, bool) {
 	return queue.GateResult{Plugin: b.Info().Name, Reason: reasonStalled}, true
 }
 
-// Stalled reports whether a pod waits until a plugin is called again. It must be called like Pending.
-func (s *Scheduler) Stalled() bool {
+// Stalled returns when the next pod is let through of those that wait until a plugin is called again; false if none waits. It
+// must be called like Pending.
+func (s *Scheduler) Stalled() (until time.Time, ok bool) {
 	if len(s.retries()) == 0 {
-		return false
+		return time.Time{}, false
 	}
 	for place, pod := range s.queue.All() {
-		if place == queue.Gated && s.openFor(pod) != nil {
-			return true
+		if place != queue.Gated {
+			continue
+		}
+		if b := s.openFor(pod); b != nil {
+			if at, open := b.RetryAt(); open && (!ok || at.Before(until)) {
+				until, ok = at, true
+			}
 		}
 	}
-	return false
+	return until, ok
 }
 
 // probeAgain lets another stalled pod through for each plugin that is due: the attempt for the last

@@ -30,6 +30,9 @@ import (
 // that fails with an error would be tried forever.
 const restAfter = 10
 
+// parkedFor is after how long the queue retries parked pods, and how long a breaker is open at most by default.
+const parkedFor = 5 * time.Minute
+
 // Config is the input of a simulation.
 type Config struct {
 	Assembly assembly.Config
@@ -233,10 +236,17 @@ func (s *Sim) nextEvent() (at time.Time, ok bool) {
 		earliest(t)
 	}
 	p := s.assembly.Scheduler.Pending()
-	if p.Queue.Active+p.Queue.Backoff+p.Queue.ErrorBackoff+p.Waiting > 0 || p.Queue.Gated > 0 && s.assembly.Scheduler.Stalled() {
+	if p.Queue.Active+p.Queue.Backoff+p.Queue.ErrorBackoff+p.Waiting > 0 || p.Queue.Gated > 0 && s.stalled() {
 		if t, any := s.assembly.Scheduler.NextDeadline(); any {
 			earliest(t)
 		}
 	}
 	return at, ok
+}
+
+// stalled reports whether pods wait for a plugin that is called again soon. After many failures it is called every five
+// minutes, and its pods are like parked ones.
+func (s *Sim) stalled() bool {
+	until, ok := s.assembly.Scheduler.Stalled()
+	return ok && until.Sub(s.clock.Now()) < parkedFor
 }
