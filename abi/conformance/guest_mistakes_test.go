@@ -39,6 +39,7 @@ func guestMistakes() map[string]struct{ plugin, duty string } {
 		"sets state of scope node":                              {"pools", functions},
 		"keeps a pool while the generation stays":               {"pools", one},
 		"keeps the id of a pool while generation and pool stay": {"pools", one},
+		"reasons of earlier calls take up room":                 {"pools", reasons},
 		"counts its calls":                                      {"pools", one},
 		"keeps the pod of an earlier call":                      {"pools", one},
 		"depends on row numbers":                                {"pools", numbers},

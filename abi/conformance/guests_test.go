@@ -126,6 +126,8 @@ func (p *pools) Filter(pod berth.Pod, node berth.Node) berth.Status {
 		return berth.Skip
 	case p.wrong("judges the first 512 rows") && node.Row() >= 512:
 		return berth.Success
+	case p.wrong("reasons of earlier calls take up room") && p.calls > 3 && pool != "" && pool != label:
+		return berth.Unschedulable(0)
 	case pool != "" && label == "":
 		return berth.Unschedulable(p.none)
 	case p.wrong("an id has 16 bits") && pool != "":
