@@ -12,7 +12,7 @@ import (
 // leastGrowth.
 const (
 	growthPercent = 50
-	leastGrowth   = 24 << 20
+	leastGrowth   = 10 << 20
 )
 
 // saveMemory starts garbage collections earlier than Go does, until ctx ends, unless GOGC is set. Most of the heap
