@@ -72,7 +72,7 @@ release: build ## build berth for PLATFORMS into dist/ with SBOMs and SHA256SUMS
 	cd dist && sha256sum berth-* > SHA256SUMS
 	$(if $(KEY),bin/berth plugin sign dist/SHA256SUMS --key $(KEY),@echo "dist/SHA256SUMS is not signed: name the private key with KEY=FILE")
 
-reproducible: ## make the release of HEAD for one platform in two clones, and compare the digests (3 minutes)
+reproducible: ## make the release of HEAD for one platform in two clones, and compare the digests
 	.ci/reproducible
 
 demo: examples ## schedule the bundled cluster through two WASM plugins and explain a pod that stays pending (EXPLAIN=namespace/pod)

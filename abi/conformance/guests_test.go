@@ -135,7 +135,7 @@ func (p *pools) Filter(pod berth.Pod, node berth.Node) berth.Status {
 			return berth.Unschedulable(p.other)
 		}
 		return berth.Success
-	case p.wrong("keeps the id of a pool while generation and pool stay") && pool != "":
+	case p.wrong("keeps a pool's id while the generation stays") && pool != "":
 		if now := p.Snapshot().Generation(); p.generation != now || p.last != pool {
 			p.generation, p.last, p.id = now, pool, p.known[pool].ID()
 		}

@@ -108,7 +108,7 @@ func (s *Scheduler) Stalled() (until time.Time, ok bool) {
 			continue
 		}
 		if b := s.openFor(pod); b != nil {
-			if at, open := b.RetryAt(); open && (!ok || at.Before(until)) {
+			if at, _ := b.RetryAt(); !ok || at.Before(until) {
 				until, ok = at, true
 			}
 		}

@@ -30,8 +30,8 @@ import (
 // that fails with an error would be tried forever.
 const restAfter = 10
 
-// parkedFor is after how long the queue retries parked pods, and how long a breaker is open at most by default.
-const parkedFor = 5 * time.Minute
+// longestPause is how long a plugin that keeps failing is not called at most (breaker.Config).
+const longestPause = 5 * time.Minute
 
 // Config is the input of a simulation.
 type Config struct {
@@ -244,9 +244,9 @@ func (s *Sim) nextEvent() (at time.Time, ok bool) {
 	return at, ok
 }
 
-// stalled reports whether pods wait for a plugin that is called again soon. After many failures it is called every five
-// minutes, and its pods are like parked ones.
+// stalled reports whether pods wait for a plugin that is called again soon. One whose pause has become the longest has failed
+// at each try, and its pods are like parked ones.
 func (s *Sim) stalled() bool {
 	until, ok := s.assembly.Scheduler.Stalled()
-	return ok && until.Sub(s.clock.Now()) < parkedFor
+	return ok && until.Sub(s.clock.Now()) < longestPause
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -194,7 +195,7 @@ var (
 // trials returns what a guest must pass, the quick ones first.
 func (w *work) trials(g *guest) (out []trial) {
 	if g.only != "" {
-		return []trial{w.conformance(g, func(out string, _ bool) bool { return !strings.Contains(out, "FAIL  "+g.only) }, "--cycles=1")}
+		return []trial{w.conformance(g, g.only, func(out string, _ bool) bool { return !strings.Contains(out, "FAIL  "+g.only) }, "--cycles=1")}
 	}
 	passes := func(_ string, failed bool) bool { return !failed }
 	hints := g.hints
@@ -207,11 +208,12 @@ func (w *work) trials(g *guest) (out []trial) {
 		for _, hint := range list {
 			args = append(args, "--hint="+hint)
 		}
-		out = append(out, w.conformance(g, passes, append(args, few)...))
-		whole = append(whole, w.conformance(g, passes, args...))
+		out = append(out, w.conformance(g, "", passes, append(args, few)...))
+		whole = append(whole, w.conformance(g, "", passes, args...))
 	}
 	if g.traps != "" {
-		out = append(out, w.conformance(g, func(out string, failed bool) bool { return failed && strings.Contains(out, g.says) }, "--hint="+g.traps, few))
+		traps := func(out string, failed bool) bool { return failed && strings.Contains(out, g.says) }
+		out = append(out, w.conformance(g, "what it says before it traps", traps, "--hint="+g.traps, few))
 	}
 	out = append(out, whole...)
 	if g.scenarios != "" {
@@ -220,8 +222,9 @@ func (w *work) trials(g *guest) (out []trial) {
 	return out
 }
 
-// conformance returns a run of the kit, and right says whether what it printed is what a plugin without a mistake has.
-func (w *work) conformance(g *guest, right func(out string, failed bool) bool, args ...string) trial {
+// conformance returns a run of the kit. right says whether what it printed is what a plugin without a mistake has, and what
+// names what is wrong otherwise; if it is empty, the report does.
+func (w *work) conformance(g *guest, what string, right func(out string, failed bool) bool, args ...string) trial {
 	return trial{"plugin conformance", func(ctx context.Context, module string) (string, error) {
 		if g.config != "" {
 			module += "?config=" + w.configOf(g)
@@ -230,8 +233,8 @@ func (w *work) conformance(g *guest, right func(out string, failed bool) bool, a
 		if err != nil || right(out, failed) {
 			return "", err
 		}
-		says := lastLine(out)
-		if duty := failedDuty.FindStringSubmatch(out); duty != nil {
+		says := cmp.Or(what, lastLine(out))
+		if duty := failedDuty.FindStringSubmatch(out); duty != nil && what == "" {
 			says = duty[1]
 		}
 		return g.name + ": " + says, nil
