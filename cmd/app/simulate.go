@@ -141,7 +141,7 @@ func simulate(ctx context.Context, o simulateOptions, stdout, stderr io.Writer) 
 	refused := s.Refusals()
 	result, stopped := s.Run(ctx)
 	progress.close()
-	result.Attached = attachedObjects(tenants, refused)
+	result.Attached = attachedObjects(tenants, refused, follow.Faults(s.Status()))
 	unclosed := recording.close()
 	if err := report.write(); err != nil {
 		return &failure{errors.Join(err, unclosed)}

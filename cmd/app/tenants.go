@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -52,8 +53,8 @@ func pluginNames(s *config.Scheduler) (out []string) {
 }
 
 // attachedObjects returns the state of each object. refused has the plugins that could not be
-// started.
-func attachedObjects(r *tenancy.Result, refused map[string]error) (out []sim.Attached) {
+// started, faults those that are not called.
+func attachedObjects(r *tenancy.Result, refused map[string]error, faults map[string]*tenancy.Refusal) (out []sim.Attached) {
 	add := func(x sim.Attached, refusal *tenancy.Refusal) {
 		x.Ready = refusal == nil
 		if refusal != nil {
@@ -68,7 +69,7 @@ func attachedObjects(r *tenancy.Result, refused map[string]error) (out []sim.Att
 		if p.Module != nil {
 			x.Version, x.Digest = p.Module.Manifest.Version, p.Module.Digest
 		}
-		refusal := p.Refusal
+		refusal := cmp.Or(p.Refusal, faults[p.Name])
 		if err := refused[p.Name]; err != nil {
 			refusal = &tenancy.Refusal{Reason: assembly.Refused, Message: err.Error()}
 		}

@@ -220,7 +220,7 @@ func (o *whatIfOptions) askFiles(ctx context.Context, stderr io.Writer) (*whatif
 		return nil, err
 	}
 	tenants := resolve(objects, modules, scheduler)
-	for _, x := range attachedObjects(tenants, nil) {
+	for _, x := range attachedObjects(tenants, nil, nil) {
 		if !x.Ready {
 			fmt.Fprintf(stderr, "warning: %s %s: %s: %s\n", x.Kind, strings.TrimPrefix(x.Namespace+"/"+x.Name, "/"), x.Reason, x.Message)
 		}

@@ -141,6 +141,9 @@ func New(config Config) (*Sim, error) {
 // Refusals says by name why attached plugins do not run.
 func (s *Sim) Refusals() map[string]error { return s.assembly.Refusals() }
 
+// Status says how plugins are; after Run, how they were at its end.
+func (s *Sim) Status() assembly.Status { return s.assembly.Status() }
+
 // Run simulates until nothing more can happen. If the context ends first, it returns the result
 // so far with the error.
 func (s *Sim) Run(ctx context.Context) (*Result, error) {

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berth-scheduler/berth/internal/plain"
+	"github.com/berth-scheduler/berth/runtime/assembly"
 	"github.com/berth-scheduler/berth/runtime/tenancy"
 	"github.com/berth-scheduler/berth/runtime/tenancy/rollout"
 	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
@@ -216,7 +217,7 @@ func (f *Follower) write(ctx context.Context, o *object, t *reported, now time.T
 
 // objects returns those that the last Sync has judged, and what it made of them.
 func (f *Follower) objects() (out []object) {
-	r, faults := f.Result(), f.faults()
+	r, faults := f.Result(), Faults(f.deps.Scheduler.Status())
 	now := f.deps.Clock.Now()
 	type have struct {
 		status
@@ -304,10 +305,9 @@ func (f *Follower) objects() (out []object) {
 	return out
 }
 
-// faults says by name which plugins are not called after faults.
-func (f *Follower) faults() map[string]*tenancy.Refusal {
+// Faults says by name which plugins are not called after faults.
+func Faults(s assembly.Status) map[string]*tenancy.Refusal {
 	out := make(map[string]*tenancy.Refusal)
-	s := f.deps.Scheduler.Status()
 	for i := range s.Plugins {
 		p := &s.Plugins[i]
 		if p.Breaker.State == breaker.Closed {
