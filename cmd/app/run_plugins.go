@@ -128,7 +128,9 @@ func (y *yanks) describe(s assembly.Status, folder *assembly.Folder) *debughttp.
 			line.Rows += work.Rows
 			line.Fuel += work.Fuel
 			for _, f := range work.Faults {
-				line.Faults += f.Count
+				if f.Kind.OfGuest() {
+					line.Faults += f.Count
+				}
 			}
 		}
 		out.Plugins = append(out.Plugins, line)

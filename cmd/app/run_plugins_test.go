@@ -35,6 +35,19 @@ func TestPluginMetrics(t *testing.T) {
 	}
 }
 
+// TestFaultsOfStatus: calls that an open breaker prevented, or that ended because the scheduler
+// stops, are no faults.
+func TestFaultsOfStatus(t *testing.T) {
+	faults := []wasm.FaultCount{{Kind: fault.BreakerOpen, Count: 80}, {Kind: fault.OutOfFuel, Count: 2}, {Kind: fault.Interrupted, Count: 1}, {Kind: fault.Trap, Count: 3}}
+	var none *yanks
+	got := none.describe(assembly.Status{Plugins: []assembly.PluginStatus{{Status: wasm.Status{Work: []wasm.Work{
+		{Point: abi.PreEnqueue, Calls: 5, Faults: faults}, {Point: abi.Filter, Calls: 2, Faults: faults[1:2]},
+	}}}}}, nil)
+	if len(got.Plugins) != 1 || got.Plugins[0].Faults != 7 || got.Plugins[0].Calls != 7 {
+		t.Errorf("%+v, want 7 calls and 7 faults", got.Plugins)
+	}
+}
+
 // TestFolderMetrics: a module that was refused is measured, also where its last good
 // version is at work.
 func TestFolderMetrics(t *testing.T) {

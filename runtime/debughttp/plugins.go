@@ -47,7 +47,7 @@ type Plugin struct {
 	Calls      int64      `json:"calls"`
 	Rows       int64      `json:"rows"`
 	Fuel       int64      `json:"fuel"`
-	Faults     int64      `json:"faults"`
+	Faults     int64      `json:"faults"` // without calls that an open breaker prevented
 	// Memory is what the module's instances and the host's data for them take, in bytes;
 	// MemoryTotal is its limit. Starts is the fuel charged for restarts after the faults of the
 	// last 100 calls; StartsLimit is its limit.
