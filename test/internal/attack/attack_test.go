@@ -88,11 +88,19 @@ func TestBounded(t *testing.T) {
 		{9, 2 * time.Millisecond, 0, 0, true},
 		{1.2, 3 * time.Millisecond, 0, 0, false},
 		{1, 0, 2, 0, false},
-		{1, 0, 0, 2*FaultLog + 2, false},
+		{1, 0, 0, 2*FaultLog + 1, false},
 	} {
-		if b := (&Beside{Ratio: test.ratio, Difference: test.difference, Memory: test.memory, MemoryBound: 1, Log: test.log, Faults: 2}); b.Bounded() != test.want {
+		if b := (&Beside{Ratio: test.ratio, Difference: test.difference, Memory: test.memory, MemoryBound: 1, Log: test.log, LogBound: 2 * FaultLog}); b.Bounded() != test.want {
 			t.Errorf("%+v", test)
 		}
+	}
+}
+
+// TestLogBound: a plugin may log for each of its pods, in each second, and for each fault.
+func TestLogBound(t *testing.T) {
+	attacks := []Attack{{Plugins: []bool{false}}, {Plugins: []bool{true, false}}}
+	if got, want := logBound(attacks, 4, 80, 2500*time.Millisecond), int64(5*FaultLog+3*(41+3)*PodLog); got != want {
+		t.Errorf("%d bytes, want %d", got, want)
 	}
 }
 
