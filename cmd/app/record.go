@@ -162,7 +162,7 @@ func (o *recordOptions) toFolder(log *slog.Logger) (*recording, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--record: %w", err)
 	}
-	return begin(file, records.Config{MaxBytes: 2 * part, SegmentBytes: part, Retry: time.Minute, Next: func() (io.Writer, error) {
+	return begin(file, records.Config{MaxBytes: 2 * part, SegmentBytes: part, Retry: time.Minute, Patience: 5 * time.Second, Next: func() (io.Writer, error) {
 		file, err := next()
 		if err != nil {
 			return nil, err

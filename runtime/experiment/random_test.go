@@ -2,7 +2,6 @@ package experiment_test
 
 import (
 	"bytes"
-	"io"
 	"os"
 	"testing"
 
@@ -11,27 +10,21 @@ import (
 	"github.com/berth-scheduler/berth/runtime/assembly"
 	"github.com/berth-scheduler/berth/runtime/experiment"
 	"github.com/berth-scheduler/berth/runtime/record"
+	"github.com/berth-scheduler/berth/runtime/record/recordtest"
 	"github.com/berth-scheduler/berth/runtime/sim"
 	"github.com/berth-scheduler/berth/runtime/sim/simtest"
 )
 
 // simulated runs a simulation and returns its recording, in segments if they have a size.
 func simulated(t *rapid.T, c sim.Config, size int64) (*sim.Result, []*bytes.Buffer) {
-	segments := []*bytes.Buffer{{}}
-	w, err := record.NewWriter(segments[0], record.Config{SegmentBytes: size, Ended: func(err error) { t.Fatal(err) }, Next: func() (io.Writer, error) {
-		segments = append(segments, &bytes.Buffer{})
-		return segments[len(segments)-1], nil
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := recordtest.New(t, size)
 	c.Recorder = w
 	s, err := sim.New(c)
 	if err != nil {
 		t.Fatal(err)
 	}
 	r, err := s.Run(t.Context())
-	w.Close()
+	segments := w.Segments()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,18 +24,24 @@ import (
 //
 // The fields of a type are those of its text form, in the same order; none is left out.
 type Encoder struct {
-	numbers map[reflect.Type]byte
-	last    int64
-	out     []byte
-	err     error
+	types map[reflect.Type]encoded
+	last  int64
+	out   []byte
+	err   error
+}
+
+// encoded is a type of events. Writing visits a copy, because a visit sets the fields, and others may read the event.
+type encoded struct {
+	number byte
+	copy   reflect.Value // to an event
 }
 
 // NewEncoder returns an encoder. Its events must be decoded in their order by one decoder.
 func NewEncoder() *Encoder {
-	c := &Encoder{numbers: make(map[reflect.Type]byte)}
+	c := &Encoder{types: make(map[reflect.Type]encoded)}
 	for i, make := range newEvents() {
 		_, e := make()
-		c.numbers[reflect.TypeOf(e)] = byte(i)
+		c.types[reflect.TypeOf(e)] = encoded{byte(i), reflect.ValueOf(e)}
 	}
 	return c
 }
@@ -49,12 +55,14 @@ func (c *Encoder) Reset() { c.last = 0 }
 //
 // The event has an object that cannot be encoded.
 func (c *Encoder) Append(out []byte, e Event) ([]byte, error) {
-	number, ok := c.numbers[reflect.TypeOf(e)]
+	t, ok := c.types[reflect.TypeOf(e)]
 	if !ok {
 		return out, fmt.Errorf("BUG: a %T cannot be recorded", e)
 	}
-	c.out, c.err = append(out, number), nil
-	e.visit(c)
+	t.copy.Elem().Set(reflect.ValueOf(e).Elem())
+	c.out, c.err = append(out, t.number), nil
+	t.copy.Interface().(Event).visit(c)
+	t.copy.Elem().SetZero()
 	out, c.out = c.out, nil
 	return out, c.err
 }

@@ -208,6 +208,57 @@ func TestEndsEarly(t *testing.T) {
 	}
 }
 
+// stuck is a disk that does not answer after some writes, until it is released.
+type stuck struct {
+	writes  int
+	release chan struct{}
+}
+
+func (s *stuck) Write(p []byte) (int, error) {
+	if s.writes--; s.writes < 0 {
+		<-s.release
+	}
+	return len(p), nil
+}
+
+// TestSlowDisk: a disk that does not answer does not stop the scheduler. The recording ends at the first event that it lacks, and
+// continues with the next segment.
+func TestSlowDisk(t *testing.T) {
+	disk := &stuck{writes: 2, release: make(chan struct{})} // the header and the settings
+	var ended []error
+	var next bytes.Buffer
+	w, err := record.NewWriter(disk, record.Config{
+		SegmentBytes: 1 << 40, Retry: time.Nanosecond, Patience: time.Millisecond,
+		Next: func() (io.Writer, error) { return &next, nil }, Ended: func(err error) { ended = append(ended, err) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Enter(&inbox.Settings{Seed: 7})
+	w.Enter(&inbox.Step{})
+	for _, e := range many(100_000) {
+		w.Enter(e)
+	}
+	if w.Full() {
+		t.Error("a segment begins although the last one has not ended")
+	}
+	close(disk.release)
+	w.Sync()
+	if !w.Full() {
+		t.Error("the recording does not continue")
+	}
+	w.Begin()
+	w.Enter(&inbox.NodeGone{Name: "last"})
+	w.Close()
+	if len(ended) != 1 || !strings.Contains(ended[0].Error(), "the disk is too slow") {
+		t.Errorf("%q", ended)
+	}
+	lines, err := read(t, next.Bytes())
+	if err != nil || len(lines) != 3 || !strings.Contains(lines[1], "last") {
+		t.Errorf("the next segment has %q, %v", lines, err)
+	}
+}
+
 // TestFlushed: events reach the file after a second, although nothing follows them.
 func TestFlushed(t *testing.T) {
 	path := t.TempDir() + "/recording"

@@ -36,6 +36,7 @@ func TestGoesOn(t *testing.T) {
 		begun := 0
 		for range 6 {
 			w.Enter(&inbox.Step{})
+			w.Sync()
 			if w.Full() {
 				w.Begin()
 				begun++

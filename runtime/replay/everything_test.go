@@ -1,11 +1,9 @@
 package replay_test
 
 import (
-	"bytes"
 	"context"
 	"flag"
 	"fmt"
-	"io"
 	"maps"
 	"math/rand/v2"
 	"net/http"
@@ -28,7 +26,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/cycle"
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
 	"github.com/berth-scheduler/berth/runtime/plugin/objects/stores"
-	"github.com/berth-scheduler/berth/runtime/record"
+	"github.com/berth-scheduler/berth/runtime/record/recordtest"
 	"github.com/berth-scheduler/berth/runtime/replay"
 	"github.com/berth-scheduler/berth/runtime/reuse"
 	"github.com/berth-scheduler/berth/runtime/state"
@@ -226,17 +224,8 @@ func everything(t *testing.T, seed uint64) {
 	d := &day{world: w, t: t}
 	d.made, d.attached = everyModule(t, modules)
 	d.configure(seed, x.URL, modules)
-	segments := []*bytes.Buffer{{}}
-	writer, err := record.NewWriter(segments[0], record.Config{
-		SegmentBytes: int64(1 + w.n(8_000)), Ended: func(err error) { t.Error(err) },
-		Next: func() (io.Writer, error) {
-			segments = append(segments, &bytes.Buffer{})
-			return segments[len(segments)-1], nil
-		},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	writer := recordtest.New(t, int64(1+w.n(8_000)))
+	var err error
 	d.Assembly, err = assembly.New(d.config, assembly.Deps{
 		Clock: w.clock, Binder: w, Evictor: w, Budgets: w.stores.Budgets, Objects: w.stores, Outlet: w, Recorder: writer,
 		Storage: hostplugins.Storage{Objects: w.stores.Storage.Objects(), Writer: w, Waiter: w, Exists: w},
@@ -258,7 +247,7 @@ func everything(t *testing.T, seed uint64) {
 	if err := <-ended; err != nil {
 		t.Fatal(err)
 	}
-	writer.Close()
+	segments := writer.Segments()
 	w.late.Wait()
 	t.Logf("%d decisions in %d segments", w.scheduler.Totals().Attempts, len(segments))
 	words := make(map[string]int)

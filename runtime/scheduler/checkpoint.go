@@ -64,8 +64,8 @@ func (s *Scheduler) checkpointCluster(now time.Time) {
 
 func (s *Scheduler) checkpointQueue() {
 	for place, p := range s.queue.All() {
-		c := s.queue.Carried(p.Pod.UID)
-		s.enter(&inbox.Queued{Pod: p, Place: place.String(), Failed: c.Failed, Latest: c.Latest, Since: c.Since})
+		c, own := s.queue.Carried(p.Pod.UID), *p // the queue changes its own
+		s.enter(&inbox.Queued{Pod: &own, Place: place.String(), Failed: c.Failed, Latest: c.Latest, Since: c.Since})
 	}
 	for event, object := range s.queue.Missed() {
 		s.enter(&inbox.Missed{Event: event, Object: object})

@@ -3,13 +3,13 @@ package sim_test
 import (
 	"bytes"
 	"context"
-	"io"
 	"testing"
 
 	"pgregory.net/rapid"
 
 	"github.com/berth-scheduler/berth/runtime/assembly"
 	"github.com/berth-scheduler/berth/runtime/record"
+	"github.com/berth-scheduler/berth/runtime/record/recordtest"
 	"github.com/berth-scheduler/berth/runtime/replay"
 	"github.com/berth-scheduler/berth/runtime/sim"
 	"github.com/berth-scheduler/berth/runtime/sim/simtest"
@@ -17,22 +17,18 @@ import (
 
 // recorded runs a simulation and returns its recording.
 func recorded(t fataler, c sim.Config) (*sim.Result, []byte) {
-	var out bytes.Buffer
-	w, err := record.NewWriter(&out, record.Config{Ended: func(err error) { t.Fatal(err) }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := recordtest.New(t, 0)
 	c.Recorder = w
 	s, err := sim.New(c)
 	if err != nil {
 		t.Fatal(err)
 	}
 	r, err := s.Run(context.Background())
-	w.Close()
+	segments := w.Segments()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return r, out.Bytes()
+	return r, segments[0].Bytes()
 }
 
 // replayed repeats a recording with a number of workers.
@@ -87,24 +83,14 @@ func TestSegments(t *testing.T) {
 		if percent := int32(rapid.IntRange(-1, 60).Draw(t, "percentage")); percent > 0 {
 			c.Assembly.Scheduler.PercentageOfNodesToScore = &percent
 		}
-		segments := []*bytes.Buffer{{}}
-		w, err := record.NewWriter(segments[0], record.Config{
-			SegmentBytes: int64(rapid.IntRange(200, 5000).Draw(t, "bytes")), Ended: func(err error) { t.Fatal(err) },
-			Next: func() (io.Writer, error) {
-				segments = append(segments, &bytes.Buffer{})
-				return segments[len(segments)-1], nil
-			},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		w := recordtest.New(t, int64(rapid.IntRange(200, 5000).Draw(t, "bytes")))
 		c.Recorder = w
 		s, err := sim.New(c)
 		if err != nil {
 			t.Fatal(err)
 		}
 		result, err := s.Run(context.Background())
-		w.Close()
+		segments := w.Segments()
 		if err != nil {
 			t.Fatal(err)
 		}

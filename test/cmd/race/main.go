@@ -32,9 +32,9 @@ func main() {
 }
 
 type options struct {
-	workloads, modes, nodes, schedulers, schedulerConfig, berthFlags, plugins, withFlags, out string
-	repetitions, pods, before                                                                 int
-	patience, whatIf                                                                          time.Duration
+	workloads, modes, nodes, schedulers, schedulerConfig, berthFlags, plugins, withFlags, profiles, out string
+	repetitions, pods, before                                                                           int
+	patience, whatIf                                                                                    time.Duration
 }
 
 func run(ctx context.Context, args []string) (err error) {
@@ -51,6 +51,7 @@ func run(ctx context.Context, args []string) (err error) {
 	flags.StringVar(&o.plugins, "plugins", "", "`MODULES` for --plugin of berth+plugins, with blanks between them")
 	flags.StringVar(&o.withFlags, "with-flags", "", "`FLAGS` of berth+plugins beside those of berth, with blanks between them")
 	flags.DurationVar(&o.whatIf, "what-if", 0, "ask berth+plugins where 100 pods would go, at this interval")
+	flags.StringVar(&o.profiles, "profiles", "", "keep CPU profiles of berth+plugins in this `FOLDER`")
 	flags.StringVar(&o.schedulerConfig, "config", "", "KubeSchedulerConfiguration `FILE` for all; the defaults if not given")
 	flags.StringVar(&o.berthFlags, "berth-flags", "", "`FLAGS` of berth run beside those of the race, with blanks between them")
 	flags.IntVar(&o.repetitions, "repetitions", 3, "of each; the table has the medians")
@@ -91,7 +92,7 @@ func run(ctx context.Context, args []string) (err error) {
 
 // config expands the lists into legs, with legs of the same nodes next to each other.
 func (o *options) config() (race.Config, error) {
-	c := race.Config{Repetitions: o.repetitions, Patience: o.patience, Progress: os.Stderr, BerthFlags: strings.Fields(o.berthFlags), WhatIf: o.whatIf}
+	c := race.Config{Repetitions: o.repetitions, Patience: o.patience, Progress: os.Stderr, BerthFlags: strings.Fields(o.berthFlags), WhatIf: o.whatIf, Profiles: o.profiles}
 	for _, name := range strings.Split(o.schedulers, ",") {
 		c.Schedulers = append(c.Schedulers, cluster.Program(name))
 	}

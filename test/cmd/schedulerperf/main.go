@@ -52,7 +52,7 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	fmt.Printf("\n%s\nleft out:\n%s", report.Table(), report.LeftOut())
-	if *out != "" && len(report.Rows) > 0 {
+	if *out != "" && len(report.Rows) > 0 && ctx.Err() == nil { // a page is of a whole run
 		err = write(report, *out)
 	}
 	return errors.Join(err, context.Cause(ctx), report.Verdict(*targets))

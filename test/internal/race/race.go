@@ -75,6 +75,8 @@ type Config struct {
 	BerthFlags, PluginFlags []string
 	// WhatIf is the time between two questions to WithPlugins about where pods would go; 0 for none.
 	WhatIf time.Duration
+	// Profiles is the folder for CPU profiles of WithPlugins; none if empty.
+	Profiles string
 	// SchedulerConfig is a KubeSchedulerConfiguration for all, the defaults if empty.
 	SchedulerConfig string
 	// Patience is the maximum duration of a leg.
@@ -312,6 +314,9 @@ func (t *repetition) start(ctx context.Context) (*cluster.Process, error) {
 	if err == nil && t.scheduler == WithPlugins && t.config.WhatIf > 0 {
 		t.quiet, err = t.questions(ctx)
 	}
+	if err == nil && t.scheduler == WithPlugins && t.config.Profiles != "" {
+		t.profiled = t.profile(ctx)
+	}
 	return process, err
 }
 
@@ -324,6 +329,11 @@ func (t *repetition) result(ctx context.Context, process *cluster.Process, befor
 			return Result{}, err
 		}
 		fmt.Fprintf(t.config.Progress, "%v: %s answered %d questions\n", t.leg, t.scheduler, answers)
+	}
+	if t.profiled != nil {
+		if err := t.profiled(); err != nil {
+			return Result{}, err
+		}
 	}
 	used, err := process.Usage()
 	if err != nil {

@@ -36,6 +36,8 @@ type repetition struct {
 	decided map[types.UID]uint64
 	// quiet ends questions; nil if there are none.
 	quiet func() (answers int, err error)
+	// profiled ends profiles; nil if there are none.
+	profiled func() error
 }
 
 // newRepetition records the state of the cluster before a run, when there are nodes and no
