@@ -170,6 +170,13 @@ func (g *Generator) node(i int, bare bool) cluster.Node {
 	if g.chance(80) {
 		n.Metadata.Labels["topology.kubernetes.io/zone"] = pick(g, []string{"zone-1", "zone-2", "zone-3"})
 	}
+	if slices.Contains(r.Node, "labels") {
+		for _, key := range selected() {
+			if g.chance(50) {
+				n.Metadata.Labels[key] = pick(g, g.labels)
+			}
+		}
+	}
 	n.Metadata.Annotations = g.annotated(r.NodeAnnotations)
 	n.Spec.Unschedulable = g.chance(10)
 	for range g.some(3) {
@@ -327,9 +334,10 @@ func (g *Generator) Tell(p *cluster.Pod) {
 }
 
 // keys returns keys for taints, tolerations and selectors.
-func (g *Generator) keys() []string {
-	return append([]string{"example.com/dedicated", "gpu"}, g.config.Reads.NodeLabels...)
-}
+func (g *Generator) keys() []string { return append(selected(), g.config.Reads.NodeLabels...) }
+
+// selected returns keys that a plugin need not declare. A plugin that reads all labels sees them at nodes, too.
+func selected() []string { return []string{"example.com/dedicated", "gpu"} }
 
 // quantity makes an amount up to most, in the unit of the resource.
 func (g *Generator) quantity(resource string, most int64) cluster.Quantity {
