@@ -45,6 +45,7 @@ func TestRecordFolder(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.Enter(&inbox.Reject{UID: "u", Plugin: "p", Reason: string(reason)})
+		r.Sync()
 		if r.Full() {
 			r.Begin()
 			r.Enter(&inbox.Step{})
@@ -154,11 +155,13 @@ func TestRecordTooLarge(t *testing.T) {
 		}
 		r.Enter(&inbox.Reject{UID: "u", Plugin: "p", Reason: string(reason)})
 	}
+	r.Sync()
 	if !r.Full() || !strings.Contains(log.String(), "it has reached its maximum size") {
 		t.Errorf("full: %v, %s", r.Full(), log.String())
 	}
 	r.Begin()
 	r.Enter(&inbox.Step{})
+	r.Sync()
 	if r.Full() || strings.Count(log.String(), "maximum size") != 1 {
 		t.Errorf("full: %v, %s", r.Full(), log.String())
 	}
@@ -188,14 +191,17 @@ func TestRecordCheckpointTooLarge(t *testing.T) {
 			}
 			r.Enter(&inbox.Reject{UID: "u", Plugin: "p", Reason: string(reason)})
 		}
+		r.Sync()
 		if r.Full() {
 			t.Error("full before the first turn")
 		}
 		r.Enter(&inbox.Step{})
+		r.Sync()
 		if r.Full() {
 			r.Begin()
 		}
 	}
+	r.Sync()
 	if r.Full() || strings.Count(log.String(), "maximum size") != 2 {
 		t.Errorf("full: %v, %s", r.Full(), log.String())
 	}

@@ -24,7 +24,7 @@ const (
 
 const (
 	// batchSize is how many events wait before they are encoded, at the latest after flushEvery.
-	batchSize = 512
+	batchSize = 128
 	// maxWaiting is how many events may wait.
 	maxWaiting = 1 << 17
 	// flushEvery is how long events may wait to be written.

@@ -31,6 +31,14 @@ type redactor struct {
 	prefixes []string
 	seed     maphash.Seed
 	others   map[string]*changes // by node
+	// Copies that the last event has.
+	pods       arena[state.Pod]
+	nodes      arena[state.Node]
+	podObjects arena[v1.Pod]
+	containers arena[v1.Container]
+	podStatus  arena[v1.PodCondition]
+	nodeStatus arena[v1.NodeCondition]
+	nodeObject arena[v1.Node]
 }
 
 // changes counts the versions of something that is not recorded.
@@ -54,18 +62,26 @@ func (r *redactor) record(annotations []string) {
 	}
 }
 
+// event returns what is written of an event. It is valid until the next call.
 func (r *redactor) event(e inbox.Event) inbox.Event {
+	r.pods.reset()
+	r.nodes.reset()
+	r.podObjects.reset()
+	r.nodeObject.reset()
+	r.containers.reset()
+	r.podStatus.reset()
+	r.nodeStatus.reset()
 	switch e := e.(type) {
 	case *inbox.Settings:
 		r.record(e.Annotations)
 	case *inbox.Swap:
 		r.record(e.Annotations)
 	case *inbox.Node:
-		return &inbox.Node{Node: &state.Node{Object: r.countedNode(e.Node.Object)}}
+		return &inbox.Node{Node: r.nodes.copy(&state.Node{Object: r.countedNode(e.Node.Object)})}
 	case *inbox.NodeGone:
 		delete(r.others, e.Name)
 	case *inbox.Pods:
-		return &inbox.Pods{Pods: r.pods(e.Pods)}
+		return &inbox.Pods{Pods: r.ofPods(e.Pods)}
 	case *inbox.Queued:
 		out, pod := *e, *e.Pod
 		pod.Pod = r.ofPod(pod.Pod)
@@ -81,7 +97,7 @@ func (r *redactor) event(e inbox.Event) inbox.Event {
 		return &out
 	case *inbox.InFlight:
 		out := *e
-		out.Pod, out.NodeObject, out.Namespace, out.Beside = r.ofPod(e.Pod), r.ofNode(e.NodeObject), r.ofNamespace(e.Namespace), r.pods(e.Beside)
+		out.Pod, out.NodeObject, out.Namespace, out.Beside = r.ofPod(e.Pod), r.ofNode(e.NodeObject), r.ofNamespace(e.Namespace), r.ofPods(e.Beside)
 		return &out
 	case *inbox.Namespace:
 		return &inbox.Namespace{Namespace: r.ofNamespace(e.Namespace)}
@@ -114,7 +130,7 @@ func (r *redactor) pair(o *state.Object) {
 	}
 }
 
-func (r *redactor) pods(pods []*state.Pod) []*state.Pod {
+func (r *redactor) ofPods(pods []*state.Pod) []*state.Pod {
 	out := make([]*state.Pod, len(pods))
 	for i, p := range pods {
 		out[i] = r.ofPod(p)
@@ -127,14 +143,14 @@ func (r *redactor) ofPod(p *state.Pod) *state.Pod {
 	if p == nil {
 		return nil
 	}
-	return &state.Pod{Object: r.pod(p.Object)}
+	return r.pods.copy(&state.Pod{Object: r.pod(p.Object)})
 }
 
 func (r *redactor) ofNode(n *state.Node) *state.Node {
 	if n == nil {
 		return nil
 	}
-	return &state.Node{Object: r.node(n.Object)}
+	return r.nodes.copy(&state.Node{Object: r.node(n.Object)})
 }
 
 func (r *redactor) ofNamespace(n *state.Namespace) *state.Namespace {
@@ -169,16 +185,16 @@ func (r *redactor) meta(m *metav1.ObjectMeta) metav1.ObjectMeta {
 }
 
 func (r *redactor) node(object *v1.Node) *v1.Node {
-	out := *object
+	out := r.nodeObject.copy(object)
 	out.ObjectMeta = r.meta(&object.ObjectMeta)
 	out.Spec.ConfigSource = nil //nolint:staticcheck // it is deprecated, and left out
 	out.Status.NodeInfo, out.Status.Config, out.Status.Addresses = v1.NodeSystemInfo{}, nil, nil
 	out.Status.VolumesInUse = nil
-	out.Status.Conditions = slices.Clone(object.Status.Conditions)
+	out.Status.Conditions = r.nodeStatus.clone(object.Status.Conditions)
 	for i := range out.Status.Conditions {
 		out.Status.Conditions[i].Message = ""
 	}
-	return &out
+	return out
 }
 
 // countedNode returns a new version of a node, with the number of changes of what is not recorded.
@@ -209,14 +225,14 @@ func (r *redactor) countedNode(object *v1.Node) *v1.Node {
 }
 
 func (r *redactor) pod(object *v1.Pod) *v1.Pod {
-	out := *object
+	out := r.podObjects.copy(object)
 	out.ObjectMeta = r.meta(&object.ObjectMeta)
-	out.Spec.Containers = containers(object.Spec.Containers)
-	out.Spec.InitContainers = containers(object.Spec.InitContainers)
+	out.Spec.Containers = r.reduced(object.Spec.Containers)
+	out.Spec.InitContainers = r.reduced(object.Spec.InitContainers)
 	out.Spec.Volumes = r.volumes(object.Spec.Volumes)
 	out.Spec.EphemeralContainers = nil
 	out.Spec.ImagePullSecrets, out.Spec.HostAliases, out.Spec.DNSConfig = nil, nil, nil
-	out.Status.Conditions = slices.Clone(object.Status.Conditions)
+	out.Status.Conditions = r.podStatus.clone(object.Status.Conditions)
 	for i := range out.Status.Conditions {
 		out.Status.Conditions[i].Message = ""
 	}
@@ -224,12 +240,12 @@ func (r *redactor) pod(object *v1.Pod) *v1.Pod {
 	out.Status.ContainerStatuses = statuses(object.Status.ContainerStatuses)
 	out.Status.InitContainerStatuses = statuses(object.Status.InitContainerStatuses)
 	out.Status.EphemeralContainerStatuses = nil
-	return &out
+	return out
 }
 
-// containers keeps what decides where a pod can run.
-func containers(list []v1.Container) []v1.Container {
-	out := slices.Clone(list)
+// reduced keeps what decides where a pod can run.
+func (r *redactor) reduced(list []v1.Container) []v1.Container {
+	out := r.containers.clone(list)
 	for i := range out {
 		c := &out[i]
 		c.Env, c.EnvFrom, c.Command, c.Args, c.WorkingDir = nil, nil, nil, nil, ""

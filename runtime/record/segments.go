@@ -54,7 +54,7 @@ func newSegments(out io.Writer, config *Config) (*segments, error) {
 	if _, err := io.WriteString(out, Header); err != nil {
 		return nil, err
 	}
-	return &segments{config: config, out: out, encoder: inbox.NewEncoder(), redact: newRedactor(), packer: packer, written: int64(len(Header))}, nil
+	return &segments{config: config, out: out, encoder: inbox.NewEncoder(), redact: newRedactor(), frame: make([]byte, 0, frameSize+frameSize/4), packer: packer, written: int64(len(Header))}, nil
 }
 
 // enter takes the next event.

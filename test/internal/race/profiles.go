@@ -5,8 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"os"
+	"syscall"
+	"time"
 
 	"github.com/berth-scheduler/berth/test/internal/cluster"
 )
@@ -20,7 +23,11 @@ func (t *repetition) profile(ctx context.Context) (end func() error) {
 	go func() {
 		client := cluster.SocketClient(t.socket())
 		for ctx.Err() == nil {
-			if err := t.profileOnce(ctx, client); err != nil && ctx.Err() == nil {
+			switch err := t.profileOnce(ctx, client); {
+			case err == nil || ctx.Err() != nil:
+			case errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED): // it does not listen yet
+				time.Sleep(10 * time.Millisecond)
+			default:
 				done <- fmt.Errorf("profile: %w", err)
 				return
 			}
