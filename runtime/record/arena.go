@@ -1,10 +1,15 @@
 package record
 
+import "slices"
+
 // arena has the copies that are needed until the next event, so that they are not garbage.
 type arena[T any] struct{ list []T }
 
 // most is how many copies an arena keeps room for.
 const most = 256
+
+// grow makes room for n copies.
+func (a *arena[T]) grow(n int) { a.list = slices.Grow(a.list, n) }
 
 // clone copies a list. nil remains nil.
 func (a *arena[T]) clone(list []T) []T {

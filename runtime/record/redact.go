@@ -131,6 +131,8 @@ func (r *redactor) pair(o *state.Object) {
 }
 
 func (r *redactor) ofPods(pods []*state.Pod) []*state.Pod {
+	r.pods.grow(len(pods))
+	r.podObjects.grow(len(pods))
 	out := make([]*state.Pod, len(pods))
 	for i, p := range pods {
 		out[i] = r.ofPod(p)
