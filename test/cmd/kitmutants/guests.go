@@ -84,7 +84,8 @@ func guests(language string) []guest {
 }
 
 // everypoint returns the plugin that has every point. Its second list of hints has more reasons than a call may have, and
-// more bytes of them; with the third one most pods come as far as post_bind.
+// more bytes of them; with the third one most pods come as far as post_bind; with the last one a pod is annotated with all that the
+// SDK reads of it, its node and the namespaces.
 func everypoint(example func(name, folder, config string, hints ...[]string) guest) guest {
 	const at = "everypoint.berth.dev/"
 	g := example("everypoint", "wasm-examples/internal/everypoint", "",
@@ -97,6 +98,10 @@ func everypoint(example func(name, folder, config string, hints ...[]string) gue
 			at + "pre-enqueue=unschedulable {uid}", at + "hint=on node-0", at + "pre-filter=set k {uid}", at + "filter=* success", at + "pre-score=log {state:k}",
 			at + "score=* 7", at + "score=node-0 90", at + "normalize=reverse", at + "reserve=annotate " + at + "seen {node}", at + "permit=wait 5s", at + "permit=wait 70ms",
 			at + "pre-bind=label " + at + "seen yes", at + "bind=bind", at + "post-bind=activate {uid}",
+		},
+		[]string{
+			at + "pre-filter=set k {sight}", at + "filter=* success", at + "score=* 7", at + "reserve=annotate " + at + "seen {sight}",
+			at + "permit=wait 5s", at + "pre-bind=annotate " + at + "seen {state:k}",
 		})
 	g.traps, g.says = "everypoint.berth.dev/reserve=trap", "everypoint: trap"
 	return g
