@@ -29,8 +29,8 @@ type Event interface {
 	visit(f fields)
 }
 
-// Recorder receives the events of a loop. What it is given must not be changed. All calls are made on
-// the loop, except those with modules that a Swap is about to need.
+// Recorder receives the events of a loop. What it is given must never be changed: it may be read later, beside the
+// loop. All calls are made on the loop, except those with modules that a Swap is about to need.
 type Recorder interface {
 	// Enter is called before an event is handled, with answers while it is handled, and with
 	// decisions after it. Answers of extenders may come concurrently.

@@ -57,11 +57,11 @@ type Writer struct {
 	config Config
 
 	mu      sync.Mutex
-	waiting []inbox.Event // not encoded yet; nil where a segment begins
-	spare   []inbox.Event // for the next events that wait
-	started bool          // what the recording begins with is written
-	begins  bool          // the beginning of a segment is among those that wait
-	lost    bool          // an event had no room, so the segment ends
+	waiting []entry // not encoded yet
+	spare   []entry // for the next that wait
+	started bool    // what the recording begins with is written
+	begins  bool    // the beginning of a segment is among those that wait
+	lost    bool    // an event had no room, so the segment ends
 	closed  bool
 	known   progress // of the segment, up to what waits
 	room    chan struct{}
@@ -72,6 +72,12 @@ type Writer struct {
 
 	stop    chan struct{}
 	stopped sync.WaitGroup
+}
+
+// entry is an event or, without one, the end of a segment that lacks the next event, or else the beginning of a segment.
+type entry struct {
+	event inbox.Event
+	lost  bool
 }
 
 var _ inbox.Segmented = (*Writer)(nil)
@@ -109,19 +115,19 @@ func (w *Writer) encode(flush bool) {
 	w.encoding.Lock()
 	defer w.encoding.Unlock()
 	w.mu.Lock()
-	batch, lost, begins := w.waiting, w.lost, w.begins
+	batch, begins := w.waiting, w.begins
 	w.waiting, w.spare = w.spare, nil
 	w.mu.Unlock()
 	signal(w.room)
 	for _, e := range batch {
-		if e == nil {
+		switch {
+		case e.event != nil:
+			w.segments.enter(e.event)
+		case e.lost:
+			w.segments.lose(fmt.Errorf("the disk is too slow: %d events waited for more than %v", maxWaiting, w.config.Patience))
+		default:
 			w.segments.begin()
-		} else {
-			w.segments.enter(e)
 		}
-	}
-	if lost && !w.segments.ended {
-		w.segments.end(fmt.Errorf("the disk is too slow: %d events waited for more than %v", maxWaiting, w.config.Patience))
 	}
 	if flush {
 		w.segments.flush()
@@ -180,12 +186,13 @@ func (w *Writer) add(e inbox.Event) bool {
 		case <-patience:
 			w.mu.Lock()
 			w.lost = true
+			w.waiting = append(w.waiting, entry{lost: true})
 		}
 	}
-	if w.lost || w.closed {
+	if w.closed || w.lost && !kept(e) {
 		return false
 	}
-	w.waiting = append(w.waiting, e)
+	w.waiting = append(w.waiting, entry{event: e})
 	if len(w.waiting) >= batchSize {
 		signal(w.wake)
 	}
@@ -211,7 +218,7 @@ func (w *Writer) Begin() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.begins, w.lost = true, false
-	w.waiting = append(w.waiting, nil)
+	w.waiting = append(w.waiting, entry{})
 }
 
 // Close writes the end of the recording. Nothing is recorded any more.

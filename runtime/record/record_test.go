@@ -222,7 +222,7 @@ func (s *stuck) Write(p []byte) (int, error) {
 }
 
 // TestSlowDisk: a disk that does not answer does not stop the scheduler. The recording ends at the first event that it lacks, and
-// continues with the next segment.
+// continues with the next segment, which knows what was swapped meanwhile.
 func TestSlowDisk(t *testing.T) {
 	disk := &stuck{writes: 2, release: make(chan struct{})} // the header and the settings
 	var ended []error
@@ -235,10 +235,11 @@ func TestSlowDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.Enter(&inbox.Settings{Seed: 7})
-	w.Enter(&inbox.Step{})
 	for _, e := range many(100_000) {
 		w.Enter(e)
 	}
+	w.Enter(&inbox.Step{})
+	w.Enter(&inbox.Swap{Config: "swapped"})
 	if w.Full() {
 		t.Error("a segment begins although the last one has not ended")
 	}
@@ -254,7 +255,7 @@ func TestSlowDisk(t *testing.T) {
 		t.Errorf("%q", ended)
 	}
 	lines, err := read(t, next.Bytes())
-	if err != nil || len(lines) != 3 || !strings.Contains(lines[1], "last") {
+	if err != nil || len(lines) != 3 || !strings.Contains(lines[0], "swapped") || !strings.Contains(lines[1], "last") {
 		t.Errorf("the next segment has %q, %v", lines, err)
 	}
 }

@@ -65,6 +65,23 @@ func (s *segments) enter(e inbox.Event) {
 	}
 }
 
+// lose ends a segment that lacks what comes next.
+func (s *segments) lose(err error) {
+	s.stepped = true // or it is among what is missing
+	if !s.ended {
+		s.end(err)
+	}
+}
+
+// kept reports whether the next segment begins with an event, or with what it changes.
+func kept(e inbox.Event) bool {
+	switch e.(type) {
+	case *inbox.Settings, *inbox.Swap, *inbox.Module:
+		return true
+	}
+	return false
+}
+
 // remember keeps what the next segment begins with.
 func (s *segments) remember(e inbox.Event) {
 	switch e := e.(type) {
