@@ -1,6 +1,9 @@
 package suite
 
 import (
+	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -76,6 +79,53 @@ func TestCheck(t *testing.T) {
 		err := expectations{"p": {"Case": c.e}}.check(differences)
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got %v, want %q", name, err, c.want)
+		}
+	}
+}
+
+// TestCommitted: the file of expected results says for each difference which row of docs/differences.md explains it, and
+// docs/oracle.md counts its cases.
+func TestCommitted(t *testing.T) {
+	top := filepath.Join("..", "..")
+	expected, err := readExpected(filepath.Join(top, expectedFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	differences, err := os.ReadFile(filepath.Join(top, page))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := expected.check(string(differences)); err != nil {
+		t.Error(err)
+	}
+	oracle, err := os.ReadFile(filepath.Join(top, "..", "docs", "oracle.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	counts := make(map[string]*[6]int) // without alpha gates: cases, those that pass with kube-scheduler, with Berth; with alpha gates
+	all := new([6]int)
+	for pkg, cases := range expected {
+		counts[pkg] = new([6]int)
+		for _, c := range cases {
+			first := 0
+			if c.alpha {
+				first = 3
+			}
+			for _, n := range []*[6]int{counts[pkg], all} {
+				n[first]++
+				if c.theirs == pass {
+					n[first+1]++
+				}
+				if c.ours == pass {
+					n[first+2]++
+				}
+			}
+		}
+	}
+	counts["all"] = all
+	for name, n := range counts {
+		if row := fmt.Sprintf("| %s | %d | %d | %d | %d | %d | %d |\n", name, n[0], n[1], n[2], n[3], n[4], n[5]); !strings.Contains(string(oracle), row) {
+			t.Errorf("docs/oracle.md does not have the row\n%s", row)
 		}
 	}
 }
