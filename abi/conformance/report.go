@@ -58,6 +58,9 @@ const mostAnswers = 8
 // mostExample is how much of an example, which may be a stack trace, a report shows, in bytes.
 const mostExample = 8 << 10
 
+// mostReason is how much of a reason it shows, in bytes.
+const mostReason = 200
+
 // String returns the report as text.
 func (r *Report) String() string {
 	var out strings.Builder
@@ -96,7 +99,7 @@ func (r *Report) Write(w io.Writer) error {
 	for _, point := range slices.Sorted(maps.Keys(r.Answers)) {
 		var all []string
 		for _, answer := range slices.Sorted(maps.Keys(r.Answers[point])) {
-			all = append(all, fmt.Sprintf("%d %s", r.Answers[point][answer], plain.Line(answer, mostExample)))
+			all = append(all, fmt.Sprintf("%d %s", r.Answers[point][answer], plain.Line(answer, mostReason)))
 		}
 		if len(all) > mostAnswers {
 			all = append(all[:mostAnswers:mostAnswers], fmt.Sprintf("and %d others", len(r.Answers[point])-mostAnswers))
@@ -107,7 +110,7 @@ func (r *Report) Write(w io.Writer) error {
 		}
 	}
 	for _, reason := range r.Unsaid {
-		fmt.Fprintf(&out, "%s was never returned: add a hint\n", plain.Quote(reason, mostExample))
+		fmt.Fprintf(&out, "%s was never returned: add a hint\n", plain.Quote(reason, mostReason))
 	}
 	if failed == 0 {
 		out.WriteString("the guest conforms\n")

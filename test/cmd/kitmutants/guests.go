@@ -220,11 +220,10 @@ func (w *work) trials(g *guest) (out []trial) {
 		traps := func(out string, failed bool) bool { return failed && strings.Contains(out, g.says) }
 		out = append(out, w.conformance(g, "what it says before it traps", traps, "--hint="+g.traps, few))
 	}
-	out = append(out, whole...)
 	if g.scenarios != "" {
 		out = append(out, trial{"plugin test", func(ctx context.Context, module string) (string, error) { return w.scenarios(ctx, g, module) }})
 	}
-	return out
+	return append(out, whole...)
 }
 
 // conformance returns a run of the kit. right says whether what it printed is what a plugin without a mistake has, and what

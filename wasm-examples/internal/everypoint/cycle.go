@@ -66,17 +66,21 @@ func (p *EveryPoint) only(nodes berth.Nodes, names []string) *berth.Rows {
 }
 
 // AddPod counts a peer.
-func (p *EveryPoint) AddPod(_, added berth.Pod, _ berth.Node) berth.Status {
-	return p.change(added, 1)
+func (p *EveryPoint) AddPod(pod, added berth.Pod, _ berth.Node) berth.Status {
+	return p.change(pod, added, 1)
 }
 
 // RemovePod subtracts a peer.
-func (p *EveryPoint) RemovePod(_, removed berth.Pod, _ berth.Node) berth.Status {
-	return p.change(removed, -1)
+func (p *EveryPoint) RemovePod(pod, removed berth.Pod, _ berth.Node) berth.Status {
+	return p.change(pod, removed, -1)
 }
 
-func (p *EveryPoint) change(pod berth.Pod, by int32) berth.Status {
-	if !p.yes.Is(pod.Annotation(p.peer)) {
+func (p *EveryPoint) change(pod, changed berth.Pod, by int32) berth.Status {
+	const object = "{pod-object}"
+	if p.expand(call{pod: pod}, object) != "none" || p.expand(call{pod: changed}, object) != changed.Name() {
+		return berth.Error(p.Reason("wrong object"))
+	}
+	if !p.yes.Is(changed.Annotation(p.peer)) {
 		return berth.Success
 	}
 	return p.setPeers(uint32(int32(p.peers()) + by))

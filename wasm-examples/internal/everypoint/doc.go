@@ -66,7 +66,8 @@
 // flipped, so that the order of bytes is that of numbers. With the value `long` it has 65 zero
 // bytes, which the SDK handles as a key that is too long. If steps of the value are parts, the key
 // has them instead, in their order: `u64 N`, `i64 N`, `bytes TEXT` and `text TEXT`, with a `-` before
-// the verb in descending order, and `attempts`, their number as u64. An N is below 2^63.
+// the verb in descending order, and `attempts`, their number as u64. A `|` in the TEXT of `text` is a
+// zero byte. An N is below 2^63.
 //
 // hint: `queue` is Queue, `skip` is QueueSkip, and `on NAME` is Queue if the object of the
 // event has that name: the new node's, or else the old one's; the new pod's, or else the old
@@ -81,7 +82,8 @@
 // earlier one).
 //
 // add_pod, remove_pod: add 1 to `peers`, or subtract 1, if the added or removed pod has `peer`
-// `true`.
+// `true`. Error with the reason `wrong object` unless `{pod-object}` is that pod's name for it, and `none` for
+// the pod to be placed.
 //
 // filter: if `max-peers` is a decimal number and `peers` is not below it, the node is
 // Unschedulable with the reason `too many peers`. Otherwise a step is `NODE STATUS TEXT`, in

@@ -2,6 +2,7 @@ package everypoint
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/berth-scheduler/berth/abi"
 	berth "github.com/berth-scheduler/berth/abi/sdk/go"
@@ -44,13 +45,16 @@ func part(key *berth.Key, verb, rest string, queued berth.Queued) {
 	case "-bytes":
 		key.AppendBytesDescending([]byte(rest))
 	case "text":
-		key.AppendText(rest)
+		key.AppendText(zeroes(rest))
 	case "-text":
-		key.AppendTextDescending(rest)
+		key.AppendTextDescending(zeroes(rest))
 	case "attempts":
 		key.AppendUint64(uint64(queued.Attempts))
 	}
 }
+
+// zeroes puts a zero byte for each `|`.
+func zeroes(text string) string { return strings.ReplaceAll(text, "|", "\x00") }
 
 // parsed is a number that was read; 0 if it is none.
 func parsed[T int64 | uint64](n T, err error) T {

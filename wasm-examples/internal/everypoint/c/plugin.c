@@ -43,6 +43,14 @@ static int64_t parsed(BerthText text) {
   return berth_parse_i64(text, &n) ? n : 0;
 }
 
+// Puts a zero byte for each `|` into a copy, which the next call overwrites. A longer text is no part of a key.
+static BerthText zeroes(BerthText text) {
+  static char copy[64];
+  if (text.n > sizeof copy) return text;
+  for (uint32_t i = 0; i < text.n; i++) copy[i] = text.at[i] == '|' ? 0 : text.at[i];
+  return (BerthText){copy, text.n};
+}
+
 // Appends a part of a key; nothing for a step that is none.
 static void part(BerthKey *to, BerthText verb, BerthText rest, BerthQueued queued) {
   if (berth_text_equals(verb, "u64")) {
@@ -58,9 +66,9 @@ static void part(BerthKey *to, BerthText verb, BerthText rest, BerthQueued queue
   } else if (berth_text_equals(verb, "-bytes")) {
     berth_key_append_bytes_descending(to, berth_text_bytes(rest));
   } else if (berth_text_equals(verb, "text")) {
-    berth_key_append_text(to, rest);
+    berth_key_append_text(to, zeroes(rest));
   } else if (berth_text_equals(verb, "-text")) {
-    berth_key_append_text_descending(to, rest);
+    berth_key_append_text_descending(to, zeroes(rest));
   } else if (berth_text_equals(verb, "attempts")) {
     berth_key_append_u64(to, queued.attempts);
   }
@@ -159,13 +167,18 @@ static BerthStatus pre_filter(BerthPod pod, BerthNodes nodes, BerthRows *rows) {
   return answer;
 }
 
-static BerthStatus change(BerthPod pod, int32_t by) {
-  return berth_const_is(yes, berth_pod_annotation(pod, at.peer)) ? set_peers((uint32_t)((int32_t)peers() + by)) : BERTH_SUCCESS;
+static BerthText whole(BerthPod pod) { return expand(&(struct call){.pod = pod}, BERTH_TEXT("{pod-object}")); }
+
+static BerthStatus change(BerthPod pod, BerthPod changed, int32_t by) {
+  if (!berth_text_equals(whole(pod), "none") || !berth_text_equals(whole(changed), berth_pod_name(changed))) {
+    return berth_error(berth_reason("wrong object"));
+  }
+  return berth_const_is(yes, berth_pod_annotation(changed, at.peer)) ? set_peers((uint32_t)((int32_t)peers() + by)) : BERTH_SUCCESS;
 }
 
-static BerthStatus add_pod(BerthPod pod, BerthPod added, BerthNode node) { return (void)pod, (void)node, change(added, 1); }
+static BerthStatus add_pod(BerthPod pod, BerthPod added, BerthNode node) { return (void)node, change(pod, added, 1); }
 
-static BerthStatus remove_pod(BerthPod pod, BerthPod removed, BerthNode node) { return (void)pod, (void)node, change(removed, -1); }
+static BerthStatus remove_pod(BerthPod pod, BerthPod removed, BerthNode node) { return (void)node, change(pod, removed, -1); }
 
 // Finds what the first step for a node says.
 static bool of(BerthId annotation, BerthNode node, BerthText *rest) {

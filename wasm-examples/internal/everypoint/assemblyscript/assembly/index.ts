@@ -82,16 +82,20 @@ class EveryPoint {
     return berth.SUCCESS;
   }
 
-  private change(pod: berth.Pod, by: i32): berth.Status {
-    return this.yes.is(pod.annotation(this.peer)) ? this.setPeers(this.peers() + by) : berth.SUCCESS;
+  private change(pod: berth.Pod, changed: berth.Pod, by: i32): berth.Status {
+    const object = "{pod-object}", steps = this.steps;
+    if (steps.expand(new Call(pod), object) != "none" || steps.expand(new Call(changed), object) != changed.name()) {
+      return berth.error(berth.reason(["wrong object"]));
+    }
+    return this.yes.is(changed.annotation(this.peer)) ? this.setPeers(this.peers() + by) : berth.SUCCESS;
   }
 
-  addPod(_pod: berth.Pod, added: berth.Pod, _node: berth.Node): berth.Status {
-    return this.change(added, 1);
+  addPod(pod: berth.Pod, added: berth.Pod, _node: berth.Node): berth.Status {
+    return this.change(pod, added, 1);
   }
 
-  removePod(_pod: berth.Pod, removed: berth.Pod, _node: berth.Node): berth.Status {
-    return this.change(removed, -1);
+  removePod(pod: berth.Pod, removed: berth.Pod, _node: berth.Node): berth.Status {
+    return this.change(pod, removed, -1);
   }
 
   prepare(pod: berth.Pod): berth.Status {
@@ -211,8 +215,8 @@ function part(to: berth.Key, step: Step, queued: berth.Queued): void {
   else if (verb == "-i64") to.appendI64Descending(number(rest));
   else if (verb == "bytes") to.appendBytes(Uint8Array.wrap(String.UTF8.encode(rest)));
   else if (verb == "-bytes") to.appendBytesDescending(Uint8Array.wrap(String.UTF8.encode(rest)));
-  else if (verb == "text") to.appendText(rest);
-  else if (verb == "-text") to.appendTextDescending(rest);
+  else if (verb == "text") to.appendText(rest.replaceAll("|", "\0"));
+  else if (verb == "-text") to.appendTextDescending(rest.replaceAll("|", "\0"));
   else if (verb == "attempts") to.appendU64(queued.attempts);
 }
 

@@ -52,19 +52,23 @@ impl PreFilter for EveryPoint {
 
 impl AddPod for EveryPoint {
     /// Counts a peer.
-    fn add_pod(&mut self, base: &Base, _: Pod<'_>, added: Pod<'_>, _: Node<'_>) -> Status {
-        self.change(base, added, 1)
+    fn add_pod(&mut self, base: &Base, pod: Pod<'_>, added: Pod<'_>, _: Node<'_>) -> Status {
+        self.change(base, pod, added, 1)
     }
 
     /// Does not count it any more.
-    fn remove_pod(&mut self, base: &Base, _: Pod<'_>, removed: Pod<'_>, _: Node<'_>) -> Status {
-        self.change(base, removed, u32::MAX)
+    fn remove_pod(&mut self, base: &Base, pod: Pod<'_>, removed: Pod<'_>, _: Node<'_>) -> Status {
+        self.change(base, pod, removed, u32::MAX)
     }
 }
 
 impl EveryPoint {
-    fn change(&self, base: &Base, pod: Pod<'_>, by: u32) -> Status {
-        if !self.yes.is(base, pod.annotation(self.peer)) {
+    fn change(&self, base: &Base, pod: Pod<'_>, changed: Pod<'_>, by: u32) -> Status {
+        let object = |pod| self.expand(Call::of(base, pod), "{pod-object}");
+        if object(pod) != "none" || object(changed) != changed.name() {
+            return Status::error(base.reason(&["wrong object"]));
+        }
+        if !self.yes.is(base, changed.annotation(self.peer)) {
             return Status::SUCCESS;
         }
         set_peers(base, peers(base).wrapping_add(by))

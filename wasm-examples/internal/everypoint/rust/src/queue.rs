@@ -40,8 +40,8 @@ fn part(key: &mut Key, verb: &str, rest: &str, queued: Queued) {
         "-i64" => key.append_i64_descending(signed),
         "bytes" => key.append_bytes(rest.as_bytes()),
         "-bytes" => key.append_bytes_descending(rest.as_bytes()),
-        "text" => key.append_text(rest),
-        "-text" => key.append_text_descending(rest),
+        "text" => key.append_text(&rest.replace('|', "\0")),
+        "-text" => key.append_text_descending(&rest.replace('|', "\0")),
         "attempts" => key.append_u64(queued.attempts.into()),
         _ => {}
     }
