@@ -2,6 +2,7 @@ package berthtest
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strconv"
@@ -30,7 +31,7 @@ func (t *Trial) addNamespace(words []string) ([]string, error) {
 	for _, word := range words[1:] {
 		field, value, _ := strings.Cut(word, "=")
 		if field != "labels" {
-			return nil, fmt.Errorf("unknown field %s of a namespace", field)
+			return nil, unknown("field of a namespace", field, "labels")
 		}
 		n.Labels = keyValues(value)
 	}
@@ -49,7 +50,7 @@ func pod(words []string, others ...string) (Pod, map[string]string, error) {
 	p, rest, err := ParsePod(words)
 	for field := range rest {
 		if !slices.Contains(others, field) {
-			return p, nil, fmt.Errorf("unknown field %s of a pod", field)
+			return p, nil, unknown("field of a pod", field, append(podFields(), others...)...)
 		}
 	}
 	return p, rest, err
@@ -151,6 +152,7 @@ func (t *Trial) about(words []string, others ...string) (Pod, map[string]string,
 }
 
 func (t *Trial) tryLine(words []string) ([]string, error) {
+	t.tb.Helper()
 	p, rest, err := t.about(words, "without", "rejected")
 	if err != nil {
 		return nil, err
@@ -164,6 +166,7 @@ func (t *Trial) tryLine(words []string) ([]string, error) {
 }
 
 func (t *Trial) preEnqueueLine([]string) ([]string, error) {
+	t.tb.Helper()
 	lines := []string{}
 	for _, v := range t.PreEnqueue() {
 		lines = append(lines, v.short())
@@ -172,6 +175,7 @@ func (t *Trial) preEnqueueLine([]string) ([]string, error) {
 }
 
 func (t *Trial) orderLine([]string) ([]string, error) {
+	t.tb.Helper()
 	lines := []string{}
 	for _, p := range t.Order() {
 		lines = append(lines, p.id())
@@ -180,6 +184,7 @@ func (t *Trial) orderLine([]string) ([]string, error) {
 }
 
 func (t *Trial) scheduleLine(words []string) ([]string, error) {
+	t.tb.Helper()
 	p, rest, err := t.about(words, "on", "rejected", "fails")
 	if err != nil {
 		return nil, err
@@ -191,6 +196,7 @@ func (t *Trial) scheduleLine(words []string) ([]string, error) {
 }
 
 func (t *Trial) timeOutLine(words []string) ([]string, error) {
+	t.tb.Helper()
 	if len(words) != 1 {
 		return nil, fmt.Errorf("timeout needs namespace/name")
 	}
@@ -198,6 +204,7 @@ func (t *Trial) timeOutLine(words []string) ([]string, error) {
 }
 
 func (t *Trial) hinted(e Event) []string {
+	t.tb.Helper()
 	lines := []string{}
 	for i, r := range t.Hint(e) {
 		lines = append(lines, t.Pending[i].id()+" "+hintName(r))
@@ -207,14 +214,18 @@ func (t *Trial) hinted(e Event) []string {
 
 // event parses a hint line and the indented lines after it.
 func (f *file) event(words []string) (Event, error) {
+	f.t.Helper()
 	if len(words) != 2 && len(words) != 4 {
 		return Event{}, fmt.Errorf("hint needs a resource and actions, and a namespace (or -) and name unless it is about a node or a pod")
 	}
 	e := Event{Resource: words[0]}
+	if _, ok := kinds()[e.Resource]; !ok {
+		return e, unknown("resource", e.Resource, slices.Collect(maps.Keys(kinds()))...)
+	}
 	for _, name := range list(words[1]) {
 		bit, ok := actionNames()[name]
 		if !ok {
-			return e, fmt.Errorf("unknown action %s", name)
+			return e, unknown("action", name, slices.Collect(maps.Keys(actionNames()))...)
 		}
 		if name == "Update" {
 			bit = abi.ActionUpdateOther
@@ -226,6 +237,7 @@ func (f *file) event(words []string) (Event, error) {
 	}
 	for f.follows(" ") {
 		words := Words(f.next())
+		f.tellUnseen(strings.ToLower(e.Resource), words)
 		if err := e.object(words[0], words[1:]); err != nil {
 			return e, err
 		}
@@ -241,7 +253,7 @@ func (e *Event) object(which string, words []string) error {
 	case "old":
 		node, p = &e.OldNode, &e.OldPod
 	default:
-		return fmt.Errorf("an event has old and new, not %s", which)
+		return fmt.Errorf("an event has old and new, not %s; leave out what it does not have", which)
 	}
 	switch e.Resource {
 	case "Node":

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/berth-scheduler/berth/internal/nearest"
 )
 
 // Words splits a line of a scenario at spaces outside double quotes. Words keep their quotes.
@@ -27,9 +29,9 @@ func ParseNode(words []string) (Node, error) {
 		case "conditions":
 			n.Conditions = keyValues(value)
 		case "allocatable":
-			n.Allocatable, err = numbers(value)
+			n.Allocatable, err = amounts(value)
 		case "images":
-			n.Images, err = numbers(value)
+			n.Images, err = amounts(value)
 		case "unschedulable":
 			n.Unschedulable = true
 		case "taints":
@@ -38,10 +40,10 @@ func ParseNode(words []string) (Node, error) {
 				n.Taints = append(n.Taints, Taint{Key: parts[0], Value: parts[1], Effect: parts[2]})
 			}
 		default:
-			err = fmt.Errorf("unknown field %s of a node", field)
+			return n, unknown("field of a node", field, "labels", "annotations", "conditions", "allocatable", "images", "unschedulable", "taints")
 		}
 		if err != nil {
-			return n, err
+			return n, fmt.Errorf("%s: %w", field, err)
 		}
 	}
 	return n, nil
@@ -68,6 +70,14 @@ func ParsePod(words []string) (p Pod, rest map[string]string, err error) {
 	return p, rest, nil
 }
 
+// podFields are the names of the fields that field sets.
+func podFields() []string {
+	return []string{
+		"node", "uid", "labels", "annotations", "nodeSelector", "affinity", "preferred", "requests", "priority", "owner", "terminating",
+		"schedulingGates", "images", "hostPorts", "tolerations",
+	}
+}
+
 // field sets a field, and reports whether it is known.
 func (p *Pod) field(field, value string) (known bool, err error) {
 	switch field {
@@ -86,10 +96,10 @@ func (p *Pod) field(field, value string) (known bool, err error) {
 	case "preferred":
 		p.Preferred, err = preferred(unquote(value))
 	case "requests":
-		p.Requests, err = numbers(value)
+		p.Requests, err = amounts(value)
 	case "priority":
 		var n int64
-		n, err = strconv.ParseInt(value, 10, 32)
+		n, err = number(value, 32)
 		p.Priority = int32(n)
 	case "owner":
 		p.Owner = value
@@ -101,10 +111,10 @@ func (p *Pod) field(field, value string) (known bool, err error) {
 		p.Images = list(value)
 	case "hostPorts":
 		for _, e := range list(value) {
-			number, protocol, _ := strings.Cut(e, "/")
-			n, err := strconv.ParseUint(number, 10, 16)
+			port, protocol, _ := strings.Cut(e, "/")
+			n, err := strconv.ParseUint(port, 10, 16)
 			if err != nil {
-				return true, err
+				return true, fmt.Errorf("%s: want a port number", e)
 			}
 			p.HostPorts = append(p.HostPorts, Port{Port: uint16(n), Protocol: protocol})
 		}
@@ -116,7 +126,7 @@ func (p *Pod) field(field, value string) (known bool, err error) {
 				tol.Operator = "Exists"
 			}
 			if parts[3] != "" {
-				n, err := strconv.ParseInt(parts[3], 10, 64)
+				n, err := number(parts[3], 64)
 				if err != nil {
 					return true, err
 				}
@@ -168,21 +178,39 @@ func keyValues(value string) map[string]string {
 	return m
 }
 
-// numbers parses key:number; the number is after the last colon.
-func numbers(value string) (map[string]int64, error) {
+// amounts parses key:number; the number is after the last colon.
+func amounts(value string) (map[string]int64, error) {
 	m := map[string]int64{}
 	for _, e := range list(value) {
 		i := strings.LastIndexByte(e, ':')
 		if i < 0 {
 			return nil, fmt.Errorf("%s: want key:number", e)
 		}
-		n, err := strconv.ParseInt(e[i+1:], 10, 64)
+		n, err := number(e[i+1:], 64)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%s: %w: write milli-CPU, bytes or a count, such as cpu:500 or memory:1073741824", e[:i], err)
 		}
 		m[e[:i]] = n
 	}
 	return m, nil
+}
+
+// number parses a whole number of at most the given bits.
+func number(text string, bits int) (int64, error) {
+	n, err := strconv.ParseInt(text, 10, bits)
+	if err != nil {
+		return 0, fmt.Errorf("%q is not a whole number of %d bits", text, bits)
+	}
+	return n, nil
+}
+
+// unknown is the error for a name that is none of the known ones.
+func unknown(what, name string, known ...string) error {
+	if near, ok := nearest.Of(name, known); ok {
+		return fmt.Errorf("unknown %s: %s; did you mean %s?", what, name, near)
+	}
+	slices.Sort(known)
+	return fmt.Errorf("unknown %s: %s; known are %s", what, name, strings.Join(known, ", "))
 }
 
 // preferred parses preferred affinity: as terms, with the weight before each term.

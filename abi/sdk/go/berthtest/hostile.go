@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"testing"
 
 	"github.com/berth-scheduler/berth/abi"
 )
@@ -45,7 +46,7 @@ func (t *Trial) Extremes(pod Pod) int {
 	for _, c := range clusters {
 		now := *t
 		now.Nodes, now.Nominated = c.nodes, nil
-		if trap := trapped(func() { now.Place(pod) }); trap != nil {
+		if trap := trapped(t.tb, func() { now.Place(pod) }); trap != nil {
 			t.tb.Fatalf("%s in a cluster %s: the plugin trapped: %v", pod.id(), c.name, trap)
 		}
 	}
@@ -53,7 +54,8 @@ func (t *Trial) Extremes(pod Pod) int {
 }
 
 // trapped calls a function, and returns the trap that ended it; may be nil.
-func trapped(f func()) (trap *Trap) {
+func trapped(tb testing.TB, f func()) (trap *Trap) {
+	tb.Helper()
 	defer func() {
 		if r := recover(); r != nil {
 			var ok bool
@@ -116,7 +118,7 @@ func (t *Trial) Configurations() (h Hostile) {
 		`{"` + strings.Repeat("a", 60_000) + `": "` + strings.Repeat("b", 1_000_000) + `"}`, `{` + strings.Repeat(`"a": 1, `, 50_000) + `"a": 1}`,
 	} {
 		var refused error
-		switch trap := trapped(func() { _, refused = t.configured([]byte(text)) }); {
+		switch trap := trapped(t.tb, func() { _, refused = t.configured([]byte(text)) }); {
 		case trap != nil:
 			h.Faults++
 		case refused != nil:
@@ -131,16 +133,21 @@ func (t *Trial) Configurations() (h Hostile) {
 // Lies calls Filter, or Score of a plugin without Filter, n times with one wrong word in the
 // region: a number that is too large, or an address outside the memory. No host writes such a
 // region. The plugin may return anything or trap, but afterwards it must make the same
-// decisions about the correct region as before, in the same instance if it did not trap. Lies
-// is for plugins in a sandbox: native code may crash the test.
+// decisions about the correct region as before, in the same instance if it did not trap. A trial
+// without nodes gets one. Lies is for plugins in a sandbox: native code may crash the test.
 func (t *Trial) Lies(pod Pod, n int) (h Hostile) {
 	t.tb.Helper()
 	point := abi.Filter
 	if !t.manifest.exports(abi.Filter) {
 		point = abi.Score
 	}
-	if !t.manifest.exports(point) || len(t.Nodes) == 0 {
+	if !t.manifest.exports(point) {
 		return h
+	}
+	if len(t.Nodes) == 0 { // the scenarios may be about the queue
+		now := *t
+		now.Nodes = []Node{t.loaded("node", 1000, 1, 4)}
+		t = &now
 	}
 	s := &session{Trial: t, ways: once}
 	about := content{nodes: t.Nodes, namespaces: t.Namespaces, pod: &pod}
@@ -167,7 +174,7 @@ func (t *Trial) Lies(pod Pod, n int) (h Hostile) {
 		old := binary.LittleEndian.Uint32(img.data[at:])
 		value := []uint32{0, 1, 1 << 16, 1<<31 - 1, 1 << 31, 1<<32 - 1, old + 1, old - 1, old ^ 1<<r.IntN(32)}[r.IntN(9)]
 		s.use(point, state{}, state{})
-		if trapped(func() { s.lie(&in, img, point, at, value) }) != nil {
+		if trapped(t.tb, func() { s.lie(&in, img, point, at, value) }) != nil {
 			h.Faults++
 			in = instance{}
 		} else {

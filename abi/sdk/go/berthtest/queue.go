@@ -108,23 +108,19 @@ func (t *Trial) pods(f func(s *session, pods []int, show []string)) {
 		return
 	}
 	f(&session{Trial: t, ways: once}, all, want)
-	compare := func(how string, s *session, order []int, size int) {
+	compare := func(how way, s *session, order []int, size int) {
 		t.tb.Helper()
 		s.Trial = t
 		got := make([]string, len(all))
 		for chunk := range slices.Chunk(order, size) {
 			f(s, chunk, got)
 		}
-		for i := range want {
-			if got[i] != want[i] {
-				t.tb.Errorf("%s: one call in one instance gives %q, but with %s it gives %q", t.manifest.Name, want[i], how, got[i])
-			}
-		}
+		t.differ(want, got, how)
 	}
-	compare("a fresh instance for every pod", &session{ways: fresh}, all, 1)
-	compare("a call for every pod", &session{}, all, 1)
+	compare(inFresh("pod"), &session{ways: fresh}, all, 1)
+	compare(way{"a call for every pod", nothingKept}, &session{}, all, 1)
 	for seed := range uint64(3) {
-		compare("pods in another order, split over calls", &session{}, random(seed).Perm(len(all)), max(1, len(all)/2))
+		compare(way{"pods in another order, split over calls", nothingKept}, &session{}, random(seed).Perm(len(all)), max(1, len(all)/2))
 	}
 }
 
@@ -177,13 +173,17 @@ func (e *Event) kind() uint32 {
 		if now != nil && now.NodeName != "" {
 			return 1
 		}
-		return 2
 	}
+	return kinds()[e.Resource]
+}
+
+// kinds returns the numbers of resources in events. Pods that are not placed have this one.
+func kinds() map[string]uint32 {
 	return map[string]uint32{
-		"Node": 3, "PersistentVolume": 4, "PersistentVolumeClaim": 5, "storage.k8s.io/CSINode": 6, "storage.k8s.io/CSIDriver": 7,
+		"Pod": 2, "Node": 3, "PersistentVolume": 4, "PersistentVolumeClaim": 5, "storage.k8s.io/CSINode": 6, "storage.k8s.io/CSIDriver": 7,
 		"storage.k8s.io/VolumeAttachment": 8, "storage.k8s.io/CSIStorageCapacity": 9, "storage.k8s.io/StorageClass": 10,
 		"resource.k8s.io/ResourceClaim": 11, "resource.k8s.io/ResourceSlice": 12, "resource.k8s.io/DeviceClass": 13,
-	}[e.Resource]
+	}
 }
 
 // actionNames returns the names of actions in a manifest, and their bits; Update and All

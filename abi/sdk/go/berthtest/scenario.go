@@ -39,14 +39,16 @@ import (
 //
 //	try default/web …                  verdicts and scores of each node, and post_filter
 //	                                   if no node is left; without=default/a,… judges
-//	                                   nodes without these pods, rejected=a,… makes
-//	                                   other plugins reject these nodes
+//	                                   each node as if those of these pods that are on
+//	                                   it were gone, as preemption does; rejected=a,…
+//	                                   makes other plugins reject these nodes
 //	pre_enqueue                        the verdict on each pending pod
 //	queue_key                          the pending pods in the order of their keys
 //	hint Node UpdateNodeLabel          the pending pods for which another attempt is
 //	  old a labels=…                   worthwhile. Two indented lines have the old and
-//	  new a labels=…                   the new object, a node or a pod; other kinds have
-//	                                   their name in the first line:
+//	  new a labels=…                   the new object, a node or a pod; Add has no old
+//	                                   one, Delete no new one. Other kinds have their
+//	                                   name in the first line:
 //	                                   hint PersistentVolume Add - disk-1
 //	schedule default/web …             all points in order; afterwards the cluster is as
 //	                                   the host would have it. on=a chooses a node,
@@ -54,7 +56,11 @@ import (
 //	                                   another plugin reject the pod at that point.
 //	timeout default/web                rejects a pod that waited at permit
 //
-// A pod that requests a resource which no node has is noted with Logf.
+// Logf notes a pod that requests a resource which no node has, and a key of a label, annotation,
+// condition or resource that is spelt almost like one of the manifest's.
+//
+// Amounts in allocatable and requests are milli-CPU for cpu, bytes for memory and storage, and a
+// count for others, and images have bytes: allocatable=cpu:4000,memory:8589934592.
 //
 // Fields of a node are labels, annotations, allocatable, conditions, images (key:value,…),
 // taints (key:value:effect,…) and unschedulable; of a pod labels, annotations, requests,
@@ -70,7 +76,10 @@ func Scenarios(t *testing.T, pattern string, manifest []byte, guest Factory) {
 		t.Fatalf("no scenarios match %s: %v", pattern, err)
 	}
 	for _, name := range files {
-		t.Run(filepath.Base(name), func(t *testing.T) { Scenario(t, name, manifest, guest, rewrite()) })
+		t.Run(filepath.Base(name), func(t *testing.T) {
+			t.Helper()
+			Scenario(t, name, manifest, guest, rewrite())
+		})
 	}
 }
 
@@ -91,6 +100,8 @@ type file struct {
 	tried []Pod
 	// absent are the requested resources that no node has and that were told.
 	absent []string
+	// unseen are the keys that the manifest does not list and that were told.
+	unseen []string
 }
 
 // located reports the file and line of a failure.
@@ -128,7 +139,10 @@ func Scenario(t testing.TB, name string, manifest []byte, guest Factory, rewrite
 		t.Fatalf("%v", err)
 	}
 	f := &file{t: t, name: name, lines: strings.SplitAfter(string(data), "\n"), manifest: manifest, guest: guest, rewrite: rewrite}
-	if trap := trapped(f.play); trap != nil {
+	switch trap := trapped(t, f.play); {
+	case trap != nil && f.at == 0:
+		t.Fatalf("%s: the plugin trapped at its start: %v", name, trap)
+	case trap != nil:
 		t.Fatalf("%s:%d: the plugin trapped: %v", name, f.at, trap)
 	}
 	return f.kept, f.tried
@@ -177,6 +191,7 @@ func (f *file) follows(prefix string) bool {
 
 // run runs one line and returns its output, which may be nil.
 func (f *file) run(command string, words []string, line string) ([]string, error) {
+	f.t.Helper()
 	switch command {
 	case "config":
 		return f.config(strings.TrimPrefix(line, command)), nil
@@ -196,15 +211,18 @@ func (f *file) run(command string, words []string, line string) ([]string, error
 			f.tellAbsent(p)
 		}
 	}
-	if steps, ok := commands()[command]; ok {
-		return steps(f.trial, words)
+	steps, ok := commands()[command]
+	if !ok {
+		return nil, unknown("command", command, append(slices.Collect(maps.Keys(commands())), "config", "hint")...)
 	}
-	return nil, fmt.Errorf("unknown command %s", command)
+	f.tellUnseen(command, words)
+	return steps(f.trial, words)
 }
 
 // tellAbsent notes resources that a pod requests and no node has: they are often misspelt. Nodes
 // without allocatable resources say nothing about capacity.
 func (f *file) tellAbsent(p Pod) {
+	f.t.Helper()
 	has := map[string]bool{}
 	for _, n := range f.trial.Nodes {
 		for resource := range n.Allocatable {
@@ -241,6 +259,7 @@ func (f *file) config(config string) []string {
 
 // expect compares the output of a line with the file.
 func (f *file) expect(at int, got []string) {
+	f.t.Helper()
 	var want []string
 	if f.follows("----") {
 		for f.at++; f.at < len(f.lines) && strings.TrimSpace(f.lines[f.at]) != ""; f.at++ {
