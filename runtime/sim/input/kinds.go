@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/berth-scheduler/berth/internal/nearest"
 	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
 )
 
@@ -64,7 +65,7 @@ func (k *kinds) refuse(gvk schema.GroupVersionKind) *Error {
 	case gvk.Version == "":
 		return &Error{Path: "apiVersion", Detail: "the object has no apiVersion", Fix: "write the apiVersion of kind " + gvk.Kind}
 	}
-	names := make([]string, len(k.all))
+	names, beside := make([]string, len(k.all)), []string(nil)
 	for i, known := range k.all {
 		if known.Kind == gvk.Kind {
 			return &Error{
@@ -73,11 +74,18 @@ func (k *kinds) refuse(gvk schema.GroupVersionKind) *Error {
 			}
 		}
 		names[i] = known.Kind
+		if known.GroupVersion() == gvk.GroupVersion() {
+			beside = append(beside, known.Kind)
+		}
+	}
+	fix := cmp.Or(k.instead[gvk.Kind], k.others)
+	if near, ok := nearest.Of(gvk.Kind, beside); ok && k.instead[gvk.Kind] == "" {
+		fix = "did you mean " + near + "?"
 	}
 	return &Error{
 		Path:   "kind",
-		Detail: "kind " + gvk.Kind + " of " + gvk.GroupVersion().String() + " is not supported; supported are " + strings.Join(names, ", ") + " and lists of them",
-		Fix:    cmp.Or(k.instead[gvk.Kind], k.others),
+		Detail: gvk.Kind + " of " + gvk.GroupVersion().String() + " is not supported; supported are " + strings.Join(names, ", ") + " and lists of them",
+		Fix:    fix,
 	}
 }
 
