@@ -7,9 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -77,7 +79,7 @@ func (o *buildOptions) run(ctx context.Context, stdout, stderr io.Writer) (*buil
 	if err != nil {
 		return nil, err
 	}
-	code, err := o.compile(ctx, file, manifest)
+	code, err := o.compile(ctx, file, manifest, stderr)
 	if err != nil {
 		return nil, err
 	}
@@ -142,7 +144,7 @@ func eachLine(before string, err error) error {
 
 // compile builds the folder with its toolchain, and returns the module without a
 // manifest.
-func (o *buildOptions) compile(ctx context.Context, file string, manifest *wire.Manifest) ([]byte, error) {
+func (o *buildOptions) compile(ctx context.Context, file string, manifest *wire.Manifest, stderr io.Writer) ([]byte, error) {
 	temp, err := os.MkdirTemp("", "berth-build-")
 	if err != nil {
 		return nil, &failure{err}
@@ -154,9 +156,18 @@ func (o *buildOptions) compile(ctx context.Context, file string, manifest *wire.
 	case "assemblyscript":
 		return o.compileAssemblyScript(ctx, file, manifest)
 	case "c":
-		return o.compileC(ctx, file, manifest)
+		return o.compileC(ctx, file, manifest, stderr)
+	}
+	if !hasGo(o.dir) && !hasGo(guestFolder(o.dir)) {
+		return nil, fmt.Errorf("%s: it has no plugin: write Go files with a package main in it or in guest, Cargo.toml for Rust, C files, or assembly/index.ts for AssemblyScript", o.dir)
 	}
 	return o.compileGo(ctx, temp)
+}
+
+// hasGo reports whether a folder has a Go file.
+func hasGo(dir string) bool {
+	entries, err := os.ReadDir(dir)
+	return err == nil && slices.ContainsFunc(entries, func(e os.DirEntry) bool { return filepath.Ext(e.Name()) == ".go" })
 }
 
 // withoutManifest removes the manifest that the toolchain put into a module. The manifest
@@ -208,8 +219,6 @@ func buildHint(said string) string {
 	switch {
 	case strings.Contains(said, "go.mod file not found"):
 		return "\nmake the folder a Go module: go mod init example.com/NAME, go mod edit -replace github.com/berth-scheduler/berth=CHECKOUT, go mod tidy"
-	case strings.Contains(said, "no Go files"):
-		return "\nthe folder, or its subfolder guest, must contain the plugin's package main"
 	case strings.Contains(said, "requires exactly one main package"):
 		return "\nthe package must be main: put func main() {} beside the exports, or name the folder of the package that has it"
 	}
@@ -224,6 +233,9 @@ func replaceFile(path string, data []byte) error {
 	}
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-")
 	if err != nil {
+		if wrong := new(fs.PathError); errors.As(err, &wrong) {
+			wrong.Path = path // not the temporary file
+		}
 		return err
 	}
 	defer os.Remove(f.Name()) //nolint:errcheck // gone already if all went well

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 
@@ -22,12 +23,7 @@ func languageOf(dir string) string {
 	if asc.Is(dir) {
 		return "assemblyscript"
 	}
-	c, err := clang.Files(dir)
-	if err != nil || len(c) == 0 {
-		return "go"
-	}
-	// Go packages may have C files, too.
-	if inGo, err := filepath.Glob(filepath.Join(dir, "*.go")); err == nil && len(inGo) == 0 {
+	if c, err := clang.Files(dir); err == nil && len(c) > 0 && !hasGo(dir) { // Go packages may have C files, too
 		return "c"
 	}
 	return "go"
@@ -80,14 +76,14 @@ func cargoTarget(dir, temp string) (string, error) {
 	return filepath.Join(target, fmt.Sprintf("berth-%.8x", sha256.Sum256([]byte(crate)))), nil
 }
 
-func (o *buildOptions) compileC(ctx context.Context, file string, manifest *wire.Manifest) ([]byte, error) {
+func (o *buildOptions) compileC(ctx context.Context, file string, manifest *wire.Manifest, stderr io.Writer) ([]byte, error) {
 	otherwise := fmt.Sprintf("the plugin's manifest differs from %s: BERTH_PLUGIN must name this file", file)
 	return o.compileWith(ctx, manifest, clang.ErrNoToolchain, otherwise, func() ([]byte, error) {
 		toolchain, err := clang.Find(ctx)
 		if err != nil {
 			return nil, err
 		}
-		toolchain.Names = true
+		toolchain.Names, toolchain.Warnings = true, stderr
 		return toolchain.Build(ctx, o.dir)
 	})
 }

@@ -166,6 +166,7 @@ func TestPluginBuild(t *testing.T) {
 		"lying/main.go": guestSource, "lying/go.mod": mod, "lying/manifest.json": strings.ReplaceAll(guestManifest, "filter", "score"),
 		"broken/main.go": "package main\n\nfunc main() { nothing() }\n", "broken/go.mod": mod, "broken/manifest.json": guestManifest,
 		"library/a.go": "package a\n", "library/go.mod": mod, "library/manifest.json": guestManifest,
+		"empty/package.json": "{}", "empty/manifest.json": guestManifest,
 		"wrong/main.go": guestSource, "wrong/go.mod": mod, "wrong/manifest.json": `{"name": "Tiny"}`,
 	})
 	stdout, stderr, err := pluginCommand(t, "build", "flat")
@@ -196,6 +197,7 @@ func TestPluginBuild(t *testing.T) {
 		"broken":  "go build in broken: exit status 1\n# tiny\n./main.go:3:15: undefined: nothing",
 		"library": "go build in library: exit status 1\n-buildmode=c-shared requires exactly one main package",
 		"wrong":   "wrong/manifest.json: manifest: abi: it is missing",
+		"empty":   "empty: it has no plugin: write Go files with a package main in it or in guest, Cargo.toml for Rust, C files, or assembly/index.ts for AssemblyScript",
 	}
 	for dir, want := range cases {
 		if _, _, err := pluginCommand(t, "build", dir, "-o", "none.wasm"); err == nil || !strings.HasPrefix(err.Error(), want) {
@@ -204,6 +206,9 @@ func TestPluginBuild(t *testing.T) {
 	}
 	if files, _ := filepath.Glob("*none*"); len(files) > 0 {
 		t.Errorf("written were %q", files)
+	}
+	if _, _, err := pluginCommand(t, "build", "flat", "-o", "no/where.wasm"); err == nil || err.Error() != "open no/where.wasm: no such file or directory" {
+		t.Errorf("into a folder that is not there: %v", err)
 	}
 	t.Setenv("PATH", "")
 	var failed *failure

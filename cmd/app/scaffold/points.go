@@ -264,6 +264,9 @@ func (c choice) replace(all []txtar.File, language string) ([]txtar.File, error)
 			all[i].Data = bytes.Replace(f.Data, []byte("It keeps pods off nodes with maintenance soon.\nReplace this rule by your own."),
 				[]byte("It shows the points "+strings.Join(c, ", ")+".\nReplace what they do by your own rules."), 1)
 			all[i].Data = bytes.ReplaceAll(all[i].Data, []byte("?config=config.json"), nil)
+			if !c.Has("filter", "score") { // bench has nothing to measure
+				all[i].Data = bytes.Replace(all[i].Data, []byte("berth plugin bench "+nameWord+".wasm\n"), nil, 1)
+			}
 		}
 	}
 	return all, nil

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -29,6 +30,8 @@ type Toolchain struct {
 	Clang string
 	// Names keeps the names of functions in modules, for traces. The code is the same.
 	Names bool
+	// Warnings gets what clang says of a module that it makes; nil for nowhere.
+	Warnings io.Writer
 }
 
 // Find returns the toolchain in $CLANG, or else clang in $PATH, or Homebrew's, which is not in
@@ -156,6 +159,11 @@ func (t *Toolchain) Build(ctx context.Context, dir string, more ...string) ([]by
 		}
 		text := strings.TrimSpace(said.String())
 		return nil, fmt.Errorf("%s in %s: %w\n%s%s", filepath.Base(t.Clang), dir, err, text, hint(text))
+	}
+	if t.Warnings != nil && said.Len() > 0 {
+		if _, err := said.WriteTo(t.Warnings); err != nil {
+			return nil, err
+		}
 	}
 	return os.ReadFile(module)
 }

@@ -1,6 +1,7 @@
 package clang_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"os"
@@ -96,6 +97,12 @@ func TestBuild(t *testing.T) {
 	}
 	if m := modules[0]; !strings.HasPrefix(m, "\x00asm") || !strings.Contains(m, "\x0eberth.manifest"+`{"name":"x"}`) || strings.Contains(m, os.TempDir()) {
 		t.Error("the result is not a module with the manifest, or it contains the build folder")
+	}
+	var warnings bytes.Buffer
+	toolchain.Warnings = &warnings
+	files["plugin.c"] = plugin + "int f(void) {}\n"
+	if _, err := toolchain.Build(context.Background(), folder(t, files)); err != nil || !strings.Contains(warnings.String(), "plugin.c:") || !strings.Contains(warnings.String(), "-Wreturn-type") {
+		t.Errorf("a function without its return: %v, %s", err, &warnings)
 	}
 	for name, c := range map[string]struct {
 		files map[string]string
