@@ -15,7 +15,6 @@ import (
 	"github.com/berth-scheduler/berth/abi/sdk/go/berthtest"
 	"github.com/berth-scheduler/berth/abi/wire"
 	"github.com/berth-scheduler/berth/runtime/market/index"
-	"github.com/berth-scheduler/berth/runtime/module"
 )
 
 type pluginBenchOptions struct {
@@ -85,19 +84,9 @@ func (o *pluginBenchOptions) run(ctx context.Context, stdout, stderr io.Writer) 
 		return err
 	}
 	defer t.remove()
-	if o.config != "" {
-		if t.dir == "" {
-			return fmt.Errorf("--config is for a folder: name the module as MODULE?config=%s", o.config)
-		}
-		t.ref.ConfigFile = o.config
-	}
-	t.ref.GrantAll = true // directives are not carried out
-	loaded, err := module.Load(t.ref)
-	if err != nil && t.dir != "" && o.config == "" {
-		return fmt.Errorf("%w (name a configuration with --config)", t.inWords(err))
-	}
+	loaded, err := t.load(o.config)
 	if err != nil {
-		return t.inWords(err)
+		return err
 	}
 	m, err := openModule(ctx, loaded, t.named, &o.compileOptions)
 	if err != nil {

@@ -11,11 +11,11 @@ import (
 
 	"github.com/berth-scheduler/berth/abi/conformance"
 	"github.com/berth-scheduler/berth/runtime/market/index"
-	"github.com/berth-scheduler/berth/runtime/module"
 	"github.com/berth-scheduler/berth/runtime/wasm/sandbox"
 )
 
 type conformanceOptions struct {
+	config    string
 	hints     []string
 	published map[string]string
 	seed      uint64
@@ -41,7 +41,7 @@ Conformance does not judge whether answers are useful. Pass the module's configu
 and as hints the strings that matter to it, so that its answers differ.
 
 The exit status is 1 if a duty failed, and 2 if the module cannot be used.`,
-		Example: `  berth plugin conformance tenant-pool.wasm
+		Example: `  berth plugin conformance ./tenantpool --config pools.json
   berth plugin conformance 'tenant-pool.wasm?config=pools.json' --hint gold --hint team-a
   berth plugin conformance gang.wasm --hint berth.dev/gang=blue`,
 		Args:    oneArgument("folder or module", "DIR|MODULE"),
@@ -52,6 +52,7 @@ The exit status is 1 if a duty failed, and 2 if the module cannot be used.`,
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
+	f.StringVar(&o.config, "config", "", "configuration `FILE` for a folder; for a module write MODULE?config=FILE")
 	f.StringArrayVar(&o.hints, "hint", nil, "`STRING` to use in labels, namespaces and other names, or KEY=VALUE for what a label or annotation may be; repeatable")
 	f.StringToStringVar(&o.published, "published", nil, "`KEY=VALUE` that another plugin published; repeatable")
 	f.Uint64Var(&o.seed, "seed", 1, "seed `NUMBER` of the clusters and pods")
@@ -73,11 +74,9 @@ func (o *conformanceOptions) run(ctx context.Context, plugin string, out, stderr
 		return err
 	}
 	defer target.remove()
-	ref := target.ref
-	ref.GrantAll = true // directives are checked, not carried out
-	loaded, err := module.Load(ref)
+	loaded, err := target.load(o.config)
 	if err != nil {
-		return target.inWords(err)
+		return err
 	}
 	m, err := openModule(ctx, loaded, target.named, &o.compileOptions)
 	if err != nil {
@@ -85,7 +84,7 @@ func (o *conformanceOptions) run(ctx context.Context, plugin string, out, stderr
 	}
 	defer func() { err = errors.Join(err, m.close(ctx)) }()
 	options := conformance.Options{
-		Config: m.Config, Namespaces: ref.Namespaces, Seed: o.seed, Cycles: o.cycles, Hints: o.hints, Published: map[string][]byte{},
+		Config: m.Config, Namespaces: target.ref.Namespaces, Seed: o.seed, Cycles: o.cycles, Hints: o.hints, Published: map[string][]byte{},
 	}
 	for key, value := range o.published {
 		options.Published[key] = []byte(value)

@@ -279,15 +279,24 @@ func configure(at, n uint32) uint32 { return 0 }
 	writeFiles(t, ".", map[string]string{
 		"lying/main.go": guestSource, "lying/go.mod": mod, "lying/manifest.json": strings.ReplaceAll(guestManifest, "filter", "score"), "lying/testdata/a.txt": "",
 		"strict/main.go": configured, "strict/go.mod": mod, "strict/manifest.json": config,
+		"b.json": `{"b": 1}`, "a [b]/main.go": guestSource, "a [b]/go.mod": mod, "a [b]/testdata/a.txt": "", "a [b]/manifest.json": "{}",
 	})
-	for _, c := range []struct{ command, dir, want string }{
-		{"test", "lying", `the module of lying: export "berth_filter": the manifest does not declare the point filter`},
-		{"test", "strict", "no scenario file matches strict/testdata/*.txt: write one"},
-		{"bench", "lying", `the module of lying: export "berth_filter": the manifest does not declare the point filter`},
-		{"bench", "strict", `the module of strict: config: the field "a" is missing (name a configuration with --config)`},
+	for _, c := range []struct{ args, want string }{
+		{"test lying", `the module of lying: export "berth_filter": the manifest does not declare the point filter`},
+		{"test strict", "no scenario file matches strict/testdata/*.txt: write one"},
+		{"bench lying", `the module of lying: export "berth_filter": the manifest does not declare the point filter`},
+		{"bench strict", "the module of strict: config: the field \"a\" is missing\nthe module of strict: config: none is given; write ?config=FILE"},
+		{"conformance strict", "the module of strict: config: the field \"a\" is missing\nthe module of strict: config: none is given; write ?config=FILE"},
+		{"conformance strict --config b.json", `b.json: config: the field "a" is missing`},
+		{"conformance b.wasm --config b.json", "--config is for a folder: name the module as MODULE?config=b.json"},
+		{"bench none", "stat none: no such file or directory; name the folder of a plugin, or a module: PATH.wasm, or PATH.wasm?config=FILE"},
+		{"test", "no scenario file matches testdata/*.txt: write one"},
 	} {
-		if _, _, err := pluginCommand(t, c.command, c.dir); err == nil || !strings.HasPrefix(err.Error(), c.want) {
-			t.Errorf("%s %s: got %v, want %s", c.command, c.dir, err, c.want)
+		if _, _, err := pluginCommand(t, strings.Fields(c.args)...); err == nil || !strings.HasPrefix(err.Error(), c.want) {
+			t.Errorf("%s: got %v, want %s", c.args, err, c.want)
 		}
+	}
+	if _, _, err := pluginCommand(t, "test", "a [b]"); err == nil || !strings.HasPrefix(err.Error(), "a [b]/manifest.json: manifest: ") {
+		t.Errorf("a folder whose name has brackets: %v", err)
 	}
 }

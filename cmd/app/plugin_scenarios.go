@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -132,25 +133,38 @@ func (o *pluginTestOptions) run(ctx context.Context, stdout, stderr io.Writer) (
 
 // files returns the scenario files.
 func (t *pluginTest) files() ([]string, error) {
-	patterns := []string{t.scenarios}
-	if t.scenarios == "" {
-		dir := t.dir
-		if dir == "" {
-			path, _, _ := strings.Cut(t.plugin, "?")
-			dir = filepath.Dir(path)
-		}
-		patterns = []string{filepath.Join(dir, "testdata", "*.txt"), filepath.Join(dir, "..", "testdata", "*.txt")}
-	}
-	for _, pattern := range patterns {
-		files, err := filepath.Glob(pattern)
+	if t.scenarios != "" {
+		files, err := filepath.Glob(t.scenarios)
 		if err != nil {
-			return nil, fmt.Errorf("--scenarios: %q: %w", pattern, err)
+			return nil, fmt.Errorf("--scenarios: %q: %w", t.scenarios, err)
 		}
 		if len(files) > 0 {
 			return files, nil
 		}
+		return nil, noScenarios(t.scenarios)
 	}
-	return nil, fmt.Errorf("no scenario file matches %s: write one (see berth plugin test --help), or name files with --scenarios", patterns[0])
+	dir := t.dir
+	if dir == "" {
+		path, _, _ := strings.Cut(t.plugin, "?")
+		dir = filepath.Dir(path)
+	}
+	for _, dir := range []string{dir, filepath.Join(dir, "..")} { // whose names may have what a pattern gives a meaning
+		names, err := fs.Glob(os.DirFS(dir), "testdata/*.txt")
+		if err != nil {
+			return nil, err
+		}
+		for i, name := range names {
+			names[i] = filepath.Join(dir, name)
+		}
+		if len(names) > 0 {
+			return names, nil
+		}
+	}
+	return nil, noScenarios(filepath.Join(dir, "testdata", "*.txt"))
+}
+
+func noScenarios(pattern string) error {
+	return fmt.Errorf("no scenario file matches %s: write one (see berth plugin test --help), or name files with --scenarios", pattern)
 }
 
 func (t *pluginTest) printf(format string, args ...any) {

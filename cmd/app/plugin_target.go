@@ -22,7 +22,11 @@ type target struct {
 
 // findTarget returns the named module, or builds the named folder.
 func findTarget(ctx context.Context, plugin string, stderr io.Writer) (*target, error) {
-	if info, err := os.Stat(plugin); err != nil || !info.IsDir() {
+	info, err := os.Stat(plugin)
+	if path, _, _ := strings.Cut(plugin, "?"); err != nil && !strings.Contains(plugin, "://") && filepath.Ext(path) != ".wasm" {
+		return nil, fmt.Errorf("%w; name the folder of a plugin, or a module: PATH.wasm, or PATH.wasm?config=FILE", err)
+	}
+	if err != nil || !info.IsDir() {
 		ref, err := module.ParseReference(plugin)
 		if err == nil && ref.Use != (module.Use{}) {
 			err = fmt.Errorf("%s: mode and replaces are for berth run and berth simulate; leave them out", plugin)
@@ -42,6 +46,19 @@ func findTarget(ctx context.Context, plugin string, stderr io.Writer) (*target, 
 	}
 	t.named = built.named
 	return t, nil
+}
+
+// load returns the module with its configuration; config is the file for a folder.
+func (t *target) load(config string) (*module.Loaded, error) {
+	if config != "" {
+		if t.dir == "" {
+			return nil, fmt.Errorf("--config is for a folder: name the module as MODULE?config=%s", config)
+		}
+		t.ref.ConfigFile = config
+	}
+	t.ref.GrantAll = true // directives are not carried out
+	loaded, err := module.Load(t.ref)
+	return loaded, t.inWords(err)
 }
 
 // remove deletes the module if findTarget built it.

@@ -199,7 +199,12 @@ func (l *Loaded) config(ref Reference) ([]byte, error) {
 		if len(raw) == 0 {
 			raw = []byte("{}")
 		}
-		return l.CheckConfig(l.Path, raw)
+		out, err := l.CheckConfig(l.Path, raw)
+		if err != nil && len(ref.Config) == 0 {
+			err = errors.Join(err, &Error{File: l.Path, Section: sectionConfig, Detail: "none is given",
+				Fix: "write ?config=FILE after a module on a command line, --config FILE beside a folder, or config where a file names the module"})
+		}
+		return out, err
 	}
 	data, err := readFile(ref.ConfigFile, sectionConfig, abi.MaxConfigSize)
 	if err != nil {
