@@ -144,7 +144,7 @@ func design() rules {
 			{pkg: "runtime/replay", on: "runtime/assembly runtime/record",
 				why: "a replay is one of the environments that a scheduler runs in, beside runtime/kube and runtime/sim",
 				fix: "share through runtime/assembly, never from one environment to the other"},
-			{pkg: "runtime/sim/input", on: "runtime/internal/strictyaml runtime/tenancy/v1alpha1", tests: "internal",
+			{pkg: "runtime/sim/input", on: "runtime/internal/strictyaml runtime/tenancy/v1alpha1 internal",
 				why: "reading files yields objects of the API and nothing else",
 				fix: "return v1 objects and let runtime/sim build state from them"},
 			{pkg: "runtime/sim", on: "runtime/assembly runtime/sim/input", tests: "runtime/replay abi/sdk",
