@@ -86,6 +86,9 @@ func warnReads(man *Manifest, warn func(bool, string)) {
 	warn((len(r.Pods) > 0 || len(r.PodLabels) > 0) && !pods, "columns of pods are read, but not node: pods, which says on which node they are")
 	warn(slices.Contains(r.Node, "pods") && len(r.Pods)+len(r.PodLabels)+len(r.PodAnnotations) == 0,
 		"node: pods is read, but no column of pods; for their number read node: requested of the resource pods")
+	counts := man.Points.PreFilter != nil && man.Points.Filter != nil && man.Scope(abi.Filter) == abi.ScopeCluster && slices.Contains(man.Host, abi.HostStateSet)
+	warn(counts && man.Points.AddPod == nil && (pods || slices.Contains(r.Node, "requested")),
+		"preFilter keeps state, and may count pods on nodes: without addPod and removePod, preemption and nominated pods are judged by the old count (ABI-5.13)")
 	for _, unique := range []string{"name", "uid"} {
 		judges := man.Points.Filter != nil || man.Points.Score != nil
 		warn(judges && slices.Contains(r.Pod, unique), "pod: "+unique+" is read, so no two pods share verdicts")

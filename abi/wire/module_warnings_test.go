@@ -25,8 +25,15 @@ func TestWarnings(t *testing.T) {
 		{`"reserve": {}`, `{"namespaces": ["name"]}`, "namespaces are read"},
 		{`"postFilter": {}`, `{"namespaces": ["name"]}`, ""},
 		{`"filter": {"scope": "cluster"}`, `{"published": ["a/b"]}`, "published keys are listed"},
+		{`"preFilter": {}, "filter": {"scope": "cluster"}`, `{"node": ["pods"], "pods": ["labels"]}`, "preFilter keeps state, and may count pods"},
+		{`"preFilter": {}, "filter": {"scope": "cluster"}`, `{"node": ["pods"], "pods": ["name"]}`, ""},
+		{`"preFilter": {}, "filter": {"scope": "cluster"}, "addPod": {}, "removePod": {}`, `{"node": ["pods"], "pods": ["labels"]}`, ""},
 	} {
-		man, err := wire.DecodeManifest([]byte(`{"name": "x", "version": "1.0.0", "abi": "1.0", "publisher": "p", "license": "l", "description": "d",
+		host := ""
+		if strings.Contains(c.reads, `"pods": ["labels"]`) {
+			host = `"host": ["state_get", "state_set"], `
+		}
+		man, err := wire.DecodeManifest([]byte(`{` + host + `"name": "x", "version": "1.0.0", "abi": "1.0", "publisher": "p", "license": "l", "description": "d",
 			"points": {` + c.points + `}, "reads": ` + c.reads + `, "events": [{"resource": "Node", "actions": ["Add"]}]}`))
 		if err != nil {
 			t.Fatal(err)

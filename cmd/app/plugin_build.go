@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -98,7 +99,7 @@ func (o *buildOptions) run(ctx context.Context, stdout, stderr io.Writer) (*buil
 		}
 	}
 	if b.Loaded, err = module.Parse(out, data); err != nil {
-		return nil, fmt.Errorf("%w\nnothing was written; the manifest is %s", err, file)
+		return nil, fmt.Errorf("%w\n%snothing was written; the manifest is %s", err, configureHint(o.dir, err, manifest), file)
 	}
 	if err := replaceFile(out, data); err != nil {
 		return nil, &failure{err}
@@ -108,6 +109,19 @@ func (o *buildOptions) run(ctx context.Context, stdout, stderr io.Writer) (*buil
 	}
 	_, err = fmt.Fprintf(stdout, "%s: %s %s, %s, %s\n", out, manifest.Name, manifest.Version, size(int64(len(data))), b.Digest)
 	return &b, writing(err)
+}
+
+// configureHint says how a plugin gets the configuration of its manifest, if the module does not log: SDKs log
+// why they refuse one, so the export is probably missing.
+func configureHint(dir string, err error, m *wire.Manifest) string {
+	if len(m.Config) == 0 || !strings.Contains(err.Error(), strconv.Quote(abi.HostModule+"."+abi.HostLog)+": the manifest declares") {
+		return ""
+	}
+	how := map[string]string{
+		"go": "call Export of abi/sdk/go/export/configure in package main", "rust": "name configure in export!",
+		"c": "write BERTH_CONFIGURE", "assemblyscript": "write the method configure",
+	}[languageOf(dir)]
+	return "the manifest has a configuration, and " + abi.ExportConfigure + ", which logs why it refuses one, is not exported: " + how + "\n"
 }
 
 // readManifest returns the manifest and its file.

@@ -296,6 +296,11 @@ func configure(at, n uint32) uint32 { return 0 }
 			t.Errorf("%s: got %v, want %s", c.args, err, c.want)
 		}
 	}
+	logs := strings.Replace(guestManifest, `"points"`, `"config": {"type": "object"}, "host": ["log"], "points"`, 1)
+	writeFiles(t, "mute", map[string]string{"main.go": guestSource, "go.mod": mod, "manifest.json": logs})
+	if _, _, err := pluginCommand(t, "build", "mute"); err == nil || !strings.Contains(err.Error(), "is not exported: call Export of abi/sdk/go/export/configure in package main\n") {
+		t.Errorf("a configuration that is not exported: %v", err)
+	}
 	if _, _, err := pluginCommand(t, "test", "a [b]"); err == nil || !strings.HasPrefix(err.Error(), "a [b]/manifest.json: manifest: ") {
 		t.Errorf("a folder whose name has brackets: %v", err)
 	}

@@ -206,11 +206,8 @@ func number(text string, bits int) (int64, error) {
 
 // unknown is the error for a name that is none of the known ones.
 func unknown(what, name string, known ...string) error {
-	if near, ok := nearest.Of(name, known); ok {
-		return fmt.Errorf("unknown %s: %s; did you mean %s?", what, name, near)
-	}
 	slices.Sort(known)
-	return fmt.Errorf("unknown %s: %s; known are %s", what, name, strings.Join(known, ", "))
+	return fmt.Errorf("unknown %s: %s; %s", what, name, nearest.DidYouMean(name, known))
 }
 
 // preferred parses preferred affinity: as terms, with the weight before each term.

@@ -43,18 +43,18 @@ func TestScenarioMistakes(t *testing.T) {
 	const commands = "config, delete, hint, namespace, node, nominated, pending, pod, pre_enqueue, published, queue_key, schedule, timeout, try"
 	for line, want := range map[string]string{
 		"frobnicate":                        "unknown command: frobnicate; known are " + commands,
-		"tray default/web":                  "unknown command: tray; did you mean try?",
-		"node a label=x:y":                  "unknown field of a node: label; did you mean labels?",
+		"tray default/web":                  `unknown command: tray; did you mean "try"?`,
+		"node a label=x:y":                  `unknown field of a node: label; did you mean "labels"?`,
 		"node a colour=x":                   "unknown field of a node: colour; known are allocatable, annotations, conditions, images, labels, taints, unschedulable",
 		"node a allocatable=memory:8Gi":     `allocatable: memory: "8Gi" is not a whole number of 64 bits: write milli-CPU, bytes or a count, such as cpu:500 or memory:1073741824`,
 		"try default/web requests=cpu:500m": `requests: cpu: "500m" is not a whole number of 64 bits: write milli-CPU, bytes or a count, such as cpu:500 or memory:1073741824`,
-		"try default/web request=cpu:500":   "unknown field of a pod: request; did you mean requests?",
-		"try default/web withuot=a/b":       "unknown field of a pod: withuot; did you mean without?",
+		"try default/web request=cpu:500":   `unknown field of a pod: request; did you mean "requests"?`,
+		"try default/web withuot=a/b":       `unknown field of a pod: withuot; did you mean "without"?`,
 		"try default/web priority=high":     `priority: "high" is not a whole number of 32 bits`,
 		"try default/web hostPorts=http":    "hostPorts: http: want a port number",
-		"namespace a label=x:y":             "unknown field of a namespace: label; did you mean labels?",
-		"hint Node UpdateNodeLabels":        "unknown action: UpdateNodeLabels; did you mean UpdateNodeLabel?",
-		"hint Nodes Add":                    "unknown resource: Nodes; did you mean Node?",
+		"namespace a label=x:y":             `unknown field of a namespace: label; did you mean "labels"?`,
+		"hint Node UpdateNodeLabels":        `unknown action: UpdateNodeLabels; did you mean "UpdateNodeLabel"?`,
+		"hint Nodes Add":                    `unknown resource: Nodes; did you mean "Node"?`,
 		"hint Node Add\n  - a":              "an event has old and new, not -; leave out what it does not have",
 	} {
 		if failed, _ := played(t, line+"\n", berthtest.Native(newFrail(""))); failed != "nodes.txt:1: "+want {
@@ -76,10 +76,10 @@ a Success 0
 b Success 0
 c Success 0
 `, berthtest.Native(newFrail("")))
-	want := `nodes.txt:3: the manifest's reads.nodeLabels does not list rak, so the plugin does not see it; did you mean rack?
-nodes.txt:3: the manifest's reads.resources does not list cpus, so the plugin does not see it; did you mean cpu?
-nodes.txt:4: the manifest's reads.nodeLabels does not list exmaple.com/zone, so the plugin does not see it; did you mean example.com/zone?
-nodes.txt:5: the manifest's reads.podLabels does not list ap, so the plugin does not see it; did you mean app?`
+	want := `nodes.txt:3: the manifest's reads.nodeLabels does not list rak, so the plugin does not see it; did you mean "rack"?
+nodes.txt:3: the manifest's reads.resources does not list cpus, so the plugin does not see it; did you mean "cpu"?
+nodes.txt:4: the manifest's reads.nodeLabels does not list exmaple.com/zone, so the plugin does not see it; did you mean "example.com/zone"?
+nodes.txt:5: the manifest's reads.podLabels does not list ap, so the plugin does not see it; did you mean "app"?`
 	if noted != want {
 		t.Errorf("got\n%s\nwant\n%s", noted, want)
 	}

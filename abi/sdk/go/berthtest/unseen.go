@@ -28,7 +28,7 @@ func (f *file) tellUnseen(object string, words []string) {
 				continue
 			}
 			f.unseen = append(f.unseen, list+e)
-			f.t.Logf("%s:%d: the manifest's reads.%s does not list %s, so the plugin does not see it; did you mean %s?", f.name, f.at, list, e, near)
+			f.t.Logf("%s:%d: the manifest's reads.%s does not list %s, so the plugin does not see it; did you mean %q?", f.name, f.at, list, e, near)
 		}
 	}
 }
