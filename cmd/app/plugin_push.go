@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,11 +9,14 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
+	"github.com/opencontainers/go-digest"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/berth-scheduler/berth/internal/plain"
 	"github.com/berth-scheduler/berth/runtime/market/index"
 	"github.com/berth-scheduler/berth/runtime/market/oci"
 	"github.com/berth-scheduler/berth/runtime/module"
@@ -97,7 +101,7 @@ func (o *pushOptions) run(ctx context.Context, client *oci.Client, plugin, refer
 		return target.inWords(err)
 	}
 	if err := measured(l, attachments); err != nil {
-		return err
+		return target.inWords(err)
 	}
 	if target.dir != "" && o.sbom == "" {
 		parts, err := pluginParts(ctx, target.dir, l)
@@ -112,12 +116,35 @@ func (o *pushOptions) run(ctx context.Context, client *oci.Client, plugin, refer
 	if err != nil {
 		return err
 	}
+	moved := movedFrom(ctx, store, ref, l)
 	image, err := pushAll(ctx, store, l, attachments)
 	if err := errors.Join(err, store.Close()); err != nil {
 		return err
 	}
+	version := tagOf(l)
+	switch tag := image.Ref.Tag; {
+	case tag != version && index.IsVersion(strings.ReplaceAll(tag, "_", "+")):
+		fmt.Fprintf(stderr, "warning: %s has the version %s in its manifest: an index leaves it out; push it without a tag\n", image.Ref, plain.Line(version, maxCell))
+	case tag == version && moved != "" && moved != image.Descriptor.Digest:
+		fmt.Fprintf(stderr, "warning: %s was %s until now: an index that has it leaves the new one out; raise the version in the manifest\n", image.Ref, moved)
+	}
 	_, err = fmt.Fprintf(stdout, "%s: %s %s, %s\n%s\n", image.Ref, l.Manifest.Name, l.Manifest.Version, size(int64(len(l.Bytes))), image.Ref.At(image.Descriptor.Digest))
 	return writing(err)
+}
+
+// tagOf returns the tag that a module gets by default.
+func tagOf(l *module.Loaded) string { return strings.ReplaceAll(l.Manifest.Version, "+", "_") }
+
+// movedFrom returns the digest of the image that has the module's tag, if there is one.
+func movedFrom(ctx context.Context, store *oci.Store, ref oci.Reference, l *module.Loaded) digest.Digest {
+	if ref.Archive != "" { // it is written, not read
+		return ""
+	}
+	image, err := store.Image(ctx, cmp.Or(ref.Tag, tagOf(l)))
+	if err != nil {
+		return "" // if the place does not answer, push says it
+	}
+	return image.Descriptor.Digest
 }
 
 // measured refuses measurements of another module.

@@ -22,11 +22,15 @@ type Benched struct {
 }
 
 // Measured sets Conformance and Bench from the JSON of Conformed and Benched, either of which
-// may be nil. It refuses measurements of another module.
+// may be nil. It refuses measurements of another module, and files
+// without any, such as one in the place of the other.
 func (v *Version) Measured(conformed, benched []byte) error {
 	var c Conformed
 	var b Benched
-	err := errors.Join(v.measured("conformance", conformed, &c, &c.Module), v.measured("bench", benched, &b, &b.Module))
+	err := errors.Join(
+		v.measured("conformance", conformed, &c, &c.Module, func() bool { return c.Conformance == Conformance{} }),
+		v.measured("bench", benched, &b, &b.Module, func() bool { return len(b.Rows) == 0 }),
+	)
 	if err != nil {
 		return err
 	}
@@ -37,7 +41,7 @@ func (v *Version) Measured(conformed, benched []byte) error {
 	return nil
 }
 
-func (v *Version) measured(what string, text []byte, into any, module *string) error {
+func (v *Version) measured(what string, text []byte, into any, module *string, empty func() bool) error {
 	if text == nil {
 		return nil
 	}
@@ -46,6 +50,9 @@ func (v *Version) measured(what string, text []byte, into any, module *string) e
 	}
 	if *module != v.Module {
 		return fmt.Errorf("its %s is of another module: %s", what, plain.Quote(*module, 80))
+	}
+	if empty() {
+		return fmt.Errorf("its %s has no results of berth plugin %s -o json", what, what)
 	}
 	return nil
 }
