@@ -340,6 +340,24 @@ func TestUnsaid(t *testing.T) {
 	}
 }
 
+// TestReportOfHints: a hint's codes have the names of the SDKs, and a point that can only succeed is not
+// said to need hints.
+func TestReportOfHints(t *testing.T) {
+	text := (&conformance.Report{Answers: map[string]map[string]int{
+		"hint": {"Success": 3}, "addPod": {"Success": 2}, "preBind": {"Success": 1},
+	}}).String()
+	const want = `addPod answered 2 Success
+hint answered 3 Queue; never QueueSkip
+      always the same: give hints, strings that are meaningful to the plugin, or a configuration
+preBind answered 1 Success; never Unschedulable, UnschedulableAndUnresolvable, Pending
+      always the same: give hints, strings that are meaningful to the plugin, or a configuration
+the guest conforms
+`
+	if text != want {
+		t.Errorf("got\n%s", text)
+	}
+}
+
 // TestCheckIsDeterministic: the same seed gives the same report, and another seed a different
 // one.
 func TestCheckIsDeterministic(t *testing.T) {

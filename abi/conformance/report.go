@@ -99,13 +99,13 @@ func (r *Report) Write(w io.Writer) error {
 	for _, point := range slices.Sorted(maps.Keys(r.Answers)) {
 		var all []string
 		for _, answer := range slices.Sorted(maps.Keys(r.Answers[point])) {
-			all = append(all, fmt.Sprintf("%d %s", r.Answers[point][answer], plain.Line(answer, mostReason)))
+			all = append(all, fmt.Sprintf("%d %s", r.Answers[point][answer], plain.Line(shown(point, answer), mostReason)))
 		}
 		if len(all) > mostAnswers {
 			all = append(all[:mostAnswers:mostAnswers], fmt.Sprintf("and %d others", len(r.Answers[point])-mostAnswers))
 		}
 		fmt.Fprintf(&out, "%s answered %s%s\n", point, strings.Join(all, ", "), missing(point, r.Answers[point]))
-		if len(all) == 1 {
+		if len(all) == 1 && !onlySuccess(point) {
 			fmt.Fprintf(&out, "      always the same: give hints, strings that are meaningful to the plugin, or a configuration\n")
 		}
 	}
@@ -119,6 +119,24 @@ func (r *Report) Write(w io.Writer) error {
 	}
 	_, err := io.WriteString(w, out.String())
 	return err
+}
+
+// shown returns an answer of a point as its authors know it: a hint's codes have names of their own.
+func shown(point, answer string) string {
+	if point == wire.PointName(abi.Hint) {
+		switch answer {
+		case abi.Success.String():
+			return "Queue"
+		case abi.Skip.String():
+			return "QueueSkip"
+		}
+	}
+	return answer
+}
+
+// onlySuccess reports whether a point has nothing to answer but Success and Error.
+func onlySuccess(name string) bool {
+	return slices.ContainsFunc([]abi.Point{abi.AddPod, abi.RemovePod, abi.Unreserve, abi.PostBind}, func(p abi.Point) bool { return wire.PointName(p) == name })
 }
 
 // missing lists the codes of a point that were not among its answers, but for Error. A score has
@@ -135,7 +153,7 @@ func missing(name string, answers map[string]int) string {
 		}
 		for _, code := range codes {
 			if code != abi.Error && answers[code.String()] == 0 {
-				out = append(out, code.String())
+				out = append(out, shown(name, code.String()))
 			}
 		}
 	}
