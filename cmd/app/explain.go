@@ -24,9 +24,13 @@ func (p *printer) explain(pod types.NamespacedName, e *sim.Explanation) {
 		}
 		return now
 	}
+	why := e.Message
+	if e.GatedBy != "" {
+		why = "it is gated by " + e.GatedBy + ": " + why
+	}
 	switch a := e.Attempt; {
 	case a == nil:
-		p.text("%s was not tried: %s.", pod, strings.TrimSuffix(e.Message, "."))
+		p.text("%s was not tried: %s.", pod, strings.TrimSuffix(why, "."))
 		return
 	case e.Node != "":
 		p.text("%s %s %s, placed at attempt %d by profile %s: %s.", pod, is("is on", "was on"), e.Node, e.FailedTries+1, a.Profile, looked(a))
@@ -34,7 +38,7 @@ func (p *printer) explain(pod types.NamespacedName, e *sim.Explanation) {
 			p.text("It was preempted for %s.", e.EvictedFor)
 		}
 	default:
-		p.text("%s %s after %s by profile %s:\n%s", pod, is("is pending", "was pending when it left,"), count(e.FailedTries, "attempt"), a.Profile, e.Message)
+		p.text("%s %s after %s by profile %s:\n%s", pod, is("is pending", "was pending when it left,"), count(e.FailedTries, "attempt"), a.Profile, why)
 	}
 	p.attempt(e.Attempt)
 }

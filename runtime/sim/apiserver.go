@@ -57,7 +57,8 @@ type simPod struct {
 	left     bool          // it has left the cluster
 	initial  bool          // it was on its node from the start
 	givenUp  bool          // it has used up Config.Attempts
-	message  string        // of the last failed attempt
+	message  string        // of the last failed attempt, or of gatedBy
+	gatedBy  string        // the plugin that holds it back
 	tries    int
 	futile   int // failed attempts since the cluster last changed
 	seen     int // apiServer.changes at the last failed attempt
@@ -175,8 +176,13 @@ func (w *apiServer) depart() {
 func (w *apiServer) tellGated() {
 	for place, q := range w.scheduler.Queued() {
 		// A pod that failed because of a plugin has a message from it.
-		if p := w.byUID[q.Pod.UID]; p != nil && place == queue.Gated && (q.Errors == 0 || p.message == "") {
-			p.message = q.GateReason
+		p := w.byUID[q.Pod.UID]
+		if p == nil {
+			continue
+		}
+		p.gatedBy = ""
+		if place == queue.Gated && (q.Errors == 0 || p.message == "") {
+			p.gatedBy, p.message = q.GatedBy, q.GateReason
 		}
 	}
 }

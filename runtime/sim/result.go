@@ -118,6 +118,8 @@ type Explanation struct {
 	EvictedFor string `json:"evictedFor,omitempty"`
 	// Message is why it was not placed.
 	Message string `json:"message,omitempty"`
+	// GatedBy is the plugin that holds the pod back, and whose message it is; may be empty.
+	GatedBy string `json:"gatedBy,omitempty"`
 	// FailedTries is the number of failed attempts.
 	FailedTries int `json:"failedTries"`
 	// Attempt is the last attempt; nil if there was none, for example for a gated pod.
@@ -147,9 +149,9 @@ func (s *Sim) result(took time.Duration, stopped bool) *Result {
 			r.Unschedulable = append(r.Unschedulable, Pending{p.pod.Namespace, p.pod.Name, p.message, p.pod.UID})
 		}
 		if p.pod.Namespace == w.config.Explain.Namespace && p.pod.Name == w.config.Explain.Name {
-			r.Explanation = &Explanation{Node: p.node, Left: p.left, Message: p.message, FailedTries: p.tries, Attempt: w.explained}
+			r.Explanation = &Explanation{Node: p.node, Left: p.left, Message: p.message, GatedBy: p.gatedBy, FailedTries: p.tries, Attempt: w.explained}
 			if p.node != "" {
-				r.Explanation.Message = ""
+				r.Explanation.Message, r.Explanation.GatedBy = "", ""
 			}
 			if p.evictedBy != nil {
 				r.Explanation.EvictedFor = p.evictedBy.Key()
