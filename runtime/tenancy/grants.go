@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/berth-scheduler/berth/internal/nearest"
 	"github.com/berth-scheduler/berth/runtime/market/policy"
 	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
 )
@@ -122,12 +124,12 @@ func readGrant(p *v1alpha1.PluginGrant) (grant, error) {
 	}
 	for i, point := range s.Points {
 		if !slices.Contains(tenantPoints(), string(point)) {
-			return g, fmt.Errorf("spec.points[%d]: %q is not an extension point for tenants", i, point)
+			return g, fmt.Errorf("spec.points[%d]: %q is not an extension point for tenants; %s", i, point, nearest.DidYouMean(string(point), tenantPoints()))
 		}
 	}
 	for i, read := range s.Reads {
 		if !slices.Contains(allReads(), read) {
-			return g, fmt.Errorf("spec.reads[%d]: %q is not something that can be granted", i, read)
+			return g, fmt.Errorf("spec.reads[%d]: %q is not something that can be granted; known are %s", i, read, strings.Trim(fmt.Sprint(allReads()), "[]"))
 		}
 	}
 	for i := range s.Modules {
