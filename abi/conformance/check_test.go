@@ -338,6 +338,16 @@ func TestUnsaid(t *testing.T) {
 	if want := []string{"never said"}; !slices.Equal(report.Unsaid, want) {
 		t.Errorf("not said: %q, want %q", report.Unsaid, want)
 	}
+	// A Wait is one however long it is, and a row set is not a code.
+	report = check(t, "everything", "", 24)
+	for _, want := range []string{
+		"permit answered 9 Success, 3 Wait for 1000 ms; never Unschedulable, UnschedulableAndUnresolvable, Pending\n",
+		"preFilter answered 24 Success, 24 row sets; never Skip, Unschedulable, UnschedulableAndUnresolvable\n",
+	} {
+		if !strings.Contains(report.String(), want) {
+			t.Errorf("the report has no %q:\n%s", want, report)
+		}
+	}
 }
 
 // TestReportOfHints: a hint's codes have the names of the SDKs, and a point that can only succeed is not

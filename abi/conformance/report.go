@@ -142,6 +142,11 @@ func onlySuccess(name string) bool {
 // missing lists the codes of a point that were not among its answers, but for Error. A score has
 // no code.
 func missing(name string, answers map[string]int) string {
+	had := map[string]bool{}
+	for answer := range answers {
+		code, _, _ := strings.Cut(answer, " ") // Wait says for how long
+		had[code] = true
+	}
 	var out []string
 	for _, point := range abi.Points() {
 		if wire.PointName(point) != name || point == abi.Score || point == abi.Normalize {
@@ -152,7 +157,7 @@ func missing(name string, answers map[string]int) string {
 			codes = elements(point)
 		}
 		for _, code := range codes {
-			if code != abi.Error && answers[code.String()] == 0 {
+			if code != abi.Error && !had[code.String()] {
 				out = append(out, shown(name, code.String()))
 			}
 		}

@@ -111,6 +111,9 @@ func (d *drive) filtered(ctx context.Context) error {
 	return nil
 }
 
+// theRowSet is what pre_filter answers besides its code.
+const theRowSet = "the row set"
+
 // narrow applies pre_filter's row set.
 func (d *drive) narrow(rows []uint32) {
 	d.standing = nil
@@ -125,7 +128,7 @@ func (d *drive) narrow(rows []uint32) {
 	slices.Sort(d.standing)
 	slices.Sort(names)
 	d.passed = d.standing
-	d.say(abi.PreFilter, "the row set", fmt.Sprint(names))
+	d.say(abi.PreFilter, theRowSet, fmt.Sprint(names))
 }
 
 // perNode calls filter, score or normalize for nodes, in as many calls as the way requires. It
