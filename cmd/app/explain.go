@@ -56,6 +56,11 @@ func (p *printer) attempt(a *report.Attempt) {
 	p.printf("\n")
 	p.rejections(a.Rejections)
 	p.scores(a)
+	for _, t := range a.Timings { // a running scheduler's answer has them as works
+		if t.Faults > 0 {
+			p.text("In this attempt %s had %s at %s.", t.Plugin, count(int(t.Faults), "fault"), t.Point)
+		}
+	}
 }
 
 func (p *printer) rejections(rejections []report.Rejection) {

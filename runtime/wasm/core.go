@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync/atomic"
 
 	"github.com/berth-scheduler/berth/abi"
@@ -68,15 +69,25 @@ func (c *core) start(ctx context.Context, region uint32, env *sandbox.Env) (sand
 // maxSaid is how much of a guest's output the error of its start quotes, in bytes.
 const maxSaid = 2 << 10
 
+// startError is why an instance could not be started.
+type startError struct {
+	error
+	trace string // the functions in which the guest trapped
+}
+
+// Unwrap returns the error without the functions.
+func (e *startError) Unwrap() error { return e.error }
+
 func (c *core) startError(err error, env *sandbox.Env) error {
-	if _, detail, trace := sandbox.TrapOf(err); trace != "" {
+	_, detail, trace := sandbox.TrapOf(err)
+	if trace != "" {
 		err = errors.New(detail)
 	}
 	err = plain.Error(err, fault.MaxDetail)
 	if out := env.Output(); out != "" {
-		return fmt.Errorf("plugin %s: %w; it said: %s", c.config.Name, err, plain.Tail(out, maxSaid))
+		return &startError{fmt.Errorf("plugin %s: %w; it said: %s", c.config.Name, err, plain.Tail(out, maxSaid)), trace}
 	}
-	return fmt.Errorf("plugin %s: %w", c.config.Name, err)
+	return &startError{fmt.Errorf("plugin %s: %w", c.config.Name, err), trace}
 }
 
 // startFirst starts the plugin's first instance, to see that it accepts the configuration,
@@ -84,6 +95,9 @@ func (c *core) startError(err error, env *sandbox.Env) error {
 func (c *core) startFirst(ctx context.Context) (fuel int64, took memory.Started, err error) {
 	env := c.newHost(sandbox.EnvConfig{StartFuel: c.config.Limits.FuelStart}, nil, &ledger{}).env
 	guest, err := c.start(ctx, 0, env)
+	if e := (*startError)(nil); errors.As(err, &e) && e.trace != "" && !fault.Dumped(env.Output()) {
+		err = fmt.Errorf("%w\nIt trapped in:\n  %s", err, strings.ReplaceAll(plain.Lines(e.trace, maxSaid), "\n", "\n  "))
+	}
 	if err != nil {
 		return 0, took, err
 	}

@@ -48,6 +48,10 @@ func (t *faults) of(point abi.Point, err error) *fault.Fault {
 	case errors.Is(err, mirror.ErrNoRoom):
 		return t.at(point, fault.NoMemory, err.Error(), nil)
 	}
+	var unstarted *startError
+	if errors.As(err, &unstarted) {
+		return t.traced(point, fault.Start, err.Error(), unstarted.trace, nil)
+	}
 	return t.at(point, fault.Start, err.Error(), nil)
 }
 

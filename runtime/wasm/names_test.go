@@ -132,6 +132,29 @@ func TestNamesInTraces(t *testing.T) {
 	}
 }
 
+// TestStartTrace: why a first instance cannot start is told with the functions in which it trapped.
+func TestStartTrace(t *testing.T) {
+	bare := wat.Compile(t, `(module
+	  (memory (export "memory") 1)
+	  (func (loop (br 0)))
+	  (func (export "_initialize") (call 0))
+	  (func (export "berth_abi") (result i32) (i32.const 65536))
+	  (func (export "berth_alloc") (param i32 i32) (result i32) (i32.const 64))
+	  (func (export "berth_filter") (param i32 i32 i32) (result i32) (i32.const 0)))`, "")
+	m, err := newRuntime(t, sandbox.RuntimeConfig{}).Load(t.Context(), withNames(bare, "m", []string{"new_pools", strings.ToValidUTF8(hostileText(1<<10), "?"), "a", "b", "c"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = m.Close(t.Context()) })
+	_, err = wasm.New(t.Context(), wasm.Config{Name: "guest"}, wasm.Deps{Factory: m, Manifest: manifest(t, `{"filter":{}}`, `{}`, `[]`), Log: slog.New(slog.DiscardHandler)})
+	if err == nil || !strings.Contains(err.Error(), "its fuel of") || !strings.Contains(err.Error(), "\nIt trapped in:\n  new_pools\n  ") {
+		t.Errorf("%v", err)
+	}
+	if text := fmt.Sprint(err); len(text) > 4<<10 || unprintable(text) != "" {
+		t.Errorf("a text of %d bytes, with %s", len(text), unprintable(text))
+	}
+}
+
 // TestFaultIsToldOnce: a fault that keeps a cycle from being prepared fails all of its calls, and is logged once.
 func TestFaultIsToldOnce(t *testing.T) {
 	var out bytes.Buffer

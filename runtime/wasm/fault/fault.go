@@ -80,12 +80,15 @@ func (f *Fault) Story() string {
 	if f.Output != "" {
 		text += "\nThe guest's last output:" + indented(f.Output)
 	}
-	// The dump of a Go guest has its functions already, without those that make the dump.
-	if f.Trace != "" && !strings.Contains(f.Output, "\ngoroutine ") {
+	if f.Trace != "" && !Dumped(f.Output) {
 		text += "\nIt trapped in:" + indented(f.Trace)
 	}
 	return text
 }
+
+// Dumped reports whether an output has the dump of a Go guest, which has the guest's functions already, without those
+// that make the dump.
+func Dumped(output string) bool { return strings.Contains(output, "\ngoroutine ") }
 
 // lastWords returns the end of an output, without the stack dump of a Go guest.
 func lastWords(output string) string {

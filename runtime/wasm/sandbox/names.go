@@ -2,7 +2,6 @@ package sandbox
 
 import (
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -12,26 +11,24 @@ import (
 // frames returns the module's functions in a wazero stack trace, one a line. added is how many functions
 // the rewriter put before the module's own.
 func frames(trace string, added int) string {
-	lines := slices.DeleteFunc(strings.Split(trace, "\n"), func(line string) bool {
-		return strings.HasPrefix(line, "\t."+meter.Prefix)
-	})
 	const types = `\((?:(?:[if](?:32|64)|v128|funcref|externref),?)*\)`
 	signature := regexp.MustCompile(`^\s*[^.]*\.(.*?)` + types + `(?: \w+| ` + types + `)?$`)
 	index := regexp.MustCompile(`^\$(\d+)$`)
-	for i, line := range lines {
+	var out []string
+	for line := range strings.SplitSeq(trace, "\n") {
 		m := signature.FindStringSubmatch(line)
 		if m == nil {
-			lines[i] = strings.TrimSpace(line)
+			out = append(out, strings.TrimSpace(line))
 			continue
 		}
 		if n := index.FindStringSubmatch(m[1]); n != nil {
 			number, _ := strconv.Atoi(n[1])
-			lines[i] = "function " + strconv.Itoa(number-added)
-			continue
+			out = append(out, "function "+strconv.Itoa(number-added))
+		} else if !strings.HasPrefix(m[1], meter.Prefix) {
+			out = append(out, function(m[1]))
 		}
-		lines[i] = function(m[1])
 	}
-	return strings.Join(lines, "\n")
+	return strings.Join(out, "\n")
 }
 
 // function returns the name of a function as its author wrote it, or the given one if it is not
