@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/internal/nearest"
 	"github.com/berth-scheduler/berth/internal/plain"
 )
 
@@ -68,18 +69,15 @@ func warnDirectives(man *Manifest, warn func(bool, string)) {
 func warnReads(man *Manifest, warn func(bool, string)) {
 	r := &man.Reads
 	for _, name := range r.Resources {
-		warn(!isCoreResource(name), "resources: "+plain.Quote(name, maxNamed)+" is neither a resource of Kubernetes, such as cpu, nor has it a domain, such as example.com/gpu")
+		if !isCoreResource(name) {
+			fix := ""
+			if near, ok := nearest.Of(name, coreResources()); ok {
+				fix = "; did you mean " + strconv.Quote(near) + "?"
+			}
+			warn(true, "resources: "+plain.Quote(name, maxNamed)+" is neither a resource of Kubernetes, such as cpu, nor has it a domain, such as example.com/gpu"+fix)
+		}
 	}
-	blind := !slices.ContainsFunc(man.Declared(), func(p abi.Point) bool { return p > abi.Hint })
-	warn(blind && len(r.Node)+len(r.NodeLabels)+len(r.NodeAnnotations)+len(r.NodeConditions)+len(r.Pods) > 0 && man.Points.Hint == nil,
-		"columns of nodes and of their pods are read, but no declared point sees nodes")
-	warn(blind && man.Points.Hint != nil && slices.Contains(r.Node, "pods"), "node: pods is read, but hint, the only declared point that sees nodes, sees them without pods")
-	cycle := slices.ContainsFunc(man.Declared(), func(p abi.Point) bool { return !p.Aux() })
-	warn(len(r.Namespaces)+len(r.NamespaceLabels) > 0 && !cycle, "namespaces are read, but no declared point sees them: only those from preFilter to normalize, and postFilter, do")
-	stateful := slices.ContainsFunc(man.Declared(), func(p abi.Point) bool { return p > abi.Hint && man.Scope(p) == abi.ScopeCluster })
-	asks := stateful && slices.Contains(man.Host, abi.HostPublishedGet)
-	warn(len(r.Published) > 0 && !asks,
-		"published keys are listed, but host does not list published_get, or no declared point may call it (ABI-7.9)")
+	warnUnusable(man, warn)
 	warn(len(r.Resources) > 0 && needsResources(r) == "", "resources are listed, but neither allocatable, requested nor requests is read")
 	pods := slices.Contains(r.Node, "pods")
 	warn(len(r.PodAnnotations) > 0 && !pods && !slices.Contains(r.Pod, "annotations"), "podAnnotations are listed, but neither pod: annotations nor node: pods is read")
@@ -95,13 +93,46 @@ func warnReads(man *Manifest, warn func(bool, string)) {
 	}
 }
 
+// warnUnusable warns about reads that no declared point can use.
+func warnUnusable(man *Manifest, warn func(bool, string)) {
+	r := &man.Reads
+	some := func(uses func(p abi.Point) bool) bool { return slices.ContainsFunc(man.Declared(), uses) }
+	hints, placed := man.Points.Hint != nil, some(func(p abi.Point) bool { return p > abi.Hint })
+	warn(!placed && !hints && len(r.Node)+len(r.NodeLabels)+len(r.NodeAnnotations)+len(r.NodeConditions)+len(r.Pods) > 0,
+		"columns of nodes and of their pods are read, but no declared point sees nodes")
+	for _, column := range []string{"requested", "nonZeroRequested", "ports", "pods"} {
+		warn(!placed && hints && slices.Contains(r.Node, column),
+			"node: "+column+" is read, but hint, the only declared point that sees nodes, sees them without pods")
+	}
+	// pre_filter of a guest that may hold a part of the nodes sees none (ABI-5.3).
+	whole := func(p abi.Point) bool {
+		return p > abi.Hint && man.Scope(p) == abi.ScopeCluster && (p != abi.PreFilter || !man.Sharded())
+	}
+	warn(len(r.Namespaces)+len(r.NamespaceLabels) > 0 && !some(func(p abi.Point) bool { return whole(p) && !p.Aux() }),
+		"namespaces are read, but no declared point may use them: only those of scope cluster from preFilter to normalize, and postFilter, may; "+
+			"for the labels of the pod's own namespace read pod: namespaceLabels")
+	warn(placed && slices.Contains(r.Node, "generation") && !some(whole),
+		"node: generation is read, but all declared points are of scope node, where no answer may depend on it (ABI-4.12)")
+	names := func(p abi.Point) bool { return p == abi.Hint || p == abi.AddPod || p >= abi.Reserve }
+	warn(slices.Contains(r.Pod, "nodeName") && !some(names),
+		"pod: nodeName is read, but a pod has none before reserve, and no declared point is about a pod on a node")
+	stateful := some(func(p abi.Point) bool { return p > abi.Hint && man.Scope(p) == abi.ScopeCluster })
+	warn(len(r.Published) > 0 && !stateful, "published keys are listed, but no declared point may read them (ABI-7.9)")
+	warn(len(r.Published) > 0 && stateful && !slices.Contains(man.Host, abi.HostPublishedGet),
+		"published keys are listed, but host does not list published_get")
+}
+
 // maxNamed is how much of a name a warning quotes, in bytes.
 const maxNamed = 64
 
 // isCoreResource reports whether a name has a domain, or is one that Kubernetes knows without.
 func isCoreResource(name string) bool {
 	return strings.Contains(name, "/") || strings.HasPrefix(name, "hugepages-") || strings.HasPrefix(name, "attachable-volumes-") ||
-		slices.Contains([]string{"cpu", "memory", "ephemeral-storage", "pods", "storage"}, name)
+		slices.Contains(coreResources(), name)
+}
+
+func coreResources() []string {
+	return []string{"cpu", "memory", "ephemeral-storage", "pods", "storage"}
 }
 
 // inertImports returns the imported functions of files and sockets, each once.

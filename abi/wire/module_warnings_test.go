@@ -12,7 +12,9 @@ import (
 func TestWarnings(t *testing.T) {
 	for _, c := range []struct{ points, reads, want string }{
 		{`"filter": {"scope": "node"}`, `{"node": ["allocatable"], "resources": ["cpu", "hugepages-2Mi", "example.com/gpu"]}`, ""},
-		{`"filter": {"scope": "node"}`, `{"node": ["allocatable"], "resources": ["cpus"]}`, `resources: "cpus" is neither`},
+		{`"filter": {"scope": "node"}`, `{"node": ["allocatable"], "resources": ["cpus"]}`, `example.com/gpu; did you mean "cpu"?`},
+		{`"filter": {"scope": "node"}`, `{"node": ["allocatable"], "resources": ["ephemeral_storage"]}`, `did you mean "ephemeral-storage"?`},
+		{`"filter": {"scope": "node"}`, `{"node": ["allocatable"], "resources": ["gpu"]}`, `resources: "gpu" is neither`},
 		{`"filter": {}`, `{}`, "scope"},
 		{`"filter": {"scope": "cluster"}`, `{}`, ""},
 		{`"filter": {"scope": "node"}`, `{"podAnnotations": ["a"]}`, "podAnnotations are listed, but neither pod: annotations nor node: pods"},
@@ -24,10 +26,21 @@ func TestWarnings(t *testing.T) {
 		{`"reserve": {}`, `{"node": ["pods"], "pods": ["name"]}`, ""},
 		{`"reserve": {}`, `{"namespaces": ["name"]}`, "namespaces are read"},
 		{`"postFilter": {}`, `{"namespaces": ["name"]}`, ""},
-		{`"filter": {"scope": "cluster"}`, `{"published": ["a/b"]}`, "published keys are listed"},
 		{`"preFilter": {}, "filter": {"scope": "cluster"}`, `{"node": ["pods"], "pods": ["labels"]}`, "preFilter keeps state, and may count pods"},
 		{`"preFilter": {}, "filter": {"scope": "cluster"}`, `{"node": ["pods"], "pods": ["name"]}`, ""},
 		{`"preFilter": {}, "filter": {"scope": "cluster"}, "addPod": {}, "removePod": {}`, `{"node": ["pods"], "pods": ["labels"]}`, ""},
+		{`"filter": {"scope": "node"}`, `{"namespaceLabels": ["a"]}`, "namespaces are read"},
+		{`"preFilter": {}, "filter": {"scope": "node"}`, `{"namespaces": ["name"]}`, "namespaces are read"},
+		{`"filter": {"scope": "node"}, "preFilter": {}, "score": {"scope": "cluster"}`, `{"namespaces": ["name"]}`, ""},
+		{`"filter": {"scope": "node"}`, `{"node": ["generation"]}`, "node: generation is read"},
+		{`"filter": {"scope": "node"}, "reserve": {}`, `{"node": ["generation"]}`, ""},
+		{`"preEnqueue": {}, "hint": {}`, `{"node": ["requested"], "resources": ["cpu"]}`, "node: requested is read, but hint"},
+		{`"filter": {"scope": "node"}, "hint": {}`, `{"node": ["requested"], "resources": ["cpu"]}`, ""},
+		{`"filter": {"scope": "node"}`, `{"pod": ["nodeName"]}`, "pod: nodeName is read"},
+		{`"filter": {"scope": "node"}, "hint": {}`, `{"pod": ["nodeName"]}`, ""},
+		{`"permit": {}`, `{"pod": ["nodeName"]}`, ""},
+		{`"filter": {"scope": "cluster"}`, `{"published": ["a/b"]}`, "host does not list published_get"},
+		{`"filter": {"scope": "node"}`, `{"published": ["a/b"]}`, "no declared point may read them"},
 	} {
 		host := ""
 		if strings.Contains(c.reads, `"pods": ["labels"]`) {

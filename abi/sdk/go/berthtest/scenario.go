@@ -56,7 +56,8 @@ import (
 //	                                   another plugin reject the pod at that point.
 //	timeout default/web                rejects a pod that waited at permit
 //
-// Logf notes a pod that requests a resource which no node has, and a key of a label, annotation,
+// Logf notes a pod that requests a resource which no node has, a resource of which the manifest reads
+// allocatable and which no node in the file has, and a key of a label, annotation,
 // condition or resource that is spelt almost like one of the manifest's.
 //
 // Amounts in allocatable and requests are milli-CPU for cpu, bytes for memory and storage, and a
@@ -98,8 +99,10 @@ type file struct {
 	// configuration was accepted.
 	kept  *Trial
 	tried []Pod
-	// absent are the requested resources that no node has and that were told.
-	absent []string
+	// absent are the requested resources that no node has and that were told. allocatable are those
+	// that nodes had, in all clusters of the file.
+	absent      []string
+	allocatable map[string]bool
 	// unseen are the keys that the manifest does not list and that were told.
 	unseen []string
 }
@@ -138,7 +141,7 @@ func Scenario(t testing.TB, name string, manifest []byte, guest Factory, rewrite
 	if err != nil {
 		t.Fatalf("%v", err)
 	}
-	f := &file{t: t, name: name, lines: strings.SplitAfter(string(data), "\n"), manifest: manifest, guest: guest, rewrite: rewrite}
+	f := &file{t: t, name: name, lines: strings.SplitAfter(string(data), "\n"), manifest: manifest, guest: guest, rewrite: rewrite, allocatable: map[string]bool{}}
 	switch trap := trapped(t, f.play); {
 	case trap != nil && f.at == 0:
 		t.Fatalf("%s: the plugin trapped at its start: %v", name, trap)
@@ -169,6 +172,7 @@ func (f *file) play() {
 			f.expect(at, got)
 		}
 	}
+	f.tellUnmet()
 	if f.rewrite {
 		if err := os.WriteFile(name, []byte(f.out.String()), 0o644); err != nil {
 			t.Fatalf("%v", err)
@@ -224,15 +228,32 @@ func (f *file) run(command string, words []string, line string) ([]string, error
 func (f *file) tellAbsent(p Pod) {
 	f.t.Helper()
 	has := map[string]bool{}
+	pods := []Pod{p}
 	for _, n := range f.trial.Nodes {
+		pods = append(pods, n.Pods...)
 		for resource := range n.Allocatable {
-			has[resource] = true
+			has[resource], f.allocatable[resource] = true, true
 		}
 	}
-	for _, resource := range slices.Sorted(maps.Keys(p.Requests)) {
-		if len(has) > 0 && !has[resource] && !slices.Contains(f.absent, resource) {
-			f.absent = append(f.absent, resource)
-			f.t.Logf("%s:%d: %s requests %s, and no node has it", f.name, f.at, p.id(), resource)
+	for _, n := range f.trial.Nominated {
+		pods = append(pods, n.Pod)
+	}
+	for _, p := range pods {
+		for _, resource := range slices.Sorted(maps.Keys(p.Requests)) {
+			if len(has) > 0 && !has[resource] && !slices.Contains(f.absent, resource) {
+				f.absent = append(f.absent, resource)
+				f.t.Logf("%s:%d: %s requests %s, and no node has it", f.name, f.at, p.id(), resource)
+			}
+		}
+	}
+}
+
+// tellUnmet notes resources whose capacity the manifest reads, and that no node in the file has.
+func (f *file) tellUnmet() {
+	reads := f.trial.manifest.Reads
+	for _, resource := range reads["resources"] {
+		if len(f.allocatable) > 0 && !f.allocatable[resource] && slices.Contains(reads["node"], "allocatable") {
+			f.t.Logf("%s: the plugin reads allocatable of %s, and no node has it", f.name, resource)
 		}
 	}
 }

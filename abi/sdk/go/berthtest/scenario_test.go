@@ -85,6 +85,22 @@ nodes.txt:5: the manifest's reads.podLabels does not list ap, so the plugin does
 	}
 }
 
+// TestResourcesNoNodeHas: they are noted, whoever requests them, and so is one that the manifest reads, if nodes have others.
+func TestResourcesNoNodeHas(t *testing.T) {
+	const tried = "try default/web\n----\na Success 0\n"
+	for text, want := range map[string]string{
+		"node a\npod default/on node=a requests=a/b:1\n" + tried:                                    "",
+		"node a allocatable=cpu:9\npod default/on node=a requests=a/b:1\n" + tried:                  "nodes.txt:3: default/on requests a/b, and no node has it",
+		"node a allocatable=cpu:9\nnominated default/soon node=a requests=a/b:1\n" + tried:          "nodes.txt:3: default/soon requests a/b, and no node has it",
+		"node a allocatable=memory:9\n" + tried:                                                     "nodes.txt: the plugin reads allocatable of cpu, and no node has it",
+		"node a allocatable=memory:9\n" + tried + "\nconfig {}\nnode a allocatable=cpu:9\n" + tried: "",
+	} {
+		if failed, noted := played(t, text, berthtest.Native(newFrail(""))); noted != want || failed != "" {
+			t.Errorf("%s: noted %q, want %q; %s", text, noted, want, failed)
+		}
+	}
+}
+
 // TestTrapAtStart: a plugin that traps before the first line is read is not reported as line 0.
 func TestTrapAtStart(t *testing.T) {
 	failed, _ := played(t, "config {}\n", func(berth.Host) berthtest.Guest { panic(&berthtest.Trap{Err: fmt.Errorf("no manifest")}) })
