@@ -33,7 +33,10 @@ func (t *Trial) addNamespace(words []string) ([]string, error) {
 		if field != "labels" {
 			return nil, unknown("field of a namespace", field, "labels")
 		}
-		n.Labels = keyValues(value)
+		var err error
+		if n.Labels, err = keyValues(value); err != nil {
+			return nil, fmt.Errorf("labels: %w", err)
+		}
 	}
 	t.Namespaces = append(t.Namespaces, n)
 	return nil, nil
@@ -41,6 +44,9 @@ func (t *Trial) addNamespace(words []string) ([]string, error) {
 
 func (t *Trial) addNode(words []string) ([]string, error) {
 	n, err := ParseNode(words)
+	if _, missing := t.node(n.Name); err == nil && missing == nil {
+		err = fmt.Errorf("there is a node %q already", n.Name)
+	}
 	t.Nodes = append(t.Nodes, n)
 	return nil, err
 }
@@ -75,8 +81,33 @@ func (t *Trial) addPod(words []string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	if t.placed(p.id()) {
+		return nil, fmt.Errorf("there is a pod %s already", p.id())
+	}
 	n.Pods = append(n.Pods, p)
 	return nil, nil
+}
+
+// placed reports whether a pod is on a node.
+func (t *Trial) placed(id string) bool {
+	return slices.ContainsFunc(t.Nodes, func(n Node) bool {
+		return slices.ContainsFunc(n.Pods, func(p Pod) bool { return p.id() == id })
+	})
+}
+
+// there checks that a line names nodes and placed pods of the cluster.
+func (t *Trial) there(nodes, pods []string) error {
+	for _, name := range nodes {
+		if _, err := t.node(name); err != nil {
+			return err
+		}
+	}
+	for _, id := range pods {
+		if !t.placed(id) {
+			return fmt.Errorf("there is no pod %s on a node", id)
+		}
+	}
+	return nil
 }
 
 func (t *Trial) addPending(words []string) ([]string, error) {
@@ -154,10 +185,14 @@ func (t *Trial) about(words []string, others ...string) (Pod, map[string]string,
 func (t *Trial) tryLine(words []string) ([]string, error) {
 	t.tb.Helper()
 	p, rest, err := t.about(words, "without", "rejected")
+	without, rejected := list(rest["without"]), list(rest["rejected"])
+	if err == nil {
+		err = t.there(rejected, without)
+	}
 	if err != nil {
 		return nil, err
 	}
-	verdicts, after := t.tried(&p, list(rest["without"]), list(rest["rejected"]))
+	verdicts, after := t.tried(&p, without, rejected)
 	lines := []string{}
 	for _, v := range verdicts {
 		lines = append(lines, v.String())
@@ -186,13 +221,17 @@ func (t *Trial) orderLine([]string) ([]string, error) {
 func (t *Trial) scheduleLine(words []string) ([]string, error) {
 	t.tb.Helper()
 	p, rest, err := t.about(words, "on", "rejected", "fails")
+	rejected := list(rest["rejected"])
+	if err == nil {
+		err = t.there(append(list(rest["on"]), rejected...), nil)
+	}
 	if err != nil {
 		return nil, err
 	}
 	if fails := rest["fails"]; fails != "" && !slices.Contains([]string{"reserve", "permit", "pre_bind", "bind"}, fails) {
 		return nil, fmt.Errorf("a pod cannot be rejected at %s", fails)
 	}
-	return t.Schedule(p, Schedule{On: rest["on"], Rejected: list(rest["rejected"]), Fails: rest["fails"]}), nil
+	return t.Schedule(p, Schedule{On: rest["on"], Rejected: rejected, Fails: rest["fails"]}), nil
 }
 
 func (t *Trial) timeOutLine(words []string) ([]string, error) {

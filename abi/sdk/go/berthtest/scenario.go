@@ -103,6 +103,8 @@ type file struct {
 	// that nodes had, in all clusters of the file.
 	absent      []string
 	allocatable map[string]bool
+	// tests is true if a line has output to compare.
+	tests bool
 	// unseen are the keys that the manifest does not list and that were told.
 	unseen []string
 }
@@ -173,6 +175,9 @@ func (f *file) play() {
 		}
 	}
 	f.tellUnmet()
+	if !f.tests {
+		t.Fatalf("%s: nothing is tested: write lines such as try default/web, and the answers below ----", name)
+	}
 	if f.rewrite {
 		if err := os.WriteFile(name, []byte(f.out.String()), 0o644); err != nil {
 			t.Fatalf("%v", err)
@@ -216,7 +221,10 @@ func (f *file) run(command string, words []string, line string) ([]string, error
 		}
 	}
 	steps, ok := commands()[command]
-	if !ok {
+	switch {
+	case !ok && strings.Trim(command, "-") == "":
+		return nil, fmt.Errorf("%s: answers begin with ----, directly below a line that has some", command)
+	case !ok:
 		return nil, unknown("command", command, append(slices.Collect(maps.Keys(commands())), "config", "hint")...)
 	}
 	f.tellUnseen(command, words)
@@ -265,13 +273,18 @@ func (f *file) config(config string) []string {
 	}
 	f.absent = nil
 	f.trial = New(located{f.t, f}, f.manifest, f.guest, strings.TrimSpace(config))
-	if !f.follows("----") {
+	expected := f.follows("----")
+	why, refused := f.trial.Refused()
+	switch {
+	case expected:
+	case refused && !f.rewrite:
+		f.trial.tb.Fatalf("%s\nif that is right, write it below ----", why)
+	case !refused:
 		if len(f.tried) == 0 {
 			f.kept = f.trial
 		}
 		return nil
 	}
-	why, refused := f.trial.Refused()
 	if !refused {
 		return []string{"accepted"}
 	}
@@ -281,6 +294,7 @@ func (f *file) config(config string) []string {
 // expect compares the output of a line with the file.
 func (f *file) expect(at int, got []string) {
 	f.t.Helper()
+	f.tests = true
 	var want []string
 	if f.follows("----") {
 		for f.at++; f.at < len(f.lines) && strings.TrimSpace(f.lines[f.at]) != ""; f.at++ {

@@ -56,9 +56,34 @@ func TestScenarioMistakes(t *testing.T) {
 		"hint Node UpdateNodeLabels":        `unknown action: UpdateNodeLabels; did you mean "UpdateNodeLabel"?`,
 		"hint Nodes Add":                    `unknown resource: Nodes; did you mean "Node"?`,
 		"hint Node Add\n  - a":              "an event has old and new, not -; leave out what it does not have",
+		"node a taints=x":                   `taints: "" is none of NoSchedule, PreferNoSchedule, NoExecute`,
+		"node a taints=x:y:Never":           `taints: "Never" is none of NoSchedule, PreferNoSchedule, NoExecute`,
+		"node a conditions=Ready:true":      `conditions: "true" is none of True, False, Unknown`,
+		"try a/b tolerations=x:y:Never":     `tolerations: "Never" is none of NoSchedule, PreferNoSchedule, NoExecute`,
+		"node a labels=app=web":             "labels: app=web: want key:value",
+		"namespace a labels=app=web":        "labels: app=web: want key:value",
+		"schedule a/b on=x":                 `there is no node "x"`,
+		"try a/b rejected=x":                `there is no node "x"`,
+		"try a/b without=a/x":               "there is no pod a/x on a node",
+		"---":                               "---: answers begin with ----, directly below a line that has some",
+		"config {":                          "configuration refused: invalid JSON: the text ends too early\nif that is right, write it below ----",
 	} {
 		if failed, _ := played(t, line+"\n", berthtest.Native(newFrail(""))); failed != "nodes.txt:1: "+want {
 			t.Errorf("%s: got %s, want %s", line, failed, want)
+		}
+	}
+}
+
+// TestScenarioClusters: what is twice in a cluster, and a file that tests nothing, are mistakes.
+func TestScenarioClusters(t *testing.T) {
+	for text, want := range map[string]string{
+		"node a\nnode a\n":                         `nodes.txt:2: there is a node "a" already`,
+		"node a\npod x/y node=a\npod x/y node=a\n": "nodes.txt:3: there is a pod x/y already",
+		"":                                       "nodes.txt: nothing is tested: write lines such as try default/web, and the answers below ----",
+		"config {}\nnode a\n# try default/web\n": "nodes.txt: nothing is tested: write lines such as try default/web, and the answers below ----",
+	} {
+		if failed, _ := played(t, text, berthtest.Native(newFrail(""))); failed != want {
+			t.Errorf("%q: got %s, want %s", text, failed, want)
 		}
 	}
 }
