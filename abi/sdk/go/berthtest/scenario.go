@@ -231,41 +231,6 @@ func (f *file) run(command string, words []string, line string) ([]string, error
 	return steps(f.trial, words)
 }
 
-// tellAbsent notes resources that a pod requests and no node has: they are often misspelt. Nodes
-// without allocatable resources say nothing about capacity.
-func (f *file) tellAbsent(p Pod) {
-	f.t.Helper()
-	has := map[string]bool{}
-	pods := []Pod{p}
-	for _, n := range f.trial.Nodes {
-		pods = append(pods, n.Pods...)
-		for resource := range n.Allocatable {
-			has[resource], f.allocatable[resource] = true, true
-		}
-	}
-	for _, n := range f.trial.Nominated {
-		pods = append(pods, n.Pod)
-	}
-	for _, p := range pods {
-		for _, resource := range slices.Sorted(maps.Keys(p.Requests)) {
-			if len(has) > 0 && !has[resource] && !slices.Contains(f.absent, resource) {
-				f.absent = append(f.absent, resource)
-				f.t.Logf("%s:%d: %s requests %s, and no node has it", f.name, f.at, p.id(), resource)
-			}
-		}
-	}
-}
-
-// tellUnmet notes resources whose capacity the manifest reads, and that no node in the file has.
-func (f *file) tellUnmet() {
-	reads := f.trial.manifest.Reads
-	for _, resource := range reads["resources"] {
-		if len(f.allocatable) > 0 && !f.allocatable[resource] && slices.Contains(reads["node"], "allocatable") {
-			f.t.Logf("%s: the plugin reads allocatable of %s, and no node has it", f.name, resource)
-		}
-	}
-}
-
 // config starts with an empty cluster.
 func (f *file) config(config string) []string {
 	for f.follows(" ") {
