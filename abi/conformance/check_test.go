@@ -49,6 +49,8 @@ type nativeInstance struct {
 	// Of the first call, and of the first call in an epoch.
 	directory, known uint32
 	header, column   uint32 // of the last place
+	call, answers    uint32
+	layout           uint32
 	epoch            uint64
 }
 
@@ -91,9 +93,15 @@ func (i *nativeInstance) Call(_ context.Context, export string, call, lo, hi uin
 		panic("it was called after a fault")
 	}
 	defer func() { i.faulty = err != nil }()
+	if i.call == 0 {
+		i.call = call
+	}
+	if i.wrong("keeps where its first call was") {
+		call = i.call
+	}
 	memory := i.guest.Memory()
 	header := binary.LittleEndian.Uint32(memory[call:])
-	restore := i.remembers(memory, header)
+	restore := i.remembers(memory, header, call)
 	rows := binary.LittleEndian.Uint32(memory[call+abi.CallRows:])
 	if i.wrong("a row set is not looked at by score") && export == abi.ExportScore {
 		binary.LittleEndian.PutUint32(memory[call+abi.CallRows:], 0)
@@ -137,7 +145,7 @@ func (i *nativeInstance) Call(_ context.Context, export string, call, lo, hi uin
 }
 
 // remembers has the guest see what it kept of an earlier call, and returns what undoes it.
-func (i *nativeInstance) remembers(memory []byte, header uint32) (restore func()) {
+func (i *nativeInstance) remembers(memory []byte, header, call uint32) (restore func()) {
 	put := func(at, value uint32) func() {
 		was := binary.LittleEndian.Uint32(memory[at:])
 		binary.LittleEndian.PutUint32(memory[at:], value)
@@ -153,6 +161,12 @@ func (i *nativeInstance) remembers(memory []byte, header uint32) (restore func()
 	if i.wrong("keeps where the tables are") {
 		return put(header+abi.HeaderDirectory, i.directory)
 	}
+	if i.wrong("keeps where scores go while the layout stays") {
+		return i.laid(memory, header, call+abi.CallScores, put)
+	}
+	if i.wrong("keeps where the pod is while the layout stays") {
+		return i.laid(memory, header, call+abi.CallPod, put)
+	}
 	if i.wrong("scans strings once in an epoch") {
 		for n := range binary.LittleEndian.Uint32(memory[header+abi.HeaderTables:]) {
 			entry := tables + n*abi.TableSize
@@ -167,6 +181,14 @@ func (i *nativeInstance) remembers(memory []byte, header uint32) (restore func()
 		}
 	}
 	return func() {}
+}
+
+// laid has the guest see what a field of the call record was in the first call with the layout.
+func (i *nativeInstance) laid(memory []byte, header, field uint32, put func(at, value uint32) func()) (restore func()) {
+	if layout := binary.LittleEndian.Uint32(memory[header+abi.HeaderLayout:]); i.header != header || i.layout != layout {
+		i.header, i.layout, i.answers = header, layout, binary.LittleEndian.Uint32(memory[field:])
+	}
+	return put(field, i.answers)
 }
 
 // placed has the guest see the address of the strings' bytes that it saw with a header at the

@@ -21,7 +21,8 @@ type drive struct {
 	random *rand.Rand
 	// layouts are those that calls have. The region has room for each.
 	layouts []*image.Image
-	calls   int
+	// laid is which of them the current call has, and relaid counts how often it became another one.
+	laid, relaid int
 	grown   *wire.Dict // of all scenes so far
 	epoch   uint64
 	// generation grows with each scene about another cluster. If points have scope node it differs in each way that does
@@ -61,6 +62,9 @@ type held struct {
 
 // larger is by how much the tables of a layout are larger.
 type larger struct{ all, others uint32 }
+
+// mostMoves is how far a call's own parts move within a layout.
+const mostMoves = 3
 
 // relaidBy is how much larger the tables of further layouts are. In the first two the header is
 // at the same place.
@@ -119,6 +123,9 @@ func (k *checker) layout(w way, all []*scene, spare larger) (*image.Image, error
 			rooms.Fit(content)
 		}
 		most = max(most, len(s.cluster.Pods), len(s.cluster.Namespaces))
+	}
+	if w.relaid {
+		rooms.Moves = mostMoves
 	}
 	rooms.Spare, rooms.Others, rooms.Gaps = spare.all, spare.others, uint32(most+shift+2)
 	if asked := &k.man.Directives; len(asked.Annotations)+len(asked.Labels) > 0 {
@@ -357,9 +364,12 @@ func (d *drive) relay(s *seat) {
 		return
 	}
 	clear(s.inst.Memory()[s.base : s.base+s.size])
-	d.im = d.layouts[d.random.IntN(len(d.layouts))]
+	if at := d.random.IntN(len(d.layouts)); at != d.laid { // the same layout may have the same number
+		d.laid = at
+		d.relaid++
+	}
+	d.im = d.layouts[d.laid].Moved(d.random.Uint32N(mostMoves + 1))
 	s.im = d.im
-	d.calls++
 }
 
 // where says what a failing example is about.

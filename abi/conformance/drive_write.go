@@ -45,7 +45,7 @@ func (d *drive) write(s *seat, a *ask, c *cluster.Cluster, numbering *image.Numb
 		return 0, 0, call, err
 	}
 	if len(d.layouts) > 1 {
-		binary.LittleEndian.PutUint32(mem[d.im.Header+abi.HeaderLayout:], uint32(d.calls))
+		binary.LittleEndian.PutUint32(mem[d.im.Header+abi.HeaderLayout:], uint32(d.relaid)+1)
 	}
 	copy(mem[d.im.Pod:d.im.Pod+d.im.PodRoom], record)
 	call = wire.Call{Point: a.point, PodSize: uint32(len(record)), N: uint32(len(a.rows))}

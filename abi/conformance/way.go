@@ -37,7 +37,7 @@ type way struct {
 	states bool
 	// growing has one epoch for all scenes: strings are only added, and ids stay.
 	growing bool
-	// relaid writes each call into another layout of the same region.
+	// relaid writes each call into another layout of the same region, or what is only of the call to other places in it.
 	relaid bool
 }
 

@@ -17,6 +17,8 @@ type Rooms struct {
 	Spare, Gaps uint32
 	// Others is added to the capacities of tables other than nodes: the header stays where it is.
 	Others uint32
+	// Moves is how far parts can be from their places (see Moved).
+	Moves uint32
 	// Patches is how many bytes of text guests may write to pods. The strings table must have
 	// room for them.
 	Patches uint32
@@ -148,7 +150,45 @@ func (r *Rooms) Layout() (*Image, error) {
 	if r.Unknown {
 		backwards(l)
 	}
+	apart(l, r.Moves)
 	return &Image{l, r}, nil
+}
+
+// early and late are the parts of a region before the header and between it and the directories, in their order.
+func early(l *wire.Layout) []*uint32 {
+	return []*uint32{&l.Call, &l.Codes, &l.Reasons, &l.Scores, &l.Keys, &l.RowSet, &l.Pod}
+}
+
+func late(l *wire.Layout) []*uint32 {
+	return []*uint32{&l.PodList, &l.Queue, &l.Event, &l.Records}
+}
+
+// apart makes room before the header and before the directories, for parts to move.
+func apart(l *wire.Layout, moves uint32) {
+	first, second := moves*uint32(len(early(l)))*abi.RegionAlign, moves*uint32(len(late(l)))*abi.RegionAlign
+	for _, part := range append(late(l), &l.Header) {
+		*part += first
+	}
+	for i := range l.Tables {
+		l.Tables[i].Entry += first + second
+		for j := range l.Tables[i].Columns {
+			l.Tables[i].Columns[j].Entry += first + second
+			l.Tables[i].Columns[j].Data += first + second
+		}
+	}
+	l.Size += first + second
+}
+
+// Moved returns the layout with everything by n places elsewhere that is not the header, a directory or a column: a
+// call record says where it is (ABI-3.1), and layout is not about it (ABI-4.1).
+func (im *Image) Moved(n uint32) *Image {
+	l := *im.Layout
+	for _, parts := range [][]*uint32{early(&l), late(&l)} {
+		for i, part := range parts {
+			*part += n * uint32(i+1) * abi.RegionAlign
+		}
+	}
+	return &Image{&l, im.rooms}
 }
 
 // backwards puts directories in the other order. Only ids say what an entry is about (ABI-4.2, 4.3).
