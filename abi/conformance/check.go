@@ -104,7 +104,7 @@ func (k *checker) duties() {
 	k.duty(dutyRegion, "ABI-2.9", "ABI-3.4")
 	k.duty(dutyFunctions, "ABI-7.5", "ABI-9.6")
 	k.duty(dutyRepeated, "ABI-2.8")
-	k.duty(dutyOneInstance, "ABI-2.8")
+	k.duty(dutyOneInstance, "ABI-2.8", "ABI-5.17")
 	k.duty(dutyAlone, "ABI-5.9", "ABI-5.10", "ABI-5.12")
 	k.duty(dutyNumbers, "ABI-4.6", "ABI-4.7", "ABI-4.12", "ABI-3.7")
 	k.duty(dutyMoving, "ABI-2.11", "ABI-7.4", "ABI-7.10")
@@ -115,7 +115,7 @@ func (k *checker) duties() {
 	k.duty(dutyReasons, "ABI-3.6", "ABI-3.7")
 	k.duty(dutyOverlay, "ABI-4.4", "ABI-4.12", "ABI-4.17")
 	k.duty(dutyWhatIf, "ABI-5.13")
-	k.duty(dutySplit, "ABI-5.4", "ABI-3.9")
+	k.duty(dutySplit, "ABI-5.4", "ABI-3.9", "ABI-4.12", "ABI-4.15")
 	k.duty(dutyShards, "ABI-4.4", "ABI-4.12", "ABI-4.15", "ABI-5.3")
 }
 

@@ -50,7 +50,7 @@ type nativeInstance struct {
 	directory, known uint32
 	header, column   uint32 // of the last place
 	call, answers    uint32
-	layout           uint32
+	layout, most     uint32
 	epoch            uint64
 }
 
@@ -298,7 +298,7 @@ func TestCheckFindsMistakes(t *testing.T) {
 		want := all[mistake]
 		t.Run(mistake, func(t *testing.T) {
 			// Most are found in a few cycles, which are much quicker than those that authors get.
-			for _, cycles := range []int{8, 0} {
+			for _, cycles := range []int{8, 24, 0} {
 				report := check(t, want.plugin, mistake, cycles)
 				at := slices.IndexFunc(report.Duties, func(d conformance.Duty) bool { return strings.HasPrefix(d.Name+" (", want.duty) })
 				if at < 0 {

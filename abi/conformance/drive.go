@@ -23,8 +23,10 @@ type drive struct {
 	layouts []*image.Image
 	// laid is which of them the current call has, and relaid counts how often it became another one.
 	laid, relaid int
-	grown   *wire.Dict // of all scenes so far
-	epoch   uint64
+	// far is the layout of the scene whose slots are far apart; nil if the plugin sees none.
+	far   *image.Image
+	grown *wire.Dict // of all scenes so far
+	epoch uint64
 	// generation grows with each scene about another cluster. If points have scope node it differs in each way that does
 	// not keep instances (ABI-4.12).
 	generation uint64
@@ -61,7 +63,7 @@ type held struct {
 }
 
 // larger is by how much the tables of a layout are larger.
-type larger struct{ all, others uint32 }
+type larger struct{ all, others, slots uint32 }
 
 // mostMoves is how far a call's own parts move within a layout.
 const mostMoves = 3
@@ -85,13 +87,23 @@ func (k *checker) drive(w way, all []*scene) (*drive, error) {
 		d.layouts = append(d.layouts, im)
 	}
 	d.im = d.layouts[0]
+	if w.wide && k.reads.HasNode("pods") {
+		if at := slices.IndexFunc(all, isFar); at >= 0 {
+			var err error
+			d.far, err = k.layout(w, all[at:at+1], larger{slots: 1 << 16})
+			return d, err
+		}
+	}
 	return d, nil
 }
+
+// isFar reports whether slots are far apart in a scene: that with the least large cluster, since it takes time.
+func isFar(s *scene) bool { return len(s.cluster.Nodes) == large()[0] }
 
 // layout makes a layout that fits all scenes in a way.
 func (k *checker) layout(w way, all []*scene, spare larger) (*image.Image, error) {
 	grown := wire.NewDict()
-	rooms := &image.Rooms{Unknown: w.unknown, Overlays: mostOverlays, Batch: 1, Keys: k.man.Points.QueueSort != nil}
+	rooms := &image.Rooms{Unknown: w.unknown, Stale: w.unknown || w.fresh == never, Overlays: mostOverlays, Batch: 1, Keys: k.man.Points.QueueSort != nil}
 	most := 0
 	for _, s := range all {
 		e := &image.Encoder{Reads: k.reads}
@@ -127,7 +139,7 @@ func (k *checker) layout(w way, all []*scene, spare larger) (*image.Image, error
 	if w.relaid {
 		rooms.Moves = mostMoves
 	}
-	rooms.Spare, rooms.Others, rooms.Gaps = spare.all, spare.others, uint32(most+shift+2)
+	rooms.Spare, rooms.Others, rooms.Gaps = spare.all, spare.others, uint32(most+shift+2)+spare.slots
 	if asked := &k.man.Directives; len(asked.Annotations)+len(asked.Labels) > 0 {
 		rooms.Patches = abi.MaxDirectiveText
 	}
@@ -159,6 +171,9 @@ func (d *drive) close(ctx context.Context) error {
 // renumber renumbers the cluster for the instances of a cycle.
 func (d *drive) renumber() {
 	whole := d.w.numbers(d.s.cluster, d.random)
+	if d.im == d.far {
+		whole.Slots = image.Far(whole.Slots)
+	}
 	d.held = &held{dict: d.ids()}
 	shards := max(1, d.w.shards)
 	for i := range shards {
@@ -182,7 +197,7 @@ func (d *drive) ids() *wire.Dict {
 		if d.grown == nil {
 			d.grown, d.epoch = wire.NewDict(), 1
 		}
-		return grow(d.grown, d.strs)
+		return d.grown // each call adds the strings that it needs, so that they come late
 	}
 	d.epoch++
 	if d.w.wide && len(d.s.cluster.Nodes) >= large()[0] {
@@ -279,6 +294,10 @@ func (d *drive) world(a *ask) (*cluster.Cluster, *image.Numbering, *wire.Dict) {
 	if a.point == abi.PreFilter && d.k.man.Sharded() {
 		numbering.Nodes = nil // ABI-5.3
 	}
+	if d.w.split && a.whatIf == nil && (numbering.Nodes == nil || d.k.man.Scope(a.point) == abi.ScopeNode) {
+		c, numbering := d.s.without(a.rows, numbering)
+		return c, &numbering, d.held.dict
+	}
 	if a.whatIf != nil {
 		if d.w.shuffled {
 			a.others = d.random.IntN(mostOverlays)
@@ -364,7 +383,7 @@ func (d *drive) relay(s *seat) {
 		return
 	}
 	clear(s.inst.Memory()[s.base : s.base+s.size])
-	if at := d.random.IntN(len(d.layouts)); at != d.laid { // the same layout may have the same number
+	if at := d.random.IntN(2 * len(d.layouts)); at < len(d.layouts) && at != d.laid { // the same layout may have the same number
 		d.laid = at
 		d.relaid++
 	}

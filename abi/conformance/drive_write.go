@@ -13,6 +13,9 @@ import (
 // unknownBits are bits of flags that no version has (ABI-4.5).
 const unknownBits = 0xf0
 
+// unknownAction is an action of an event that no version has.
+const unknownAction abi.EventAction = 1 << 20
+
 // write writes the header, tables, records and the call record.
 func (d *drive) write(s *seat, a *ask, c *cluster.Cluster, numbering *image.Numbering, dict *wire.Dict) (lo, hi uint32, call wire.Call, err error) {
 	e := &image.Encoder{Reads: d.k.reads, Dict: dict}
@@ -114,6 +117,9 @@ func (d *drive) event(e *image.Encoder, a *ask, numbering *image.Numbering) *wir
 	}
 	ev := d.s.event
 	out.Resource, out.Actions, out.Namespace, out.Name = ev.Resource, ev.Actions, ev.Namespace, ev.Name
+	if d.w.unknown {
+		out.Actions |= unknownAction
+	}
 	record := func(p *cluster.Pod) []byte {
 		if p == nil {
 			return nil

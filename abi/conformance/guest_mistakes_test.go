@@ -13,7 +13,7 @@ func guestMistakes() map[string]struct{ plugin, duty string } {
 		moving        = "the state has the same meaning"
 		state         = "the state holds no ids"
 		unknown       = "unknown tables, columns, types, fields"
-		split         = "answers of scope node do not depend on how calls are divided"
+		split         = "answers of scope node depend on their rows alone"
 		shards        = "answers of scope node do not depend on other nodes"
 		growing       = "strings that are added within an epoch"
 		relaid        = "nothing of a layout is kept"
@@ -72,7 +72,7 @@ func guestMistakes() map[string]struct{ plugin, duty string } {
 		"keeps where the tables are":                        {"pools", relaid},
 		"looks at a layout once at each place":              {"pools", relaid},
 		"keeps where its first call was":                    {"pools", traps},
-		"keeps where scores go while the layout stays":      {"pools", region},
+		"keeps where scores go while the layout stays":      {"pools", relaid},
 		"keeps where the pod is while the layout stays":     {"pools", relaid},
 		"an overlay row is not judged":                      {"pools", overlay},
 		"reasons are in reverse":                            {"pools", reasons},
@@ -109,8 +109,25 @@ func guestMistakes() map[string]struct{ plugin, duty string } {
 		"there are at most 8 taints":                        {"sums", numbers},
 		"there are at most 8 tolerations":                   {"sums", numbers},
 		"the reason is that of the pod before":              {"sums", reasons},
-		"what a what-if counted is kept until the next pod": {"sums", one},
+		"what a what-if counted is kept until the next pod": {"sums", repeated},
 		"filter keeps what a what-if counted":               {"sums", repeated},
 		"what another plugin published is kept":             {"sums", one},
+		"what was published keeps its length":               {"sums", one},
+		"what pre_filter saw of the pod is kept":            {"sums", one},
+		"nodes that are gone are still there":               {"sums", growing},
+		"a slot has 16 bits":                                {"sums", numbers},
+		"a UID has at most 32 bytes":                        {"sums", traps},
+		"a name has at most 128 bytes":                      {"sums", traps},
+		"a label's key has at most 128 bytes":               {"sums", traps},
+		"a namespace's name has at most 32 bytes":           {"sums", traps},
+		"a term has requirements":                           {"sums", traps},
+		"looks at the namespaces":                           {"pools", split},
+		"an event has one action":                           {"everything", unknown},
+		"every object has a namespace":                      {"everything", traps},
+		"an event's name is kept":                           {"everything", one},
+		"unreserve expects reserve":                         {"everything", traps},
+		"what is reserved is kept":                          {"everything", one},
+		"counts what is reserved":                           {"everything", one},
+		"an annotation has at most 1,024 bytes":             {"everything", traps},
 	}
 }

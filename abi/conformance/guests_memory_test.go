@@ -90,6 +90,21 @@ func (m *misread) flags(table uint32) {
 	}
 }
 
+// slots has each slot of a pod have 16 bits.
+func (m *misread) slots(table uint32) {
+	for j := range m.u32(table + abi.TableColumns) {
+		entry := m.u32(table+abi.TableColumnsAddr) + j*abi.ColumnSize
+		if abi.ColumnID(m.u32(entry)) != abi.NodePods+abi.ArenaOf {
+			continue
+		}
+		for k := range m.u32(entry + abi.ColumnLength) {
+			if at := m.u32(entry+abi.ColumnAddress) + 4*k; m.u32(at) > 0xffff {
+				m.put(at, m.u32(at)&0xffff)
+			}
+		}
+	}
+}
+
 // misreads makes the guest's mistake about memory, if it is one. lo is the first row that the guest takes the call to be about.
 func (i *nativeInstance) misreads(memory []byte, call, first uint32) (m *misread, lo uint32) {
 	m, lo = &misread{memory: memory}, first
@@ -105,6 +120,11 @@ func (i *nativeInstance) misreads(memory []byte, call, first uint32) (m *misread
 		m.arenas(nodes)
 	case i.wrong("every flag is the first one"):
 		m.flags(nodes)
+	case i.wrong("nodes that are gone are still there"):
+		i.most = max(i.most, m.u32(nodes+abi.TableRows))
+		m.put(nodes+abi.TableRows, min(i.most, m.u32(nodes+abi.TableCapacity)))
+	case i.wrong("a slot has 16 bits"):
+		m.slots(nodes)
 	case i.wrong("rows up to the capacity are there"):
 		m.put(nodes+abi.TableRows, m.u32(nodes+abi.TableCapacity))
 	case i.wrong("the first overlay row is meant") && m.u32(call+abi.CallFlags)&abi.CallOverlayRows != 0:

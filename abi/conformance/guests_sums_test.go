@@ -24,6 +24,8 @@ type sums struct {
 	rows      map[string]int
 	count     uint64
 	counted   bool
+	seen      uint64 // in pre_filter
+	last      []byte // that was published
 }
 
 func newSums(manifest []byte, mistake string) *sums {
@@ -58,6 +60,8 @@ func (p *sums) keep(key any, number func() uint64) uint64 {
 func (p *sums) pairs(kind string, all []berth.Pair) (sum uint64) {
 	for i, pair := range all {
 		switch {
+		case p.wrong("a label's key has at most 128 bytes") && len(p.Text(pair.Key)) > 128:
+			panic("no room")
 		case p.wrong("only the first label counts") && i > 0:
 		case p.wrong("there are at most 16 labels") && i >= 16:
 		default:
@@ -85,6 +89,12 @@ func (p *sums) ofPod(pod berth.Pod) uint64 {
 }
 
 func (p *sums) readPod(pod berth.Pod) uint64 {
+	switch {
+	case p.wrong("a UID has at most 32 bytes") && len(pod.UID()) > 32, p.wrong("a name has at most 128 bytes") && len(pod.Name()) > 128:
+		panic("no room")
+	case p.wrong("a namespace's name has at most 32 bytes") && len(p.Text(pod.Namespace())) > 32:
+		panic("no room")
+	}
 	sum := hash("pod", pod.Name(), pod.UID(), p.Text(pod.Namespace()), pod.Priority(), pod.Request(p.cpu)) + p.pairs("of pod", pod.Labels()) + p.pairs("of namespace", pod.NamespaceLabels())
 	for i, t := range pod.Tolerations() {
 		switch {
@@ -113,6 +123,9 @@ func (p *sums) readPod(pod berth.Pod) uint64 {
 	for i, t := range terms {
 		if p.wrong("only the first term counts") && i > 0 {
 			continue
+		}
+		if p.wrong("a term has requirements") && len(pod.Requirements(t)) == 0 {
+			panic("no requirements")
 		}
 		for _, r := range pod.Requirements(t) {
 			of := uint64(0)
@@ -194,8 +207,9 @@ func (p *sums) ofAll() (sum uint64) {
 }
 
 // PreFilter counts pods.
-func (p *sums) PreFilter(_ berth.Pod, nodes berth.Nodes) (*berth.Rows, berth.Status) {
+func (p *sums) PreFilter(pod berth.Pod, nodes berth.Nodes) (*berth.Rows, berth.Status) {
 	n := 0
+	p.seen = p.ofPod(pod)
 	for i := range nodes.Len() {
 		n += nodes.At(i).Pods().Len()
 	}
@@ -233,7 +247,11 @@ func (p *sums) Filter(pod berth.Pod, node berth.Node) berth.Status {
 	if p.wrong("filter keeps what a what-if counted") && p.counted {
 		pods = p.count
 	}
-	switch sum := p.ofPod(pod) + p.ofNode(node) + pods; {
+	of := p.ofPod(pod)
+	if p.wrong("what pre_filter saw of the pod is kept") && p.seen > 0 {
+		of = p.seen
+	}
+	switch sum := of + p.ofNode(node) + pods; {
 	case sum%3 > 0:
 		return berth.Success
 	case sum%2 > 0:
@@ -251,6 +269,9 @@ func (p *sums) Score(pod berth.Pod, node berth.Node) int64 {
 func (p *sums) published() uint64 {
 	number := func() uint64 {
 		value, ok := p.PublishedGet(p.bonus)
+		if p.last = append(value, p.last[min(len(p.last), len(value)):]...); p.wrong("what was published keeps its length") && ok {
+			value = p.last
+		}
 		return hash("published", string(value), ok)
 	}
 	if p.wrong("what another plugin published is kept") {

@@ -1,6 +1,7 @@
 package conformance_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -10,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/berth-scheduler/berth/abi"
 	berth "github.com/berth-scheduler/berth/abi/sdk/go"
 	"github.com/berth-scheduler/berth/abi/wire"
 )
@@ -122,6 +124,8 @@ func (p *pools) Filter(pod berth.Pod, node berth.Node) berth.Status {
 		return berth.Pending(p.other)
 	case p.wrong("depends on other nodes") && p.Snapshot().Nodes().Len() > 7:
 		return berth.Pending(p.other)
+	case p.wrong("looks at the namespaces") && p.Snapshot().Namespaces().Len() > 0:
+		return berth.Pending(p.other)
 	case p.wrong("answers Skip for a row"):
 		return berth.Skip
 	case p.wrong("judges the first 512 rows") && node.Row() >= 512:
@@ -179,6 +183,9 @@ type everything struct {
 	device       berth.PodAnnotation
 	bonus, other berth.Published
 	full         berth.Reason
+	event        string // name of the first one's object
+	given        string // device that was reserved last
+	reserved     int
 }
 
 func newEverything(manifest []byte, mistake string) *everything {
@@ -190,6 +197,9 @@ func newEverything(manifest []byte, mistake string) *everything {
 func (p *everything) PreEnqueue(pod berth.Pod) berth.Status {
 	if p.wrong("queue points trap") {
 		panic("queue")
+	}
+	if p.wrong("an annotation has at most 1,024 bytes") && len(p.Text(pod.Annotation(p.device))) > 1024 {
+		panic("no room")
 	}
 	if len(pod.SchedulingGates()) > 0 {
 		return berth.Pending(p.full)
@@ -208,6 +218,18 @@ func (p *everything) QueueKey(pod berth.Pod, queued berth.Queued, key *berth.Key
 
 // Hint accepts events of nodes that are usable.
 func (p *everything) Hint(event berth.Event, _ berth.Pod) berth.HintResult {
+	name := strings.Clone(event.Name())
+	if p.event = cmp.Or(p.event, name); p.wrong("an event's name is kept") {
+		name = p.event
+	}
+	switch {
+	case p.wrong("an event has one action") && event.Actions() != abi.ActionAdd:
+		return berth.QueueSkip
+	case p.wrong("every object has a namespace") && name != "" && event.Namespace() == "":
+		panic("no namespace")
+	case len(name)%2 == 1:
+		return berth.QueueSkip
+	}
 	if node, ok := event.NewNode(); ok && (node.Unschedulable() || node.Zone() == berth.Absent) {
 		return berth.QueueSkip
 	}
@@ -341,7 +363,7 @@ func (p *everything) PreScore(pod berth.Pod, _ berth.Nodes) berth.Status {
 	bonus, ok := p.PublishedGet(p.bonus)
 	_, other := p.PublishedGet(p.other)
 	switch {
-	case ok && string(bonus) != "3" || other:
+	case ok && string(bonus) != "3" && len(bonus) > 0 || other:
 		return berth.Error(0)
 	case pod.Priority() == 0:
 		return berth.Skip
@@ -381,6 +403,8 @@ func (p *everything) Reserve(pod berth.Pod, node berth.Node) berth.Status {
 		n++
 	}
 	p.Annotate("example.com/device", fmt.Sprint(n))
+	p.StateSet("device", fmt.Append(nil, n))
+	p.given, p.reserved = fmt.Sprint(n), p.reserved+1
 	switch {
 	case p.wrong("labels what it did not declare"):
 		p.Label("example.com/device", fmt.Sprint(n))
@@ -398,7 +422,16 @@ func (p *everything) Reserve(pod berth.Pod, node berth.Node) berth.Status {
 }
 
 // Unreserve does nothing.
-func (p *everything) Unreserve(berth.Pod, berth.Node) berth.Status { return berth.Success }
+func (p *everything) Unreserve(berth.Pod, berth.Node) berth.Status {
+	if _, ok := p.StateGet("device"); !ok && p.wrong("unreserve expects reserve") {
+		panic("it was not reserved")
+	}
+	if p.reserved == 0 && p.wrong("counts what is reserved") {
+		return berth.Error(0)
+	}
+	p.reserved = max(0, p.reserved-1)
+	return berth.Success
+}
 
 // Permit makes pods of low priority wait, and allows others on the node.
 func (p *everything) Permit(pod berth.Pod, node berth.Node) (time.Duration, berth.Status) {
@@ -414,7 +447,11 @@ func (p *everything) Permit(pod berth.Pod, node berth.Node) (time.Duration, bert
 
 // PreBind stores where the pod goes.
 func (p *everything) PreBind(_ berth.Pod, node berth.Node) berth.Status {
-	p.Annotate("example.com/node", strings.Clone(node.Name()))
+	device, _ := p.StateGet("device")
+	if p.wrong("what is reserved is kept") && p.given != "" {
+		device = []byte(p.given)
+	}
+	p.Annotate("example.com/node", strings.Clone(node.Name())+" "+string(device))
 	return berth.Success
 }
 

@@ -20,6 +20,11 @@ func (d *drive) play(ctx context.Context, s *scene) ([]entry, error) {
 	if !s.same {
 		d.generation++
 	}
+	if d.far != nil && isFar(s) {
+		layouts := d.layouts
+		d.im, d.layouts = d.far, []*image.Image{d.far}
+		defer func() { d.im, d.layouts = layouts[0], layouts }()
+	}
 	for i := range s.cluster.Nodes {
 		if !s.rejected[i] {
 			d.standing = append(d.standing, i)
@@ -96,6 +101,9 @@ func (d *drive) filtered(ctx context.Context) error {
 	}
 	if !d.has(abi.Filter) {
 		return nil
+	}
+	if err := d.other(ctx, abi.PreFilter); err != nil {
+		return err
 	}
 	answers, _, err := d.perNode(ctx, abi.Filter, d.standing, nil)
 	d.verdicts = answers

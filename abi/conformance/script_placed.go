@@ -75,10 +75,41 @@ func (d *drive) noRoom(ctx context.Context) error {
 	return err
 }
 
+// other calls points about another pod in the instances that are kept: a guest keeps nothing of this one there (ABI-2.8).
+func (d *drive) other(ctx context.Context, points ...abi.Point) error {
+	if d.w.fresh != never {
+		return nil
+	}
+	pod, node, state := d.pod, d.node, newGuestState()
+	if d.pod = d.s.pods[0]; len(d.passed) > 0 {
+		d.node = d.s.cluster.Nodes[d.passed[int((d.s.seed+1)%uint64(len(d.passed)))]].Metadata.Name
+	}
+	defer func() { d.pod, d.node = pod, node }()
+	for _, p := range points {
+		a := &ask{point: p, state: state}
+		switch p {
+		case abi.PreScore:
+			a.rows = rowsOf(d.held.parts[0], d.passed)
+		case abi.Reserve:
+			a.node = d.node
+		}
+		if !d.has(p) {
+			continue
+		}
+		if r, err := d.call(ctx, a); err != nil || r == nil || r.code != abi.Success {
+			return err
+		}
+	}
+	return nil
+}
+
 // scored calls pre_score, score and normalize for the nodes that passed.
 func (d *drive) scored(ctx context.Context) error {
 	if d.over || !d.has(abi.Score) {
 		return nil
+	}
+	if err := d.other(ctx, abi.PreFilter, abi.PreScore); err != nil {
+		return err
 	}
 	if d.has(abi.PreScore) {
 		if d.w.moving == allCalls {
@@ -122,14 +153,28 @@ func (d *drive) placed(ctx context.Context) error {
 		d.patch(p, r)
 		return r.code == abi.Success || r.code == abi.Wait || r.code == abi.Skip, nil
 	}
+	if _, err := ask1(abi.Unreserve, d.state.clone()); err != nil { // another plugin's reserve was first, and failed
+		return err
+	}
 	for _, p := range []abi.Point{abi.Reserve, abi.Permit, abi.PreBind, abi.Bind, abi.PostBind} {
+		if p == abi.PreBind {
+			if err := d.other(ctx, abi.Reserve); err != nil {
+				return err
+			}
+		}
 		goesOn, err := ask1(p, d.state)
 		if err != nil {
 			return err
 		}
 		if !goesOn || p == abi.Permit {
-			if _, err := ask1(abi.Unreserve, d.state.clone()); err != nil || !goesOn {
-				return err
+			state := d.state.clone()
+			for range 2 { // it is idempotent (ABI-5.17)
+				if _, err := ask1(abi.Unreserve, state); err != nil {
+					return err
+				}
+			}
+			if !goesOn {
+				return nil
 			}
 		}
 	}

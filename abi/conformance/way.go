@@ -22,11 +22,11 @@ type way struct {
 	// a reason may be about the first that is wrong.
 	shuffled, lists bool
 	dead            int
-	// wide has ids of more than 16 bits in large clusters.
+	// wide has ids of more than 16 bits in large clusters, and such slots in one.
 	wide bool
 	// moving says which calls get new numbers and ids.
 	moving moving
-	// split divides calls of scope node anywhere; shards is the number of instances among which
+	// split divides calls of scope node anywhere, and shows each nothing but its rows; shards is the number of instances among which
 	// nodes are divided.
 	split  bool
 	shards int
@@ -71,7 +71,7 @@ const (
 	dutyRepeated    = "the same calls have the same answers"
 	dutyNumbers     = "answers do not depend on the order of rows, slots, lists and ids"
 	dutyMoving      = "the state has the same meaning in other instances"
-	dutySplit       = "answers of scope node do not depend on how calls are divided"
+	dutySplit       = "answers of scope node depend on their rows alone, however calls are divided"
 	dutyShards      = "answers of scope node do not depend on other nodes"
 	dutyState       = "the state holds no ids and no slots"
 	dutyUnknown     = "unknown tables, columns, types, fields and flags are skipped"

@@ -41,6 +41,28 @@ func (s *scene) whatIfs() [][]step {
 	return append(out, []step{comes, {abi.RemovePod, s.remove}}, all)
 }
 
+// without returns what a call of scope node is about, and nothing that its answers must not depend on: no other node
+// (ABI-4.12), nor the pods on them, and no namespaces (ABI-4.15).
+func (s *scene) without(rows []uint32, of image.Numbering) (*cluster.Cluster, image.Numbering) {
+	c := *s.cluster
+	c.Nodes = append(slices.Clip(c.Nodes), cluster.Node{Metadata: cluster.Metadata{Name: "x"}})
+	out, on := of, map[string]bool{}
+	out.Nodes, out.Namespaces, out.Slots = nil, nil, slices.Clone(of.Slots)
+	for _, row := range rows {
+		for len(out.Nodes) < int(row) {
+			out.Nodes = append(out.Nodes, len(s.cluster.Nodes))
+		}
+		out.Nodes = append(out.Nodes, of.Nodes[row])
+		on[c.Nodes[of.Nodes[row]].Metadata.Name] = true
+	}
+	for slot, i := range out.Slots {
+		if i >= 0 && !on[c.Pods[i].Spec.NodeName] {
+			out.Slots[slot] = -1
+		}
+	}
+	return &c, out
+}
+
 // mostJudged is how many nodes a scene has at most in which all what-ifs are played.
 const mostJudged = 40
 

@@ -41,10 +41,10 @@ type Generator struct {
 // New returns a generator.
 func New(c Config) *Generator {
 	g := &Generator{config: c, random: rand.New(rand.NewPCG(c.Seed, 0x62657274)), told: map[string][]string{}}
-	g.namespaces = append(append(g.namespaces, c.Namespaces...), "default", "team-a", "team-b", "no-object")
+	g.namespaces = append(append(g.namespaces, c.Namespaces...), "default", "team-a", "team-b", "no-object", strings.Repeat("x", 63))
 	g.labels = []string{"", "a", "true", "gpu", "zone-1", "0", "17", "1-a", strings.Repeat("x", 63)}
 	g.values = []string{
-		"1", "2", "3", "größe", `{"a":[1,2]}`, "0.5", "1e3", "9223372036854775807", "-9223372036854775808", "99999999999999999999", " ", strings.Repeat("long ", 200),
+		"1", "2", "3", "größe", `{"a":[1,2]}`, "0.5", "1e3", "9223372036854775807", "-9223372036854775808", "99999999999999999999", " ",
 	}
 	for _, hint := range c.Hints {
 		if g.tells(hint) {
@@ -116,11 +116,11 @@ func (g *Generator) Long(long bool) { g.long = long }
 func pick[T any](g *Generator, from []T) T { return from[g.random.IntN(len(from))] }
 
 // Cluster makes a cluster of n nodes, with up to six pods on each, or one if there are many. A bare one has no optional
-// fields.
+// fields, and without nodes nothing at all.
 func (g *Generator) Cluster(n int, bare bool) *cluster.Cluster {
 	c := &cluster.Cluster{}
 	for _, name := range g.namespaces {
-		if name == "no-object" || c.Namespace(name) != nil {
+		if name == "no-object" || c.Namespace(name) != nil || bare && n == 0 {
 			continue
 		}
 		m := cluster.Metadata{Name: name}
@@ -156,13 +156,22 @@ func (g *Generator) Cluster(n int, bare bool) *cluster.Cluster {
 	return c
 }
 
+// longName makes a name as long as names may be, nearly, and longKey is such a key; long is a text longer than a reason may be,
+// and huge one longer than a value of the state or all directives of a call.
+var (
+	longName = "." + strings.Repeat("very-long.", 23) + "example"
+	longKey  = strings.Repeat("very-long.", 24) + "example.com/" + strings.Repeat("x", 63)
+	long     = strings.Repeat("long ", 220)
+	huge     = strings.Repeat("very long, ", 6000)
+)
+
 func (g *Generator) node(i int, bare bool) cluster.Node {
 	n := cluster.Node{Metadata: cluster.Metadata{Name: fmt.Sprintf("node-%d", i), UID: fmt.Sprintf("node-uid-%d", i)}}
 	if bare {
 		return n
 	}
 	if g.chance(5) {
-		n.Metadata.Name += "." + strings.Repeat("very-long.", 20) + "example"
+		n.Metadata.Name += longName
 	}
 	r := g.config.Reads
 	n.Metadata.Labels = g.labelled(r.NodeLabels)
@@ -231,8 +240,11 @@ func (g *Generator) Pod(bare bool) cluster.Pod {
 func (g *Generator) pod(bare bool) cluster.Pod {
 	g.pods++
 	p := cluster.Pod{Metadata: cluster.Metadata{
-		Name: fmt.Sprintf("pod-%d", g.pods), Namespace: pick(g, g.namespaces), UID: fmt.Sprintf("%08x-%04x", uint32(g.pods)*0x9e3779b1, g.pods),
+		Name: fmt.Sprintf("pod-%d", g.pods), Namespace: pick(g, g.namespaces), UID: fmt.Sprintf("%08x-0000-4000-8000-%012x", uint32(g.pods)*0x9e3779b1, g.pods),
 	}}
+	if g.pods%7 == 4 {
+		p.Metadata.Name += longName
+	}
 	if len(g.config.Namespaces) > 0 && g.chance(70) {
 		p.Metadata.Namespace = pick(g, g.config.Namespaces)
 	}
@@ -249,6 +261,9 @@ func (g *Generator) pod(bare bool) cluster.Pod {
 	}
 	if g.chance(60) {
 		p.Metadata.Owners = []cluster.Owner{{Kind: pick(g, []string{"ReplicaSet", "Job"}), Name: fmt.Sprint("owner-", g.random.IntN(5)), Controller: true}}
+		if g.chance(5) {
+			p.Metadata.Owners[0].Name += longName
+		}
 	}
 	if g.chance(10) {
 		p.Metadata.Deletion = "2026-01-02T03:04:05Z"
@@ -294,6 +309,9 @@ func (g *Generator) labelled(declared []string) map[string]string {
 	for range n {
 		out[fmt.Sprint("example.com/other-", g.random.IntN(6+4*n))] = pick(g, g.labels)
 	}
+	if g.long || g.chance(3) {
+		out[longKey] = pick(g, g.labels)
+	}
 	if len(g.hintKeys) > 0 && g.chance(30) {
 		out[pick(g, g.hintKeys)] = pick(g, g.labels)
 	}
@@ -303,7 +321,11 @@ func (g *Generator) labelled(declared []string) map[string]string {
 func (g *Generator) annotated(declared []string) map[string]string {
 	out := map[string]string{}
 	for _, key := range declared {
-		if value, told := g.tell(key); told {
+		if value, told := g.tell(key); g.long && g.chance(30) {
+			out[key] = huge
+		} else if g.chance(5) {
+			out[key] = long
+		} else if told {
 			out[key] = value
 		} else if g.chance(70) {
 			out[key] = pick(g, g.values)
@@ -363,7 +385,7 @@ func (g *Generator) quantity(resource string, most int64) cluster.Quantity {
 }
 
 func (g *Generator) image() string {
-	return pick(g, []string{"registry.example.com/web:1", "registry.example.com/web", "nginx", "registry.example.com:5000/batch:2.1", "redis:7"})
+	return pick(g, []string{"registry.example.com/web:1", "registry.example.com/web", "nginx", "registry.example.com:5000/batch:2.1", "redis:7", "registry.example.com/team/web@sha256:" + strings.Repeat("0a", 32)})
 }
 
 func (g *Generator) toleration() cluster.Toleration {
@@ -410,8 +432,11 @@ func (g *Generator) term() cluster.Term {
 		}
 		t.Expressions = append(t.Expressions, q)
 	}
-	if g.chance(10) {
+	if g.chance(20) {
 		t.Fields = []cluster.Requirement{{Key: "metadata.name", Operator: "In", Values: []string{"node-0"}}}
+		if g.chance(50) {
+			t.Expressions = nil // as DaemonSets have it
+		}
 	}
 	return t
 }

@@ -23,9 +23,10 @@ type Rooms struct {
 	// room for them.
 	Patches uint32
 	// Unknown adds tables, columns and types that no version has (ABI-4.5), and a newer minor
-	// version. Directories are in the other order, spans of no elements begin anywhere, and there is stale data in rows
-	// that are not there.
+	// version. Directories are in the other order, and spans of no elements begin anywhere.
 	Unknown bool
+	// Stale has stale data in rows that are not there.
+	Stale bool
 	// Overlays is the maximum number of overlay rows.
 	Overlays uint32
 	// Batch is the maximum number of pods in a call. Keys is true if calls return keys.
@@ -276,7 +277,7 @@ func (im *Image) columns(mem []byte, t *wire.TableLayout, content *region.Table)
 			continue
 		}
 		rows, overlays := column.Data[:content.Rows*size], column.Data[content.Rows*size:]
-		if copy(room, rows); im.rooms.Unknown && len(rows) > 0 {
+		if copy(room, rows); im.rooms.Stale && len(rows) > 0 {
 			for k := len(rows); k < len(room); k++ { // rows that are not there, and overlay rows that no call names
 				room[k] = room[k-len(rows)]
 			}

@@ -3,6 +3,7 @@ package image
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/berth-scheduler/berth/abi/conformance/cluster"
 	"github.com/berth-scheduler/berth/abi/wire"
@@ -53,6 +54,17 @@ func Shifted(c *cluster.Cluster, n int) *Numbering {
 	out.Namespaces = append(gap[:n:n], out.Namespaces...)
 	out.Base = uint32(n)
 	return out
+}
+
+// Far returns slots of which the second half comes 65,536 after the first. A guest that keeps only 16 bits of a slot
+// takes one pod for the other.
+func Far(slots []int) []int {
+	first := len(slots) / 2
+	out := slices.Clone(slots[:first])
+	for len(out) < 1<<16 {
+		out = append(out, -1)
+	}
+	return append(out, slots[first:]...)
 }
 
 // Wide returns a dictionary of the same strings with ids that come in pairs 65,536 apart. A guest that keeps only 16
