@@ -164,6 +164,9 @@ func (i *nativeInstance) remembers(memory []byte, header, call uint32) (restore 
 	if i.wrong("keeps where scores go while the layout stays") {
 		return i.laid(memory, header, call+abi.CallScores, put)
 	}
+	if i.wrong("keeps where the header is while the layout stays") {
+		return i.laid(memory, header, call+abi.CallHeader, put)
+	}
 	if i.wrong("keeps where the pod is while the layout stays") {
 		return i.laid(memory, header, call+abi.CallPod, put)
 	}
@@ -185,8 +188,8 @@ func (i *nativeInstance) remembers(memory []byte, header, call uint32) (restore 
 
 // laid has the guest see what a field of the call record was in the first call with the layout.
 func (i *nativeInstance) laid(memory []byte, header, field uint32, put func(at, value uint32) func()) (restore func()) {
-	if layout := binary.LittleEndian.Uint32(memory[header+abi.HeaderLayout:]); i.header != header || i.layout != layout {
-		i.header, i.layout, i.answers = header, layout, binary.LittleEndian.Uint32(memory[field:])
+	if layout := binary.LittleEndian.Uint32(memory[header+abi.HeaderLayout:]); i.layout != layout {
+		i.layout, i.answers = layout, binary.LittleEndian.Uint32(memory[field:])
 	}
 	return put(field, i.answers)
 }

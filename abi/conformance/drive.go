@@ -387,7 +387,7 @@ func (d *drive) relay(s *seat) {
 		d.laid = at
 		d.relaid++
 	}
-	d.im = d.layouts[d.laid].Moved(d.random.Uint32N(mostMoves + 1))
+	d.im = d.layouts[d.laid].Moved(d.random.Uint32N(mostMoves+1), d.random.Uint32N(2))
 	s.im = d.im
 }
 

@@ -74,6 +74,7 @@ func guestMistakes() map[string]struct{ plugin, duty string } {
 		"keeps where its first call was":                    {"pools", traps},
 		"keeps where scores go while the layout stays":      {"pools", relaid},
 		"keeps where the pod is while the layout stays":     {"pools", relaid},
+		"keeps where the header is while the layout stays":  {"pools", traps},
 		"an overlay row is not judged":                      {"pools", overlay},
 		"reasons are in reverse":                            {"pools", reasons},
 		"remove_pod does nothing":                           {"everything", whatIf},

@@ -155,40 +155,45 @@ func (r *Rooms) Layout() (*Image, error) {
 	return &Image{l, r}, nil
 }
 
-// early and late are the parts of a region before the header and between it and the directories, in their order.
-func early(l *wire.Layout) []*uint32 {
-	return []*uint32{&l.Call, &l.Codes, &l.Reasons, &l.Scores, &l.Keys, &l.RowSet, &l.Pod}
+// movable are the parts of a region that are no directories or columns, in their order: those before the header, the header,
+// and those after it.
+func movable(l *wire.Layout) [][]*uint32 {
+	return [][]*uint32{
+		{&l.Call, &l.Codes, &l.Reasons, &l.Scores, &l.Keys, &l.RowSet, &l.Pod}, {&l.Header}, {&l.PodList, &l.Queue, &l.Event, &l.Records},
+	}
 }
 
-func late(l *wire.Layout) []*uint32 {
-	return []*uint32{&l.PodList, &l.Queue, &l.Event, &l.Records}
-}
-
-// apart makes room before the header and before the directories, for parts to move.
+// apart makes room after each group of parts for them to move.
 func apart(l *wire.Layout, moves uint32) {
-	first, second := moves*uint32(len(early(l)))*abi.RegionAlign, moves*uint32(len(late(l)))*abi.RegionAlign
-	for _, part := range append(late(l), &l.Header) {
-		*part += first
+	room := uint32(0)
+	for _, group := range movable(l) {
+		for _, part := range group {
+			*part += room
+		}
+		room += moves * uint32(len(group)) * abi.RegionAlign
 	}
 	for i := range l.Tables {
-		l.Tables[i].Entry += first + second
+		l.Tables[i].Entry += room
 		for j := range l.Tables[i].Columns {
-			l.Tables[i].Columns[j].Entry += first + second
-			l.Tables[i].Columns[j].Data += first + second
+			l.Tables[i].Columns[j].Entry += room
+			l.Tables[i].Columns[j].Data += room
 		}
 	}
-	l.Size += first + second
+	l.Size += room
 }
 
-// Moved returns the layout with everything by n places elsewhere that is not the header, a directory or a column: a
-// call record says where it is (ABI-3.1), and layout is not about it (ABI-4.1).
-func (im *Image) Moved(n uint32) *Image {
+// Moved returns the layout with the header so many places elsewhere, and all else by n places that is not a directory or a
+// column: a call record says where it is (ABI-3.1), and layout is not about it (ABI-4.1).
+func (im *Image) Moved(n, header uint32) *Image {
 	l := *im.Layout
-	for _, parts := range [][]*uint32{early(&l), late(&l)} {
-		for i, part := range parts {
-			*part += n * uint32(i+1) * abi.RegionAlign
+	for g, group := range movable(&l) {
+		for i, part := range group {
+			if by := n * uint32(i+1); g != 1 {
+				*part += by * abi.RegionAlign
+			}
 		}
 	}
+	l.Header += header * abi.RegionAlign
 	return &Image{&l, im.rooms}
 }
 
