@@ -49,7 +49,7 @@ const defaultCycles = 60
 
 // large are the numbers of nodes of the last scenes, so that blocks, buffers and bounds of
 // guests are exceeded.
-func large() []int { return []int{130, 1500, 600} }
+func large() []int { return []int{130, 600, 1500} }
 
 // scenes makes all scenes for a plugin.
 func scenes(man *wire.Manifest, o *Options) []*scene {

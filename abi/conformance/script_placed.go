@@ -153,8 +153,10 @@ func (d *drive) placed(ctx context.Context) error {
 		d.patch(p, r)
 		return r.code == abi.Success || r.code == abi.Wait || r.code == abi.Skip, nil
 	}
-	if _, err := ask1(abi.Unreserve, d.state.clone()); err != nil { // another plugin's reserve was first, and failed
-		return err
+	if d.s.seed%2 == 0 { // another plugin's reserve was first, and failed
+		if _, err := ask1(abi.Unreserve, d.state.clone()); err != nil {
+			return err
+		}
 	}
 	for _, p := range []abi.Point{abi.Reserve, abi.Permit, abi.PreBind, abi.Bind, abi.PostBind} {
 		if p == abi.PreBind {
@@ -168,7 +170,7 @@ func (d *drive) placed(ctx context.Context) error {
 		}
 		if !goesOn || p == abi.Permit {
 			state := d.state.clone()
-			for range 2 { // it is idempotent (ABI-5.17)
+			for range 1 + d.s.seed/2%2 { // it is idempotent (ABI-5.17)
 				if _, err := ask1(abi.Unreserve, state); err != nil {
 					return err
 				}

@@ -69,14 +69,18 @@ func (d *drive) listed(ctx context.Context, p abi.Point, list []int) (*reply, ma
 	return r, answers, nil
 }
 
-// alone calls the point about the first, a middle and the last pod of a list that was answered in order, in the first way
-// only: the others are compared with that.
+// alone calls the point about the first, the last and some pods between of a list that was answered in order, in the first
+// way only: the others are compared with that.
 func (d *drive) alone(ctx context.Context, p abi.Point, answers map[int]ofPod) error {
 	if d.w.duty != "" || len(answers) < 2 {
 		return nil
 	}
-	last := len(answers) - 1
-	for _, i := range []int{0, last / 2, last} {
+	last, parts := len(answers)-1, 2
+	if last > 64 { // few answers may be others than the usual one
+		parts = 8
+	}
+	for part := range parts + 1 {
+		i := part * last / parts
 		_, alone, err := d.listed(ctx, p, []int{i})
 		if err != nil || alone == nil {
 			return err
