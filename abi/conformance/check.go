@@ -28,9 +28,11 @@ func Check(ctx context.Context, g Guest, man *wire.Manifest, o Options) (*Report
 	k := &checker{guest: g, man: man, o: &o, ledger: newLedger(), reads: view.NewReads(&man.Reads, o.Namespaces)}
 	k.duties()
 	k.module()
+	if err := k.apart(ctx); err != nil {
+		return nil, err
+	}
 	all := scenes(man, &o)
-	var first [][]entry
-	var reasons, said []map[string]string
+	var first answered
 	for i, w := range ways(man) {
 		d, err := k.drive(w, all)
 		if err != nil {
@@ -45,21 +47,24 @@ func Check(ctx context.Context, g Guest, man *wire.Manifest, o Options) (*Report
 				return nil, err
 			}
 			if i == 0 {
-				first, reasons, said = append(first, script), append(reasons, d.reasons), append(said, d.said)
+				first.scripts, first.reasons, first.said = append(first.scripts, script), append(first.reasons, d.reasons), append(first.said, d.said)
 				k.countAnswers(script)
 				continue
 			}
-			k.compare(w, s, first[n], script)
+			k.compare(w, s, first.scripts[n], script)
 			if w.alike() {
-				k.compareReasons(w, s, said[n], d.said)
+				k.compareReasons(w, s, first.said[n], d.said)
 			}
 			if w.alike() || k.man.Scope(abi.Filter) == abi.ScopeNode && !w.lists {
-				k.compareReasons(w, s, reasons[n], d.reasons)
+				k.compareReasons(w, s, first.reasons[n], d.reasons)
 			}
 		}
 		if err := d.close(ctx); err != nil {
 			return nil, err
 		}
+	}
+	if err := k.lasts(ctx, all, &first); err != nil {
+		return nil, err
 	}
 	return k.report(), nil
 }
@@ -105,6 +110,7 @@ func (k *checker) duties() {
 	k.duty(dutyFunctions, "ABI-7.5", "ABI-9.6")
 	k.duty(dutyRepeated, "ABI-2.8")
 	k.duty(dutyOneInstance, "ABI-2.8", "ABI-5.17")
+	k.duty(dutyLasting, "ABI-2.8", "ABI-2.13")
 	k.duty(dutyAlone, "ABI-5.9", "ABI-5.10", "ABI-5.12")
 	k.duty(dutyNumbers, "ABI-4.6", "ABI-4.7", "ABI-4.12", "ABI-3.7")
 	k.duty(dutyMoving, "ABI-2.11", "ABI-7.4", "ABI-7.10")

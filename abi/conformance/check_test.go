@@ -44,6 +44,7 @@ type nativeInstance struct {
 	native
 	guest  *berth.Native
 	allocs int
+	calls  int
 	region uint32
 	faulty bool
 	// Of the first call, and of the first call in an epoch.
@@ -72,6 +73,8 @@ func (i *nativeInstance) Alloc(_ context.Context, size, align uint32) (at uint32
 		return 0, nil
 	case i.wrong("the region is not aligned"):
 		return i.guest.Alloc(size+align, align) + 8, nil
+	case i.wrong("has no room for what it aligns"):
+		return (i.guest.Alloc(size, 1) + align - 1) &^ (align - 1), nil
 	case i.wrong("the region is out of bounds"):
 		return (uint32(len(i.guest.Memory())) - size/2) &^ 63, nil
 	case i.wrong("the region is over the configuration") && i.allocs == 2:
@@ -99,6 +102,10 @@ func (i *nativeInstance) Call(_ context.Context, export string, call, lo, hi uin
 	if i.wrong("keeps where its first call was") {
 		call = i.call
 	}
+	i.calls++
+	if i.wrong("keeps room for each call") {
+		i.guest.Alloc(256, 8)
+	}
 	memory := i.guest.Memory()
 	header := binary.LittleEndian.Uint32(memory[call:])
 	restore := i.remembers(memory, header, call)
@@ -123,6 +130,8 @@ func (i *nativeInstance) Call(_ context.Context, export string, call, lo, hi uin
 		table := at(abi.CallHeader)[abi.HeaderDirectory:]
 		columns := memory[binary.LittleEndian.Uint32(table):][abi.TableColumnsAddr:]
 		memory[binary.LittleEndian.Uint32(memory[binary.LittleEndian.Uint32(columns)+abi.ColumnAddress:])]++
+	case i.wrong("fails after a while") && i.calls > 800 && export == abi.ExportPreFilter:
+		return int32(abi.Error), nil
 	case i.wrong("returns 9"):
 		return 9, nil
 	case i.wrong("has a reason set that is not there") && export == abi.ExportFilter:

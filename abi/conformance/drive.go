@@ -329,8 +329,11 @@ func (d *drive) make(ctx context.Context, s *seat, a *ask) (*reply, error) {
 	d.serve(s.f, a, c, numbering)
 	d.before = append(d.before[:0], s.bytes()...)
 	export, _ := wire.ExportOf(a.point)
-	result, err := s.inst.Call(ctx, export, s.base+d.im.Call, lo, hi)
-	s.f.point, s.f.state = abi.NumPoints, nil
+	made := &called{make: func() (int32, error) { return s.inst.Call(ctx, export, s.base+d.im.Call, lo, hi) }, state: a.state.clone()}
+	if d.w.again > 0 {
+		made.region = slices.Clone(d.before)
+	}
+	made.result, err = made.make()
 	where := d.where(a)
 	for _, wrong := range s.f.wrong {
 		d.k.looked(dutyFunctions, where+": "+wrong)
@@ -352,8 +355,18 @@ func (d *drive) make(ctx context.Context, s *seat, a *ask) (*reply, error) {
 		return nil, nil
 	}
 	d.k.looked(dutyRegion, "")
+	if d.w.again > 0 {
+		wrong := d.wears(s, made, call.N)
+		if wrong != "" {
+			wrong = where + ": " + wrong
+		}
+		if d.k.looked(dutyLasting, wrong); wrong != "" {
+			return nil, nil
+		}
+	}
+	s.f.point, s.f.state = abi.NumPoints, nil
 	got, err := s.decode()
-	out := &reply{code: abi.Code(result), call: got}
+	out := &reply{code: abi.Code(made.result), call: got}
 	for _, row := range a.rows {
 		out.nodes = append(out.nodes, c.Nodes[numbering.Nodes[row]].Metadata.Name)
 	}
@@ -364,7 +377,7 @@ func (d *drive) make(ctx context.Context, s *seat, a *ask) (*reply, error) {
 	if err != nil {
 		wrong = err.Error()
 	} else {
-		wrong = d.k.formed(a, result, got, uint32(len(numbering.Nodes)), d.s)
+		wrong = d.k.formed(a, made.result, got, uint32(len(numbering.Nodes)), d.s)
 	}
 	if wrong != "" {
 		d.k.looked(dutyAnswers(a.point), where+": "+wrong)

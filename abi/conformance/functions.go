@@ -35,7 +35,13 @@ type guestState struct{ values map[string][]byte }
 
 func newGuestState() *guestState { return &guestState{values: map[string][]byte{}} }
 
-func (s *guestState) clone() *guestState { return &guestState{values: maps.Clone(s.values)} }
+// clone returns a copy; nil if there is no state.
+func (s *guestState) clone() *guestState {
+	if s == nil {
+		return nil
+	}
+	return &guestState{values: maps.Clone(s.values)}
+}
 
 // declared records a host function that the manifest does not declare (ABI-9.6).
 func (f *functions) declared(name string) {

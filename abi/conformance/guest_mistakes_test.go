@@ -21,6 +21,7 @@ func guestMistakes() map[string]struct{ plugin, duty string } {
 		reasons       = "a row has its own reasons"
 		whatIf        = "after add_pod and remove_pod"
 		alone         = "a pod in a list is answered"
+		lasting       = "an instance answers the same calls"
 	)
 	answers := func(point string) string { return "answers of " + point + " are well formed" }
 	return map[string]struct{ plugin, duty string }{
@@ -29,6 +30,7 @@ func guestMistakes() map[string]struct{ plugin, duty string } {
 		"has no room":                                       {"pools", alloc},
 		"the region is not aligned":                         {"everything", alloc},
 		"the region is out of bounds":                       {"everything", alloc},
+		"has no room for what it aligns":                    {"pools", alloc},
 		"the region is over the configuration":              {"pools", alloc},
 		"traps without nodes":                               {"pools", bare},
 		"queue points trap":                                 {"everything", traps},
@@ -41,6 +43,8 @@ func guestMistakes() map[string]struct{ plugin, duty string } {
 		"keeps a pool's id while the generation stays":      {"pools", one},
 		"reasons of earlier calls take up room":             {"pools", reasons},
 		"counts its calls":                                  {"pools", one},
+		"keeps room for each call":                          {"pools", lasting},
+		"fails after a while":                               {"everything", lasting},
 		"keeps the pod of an earlier call":                  {"pools", one},
 		"depends on row numbers":                            {"pools", numbers},
 		"depends on ids":                                    {"pools", numbers},

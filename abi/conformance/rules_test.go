@@ -37,6 +37,7 @@ func breaks() map[string]string {
 		"ABI-2.10": "calls instances again after a fault",
 		"ABI-2.11": "aux instances hold namespaces: sight/points from reserve on see the chosen node with its pods (reserve)",
 		"ABI-2.12": "asks for a configuration aligned to 24",
+		"ABI-2.13": "keeps room for each call",
 		"ABI-3.1":  "points are counted from 1",
 		"ABI-3.2":  "does not zero codes",
 		"ABI-3.3":  "accepts every status code",

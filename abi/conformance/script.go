@@ -17,7 +17,7 @@ import (
 func (d *drive) play(ctx context.Context, s *scene) ([]entry, error) {
 	d.s, d.pod, d.state, d.script, d.held = s, s.pod, newGuestState(), nil, nil
 	d.standing, d.passed, d.over, d.verdicts, d.reasons, d.said = nil, nil, false, nil, nil, map[string]string{}
-	if !s.same {
+	if !s.same || d.generation == 0 {
 		d.generation++
 	}
 	if d.far != nil && isFar(s) {

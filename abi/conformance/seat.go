@@ -93,19 +93,25 @@ func (k *checker) region(ctx context.Context, s *seat) string {
 // alloc calls berth_alloc, and says what is wrong with the result.
 func (s *seat) alloc(ctx context.Context, size, align uint32) (uint32, string) {
 	at, err := s.inst.Alloc(ctx, size, align)
-	what := fmt.Sprintf("berth_alloc(%d, %d)", size, align)
+	if err != nil {
+		return 0, fmt.Sprintf("berth_alloc(%d, %d): %v", size, align, err)
+	}
+	return at, s.allocated(at, size, align)
+}
+
+// allocated says what is wrong with a result of berth_alloc.
+func (s *seat) allocated(at, size, align uint32) string {
+	what := fmt.Sprintf("berth_alloc(%d, %d) returns ", size, align)
 	memory := uint64(len(s.inst.Memory()))
 	switch {
-	case err != nil:
-		return 0, fmt.Sprintf("%s: %v", what, err)
 	case at == 0:
-		return 0, what + " returns 0"
+		return what + "0"
 	case at%align != 0:
-		return 0, fmt.Sprintf("%s returns %#x, which is not aligned", what, at)
+		return fmt.Sprintf("%s%#x, which is not aligned", what, at)
 	case uint64(at)+uint64(size) > memory:
-		return 0, fmt.Sprintf("%s returns %#x, which ends beyond the memory of %d bytes", what, at, memory)
+		return fmt.Sprintf("%s%#x, which ends beyond the memory of %d bytes", what, at, memory)
 	}
-	return at, ""
+	return ""
 }
 
 // bytes returns the region.

@@ -39,10 +39,15 @@ type way struct {
 	growing bool
 	// relaid writes each call into another layout of the same region, or what is only of the call to other places in it.
 	relaid bool
+	// plays are the numbers of the scenes, and again is how many times each call is made; 0 means once.
+	plays []int
+	again int
 }
 
 // alike reports whether everything is as in the first way, but for instances.
-func (w *way) alike() bool { return w.duty == dutyRepeated || w.duty == dutyOneInstance }
+func (w *way) alike() bool {
+	return w.duty == dutyRepeated || w.duty == dutyOneInstance || w.duty == dutyLasting
+}
 
 // freshness says when new instances are made.
 type freshness int
@@ -79,9 +84,10 @@ const (
 	dutyRelaid      = "nothing of a layout is kept when it changes"
 )
 
+func inOrder(c *cluster.Cluster, _ *rand.Rand) *image.Numbering { return image.InOrder(c) }
+
 // ways returns all ways for a plugin; the others are compared with the first.
 func ways(man *wire.Manifest) []way {
-	inOrder := func(c *cluster.Cluster, _ *rand.Rand) *image.Numbering { return image.InOrder(c) }
 	shifted := func(c *cluster.Cluster, _ *rand.Rand) *image.Numbering { return image.Shifted(c, shift) }
 	out := []way{
 		{fresh: eachCall, numbers: inOrder},
