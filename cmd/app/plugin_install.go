@@ -78,6 +78,9 @@ func (o *pluginInstallOptions) run(ctx context.Context, client *oci.Client, plug
 	} else {
 		p, err = o.intoConfig(ctx, f, x, v, fields, plainly(stderr))
 	}
+	if err != nil && fields == nil && strings.Contains(err.Error(), source(x, v)+": config: ") {
+		return fmt.Errorf("%w\nname a file with the plugin's configuration with --plugin-config", err)
+	}
 	if err != nil {
 		return err
 	}
