@@ -50,6 +50,11 @@ func TestPluginNew(t *testing.T) {
 			if strings.Count(stdout, "ok    ") < 5 || strings.Contains(stdout, "natively") != (language == "go") {
 				t.Errorf("not all tests were run:\n%s", stdout)
 			}
+			// Without a hint no node is in maintenance, so the reason is never returned.
+			stdout, stderr, err = process(t, dir, "plugin", "conformance", "rack-aware", "--cycles", "2")
+			if err != nil || !strings.Contains(stdout, "\"node(s) had maintenance soon\" was never returned: add a hint\n") {
+				t.Errorf("a reason that never came up is not told: %v\n%s\n%s", err, stdout, stderr)
+			}
 			if language == "go" {
 				checkNewInGo(t, dir)
 			}

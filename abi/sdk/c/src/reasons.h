@@ -45,6 +45,7 @@ struct berth__reasons {
   struct berth__room sets;   // of berth__text
   struct berth__room hashes; // of uint32_t, to find a set again
   uint32_t lasting;          // sets that were not made in a call
+  uint32_t told;             // sets that a call told the host of
   uint32_t bytes, lasting_bytes;
   bool in_call;
 };

@@ -61,12 +61,14 @@ BERTH__COLD struct berth__call *berth__begin(uint32_t call) {
   return c->record;
 }
 
-// Writes the answer of the whole call. used tells that rows have reasons.
+// Writes the answer of the whole call. used tells that rows have reasons. Each set is told once even if
+// nothing has it, so that the conformance kit can name those that never come up.
 BERTH__COLD int32_t berth__finish(BerthStatus status, bool used) {
   struct berth__call *record = berth__calling.record;
   berth__reasons.in_call = false;
   record->status_reason = berth_status_reason(status);
-  if (used || record->status_reason != 0) {
+  if (used || record->status_reason != 0 || berth__reasons.told < berth__reasons.sets.n) {
+    berth__reasons.told = berth__reasons.sets.n;
     record->reason_sets = berth__address(berth__reasons.sets.at);
     record->n_reason_sets = berth__reasons.sets.n;
   }

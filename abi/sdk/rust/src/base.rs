@@ -220,7 +220,7 @@ impl Base {
         let answers = &mut *self.answers.borrow_mut();
         answers.in_call = false;
         let reason = status.reason();
-        if used || reason != Reason::NONE {
+        if used || reason != Reason::NONE || answers.reasons.untold() {
             let (address, n) = answers.reasons.table(&self.memory);
             self.answer(|record| {
                 record.reason_sets = address;
