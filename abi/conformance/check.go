@@ -63,6 +63,9 @@ func Check(ctx context.Context, g Guest, man *wire.Manifest, o Options) (*Report
 			return nil, err
 		}
 	}
+	if r := k.report(); !r.OK() { // what piles up is looked for last, for it takes many calls
+		return r, nil
+	}
 	if err := k.lasts(ctx, all, &first); err != nil {
 		return nil, err
 	}

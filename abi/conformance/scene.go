@@ -106,7 +106,13 @@ func (s *scene) asked(g *generate.Generator, man *wire.Manifest, o *Options, i, 
 	s.name = fmt.Sprintf("cycle %d of seed %d, with %d nodes", i, o.Seed, nodes)
 	g.Again(i / 2 % 3)
 	g.Long(i%8 == 5)
-	if s.pod = g.Pod(s.bare); nodes >= large()[0] {
+	s.pod = g.Pod(s.bare)
+	if nodes >= large()[0] { // there are few such scenes, so their pods must ask for something
+		for range 7 {
+			if other := g.Pod(s.bare); asks(&other) > asks(&s.pod) {
+				s.pod = other
+			}
+		}
 		g.Tell(&s.pod)
 	}
 	for range 1 + g.Rand().IntN(6) {
@@ -160,6 +166,16 @@ func (s *scene) suppose(g *generate.Generator) {
 	}
 	s.add = len(s.cluster.Pods)
 	s.cluster.Pods = append(s.cluster.Pods, g.Pod(s.bare)) // only on the overlay's node
+}
+
+// asks returns how many values of labels and annotations a pod has.
+func asks(pod *cluster.Pod) (n int) {
+	for _, values := range []map[string]string{pod.Metadata.Labels, pod.Metadata.Annotations} {
+		for _, value := range values {
+			n += min(len(value), 1)
+		}
+	}
+	return n
 }
 
 // hints returns the strings in a configuration, including keys.
