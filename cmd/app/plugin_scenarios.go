@@ -210,7 +210,9 @@ func (t *pluginTest) runScenarios(ctx context.Context, files []string) (last *be
 
 // mute reports whether a plugin trapped and could not say why, in a language whose SDK says it by log.
 func mute(failed []string, m *wire.Manifest, dir string) bool {
-	return slices.ContainsFunc(failed, func(text string) bool { return strings.Contains(text, ": the plugin trapped") && strings.Contains(text, ": unreachable") && !strings.Contains(text, "last output:") }) &&
+	return slices.ContainsFunc(failed, func(text string) bool {
+		return strings.Contains(text, ": the plugin trapped") && strings.Contains(text, ": unreachable") && !strings.Contains(text, "last output:")
+	}) &&
 		!slices.Contains(m.Host, abi.HostLog) && dir != "" && slices.Contains([]string{"rust", "assemblyscript"}, languageOf(dir))
 }
 

@@ -129,9 +129,9 @@ func (g *Generator) Cluster(n int, bare bool) *cluster.Cluster {
 		}
 		c.Namespaces = append(c.Namespaces, cluster.Namespace{Metadata: m})
 	}
-	long := g.chance(40)
+	loaded := g.chance(40)
 	for i := range n {
-		g.Long(long && i == 0)
+		g.Long(loaded && i == 0)
 		c.Nodes = append(c.Nodes, g.node(i, bare))
 	}
 	g.Long(false)
@@ -144,7 +144,7 @@ func (g *Generator) Cluster(n int, bare bool) *cluster.Cluster {
 			continue
 		}
 		on := g.random.IntN(most)
-		if n <= 100 && (g.chance(2) || i == 0 && long) {
+		if n <= 100 && (g.chance(2) || i == 0 && loaded) {
 			on += many
 		}
 		for range on {
@@ -156,14 +156,19 @@ func (g *Generator) Cluster(n int, bare bool) *cluster.Cluster {
 	return c
 }
 
-// longName makes a name as long as names may be, nearly, and longKey is such a key; long is a text longer than a reason may be,
-// and huge one longer than a value of the state or all directives of a call.
-var (
-	longName = "." + strings.Repeat("very-long.", 23) + "example"
-	longKey  = strings.Repeat("very-long.", 24) + "example.com/" + strings.Repeat("x", 63)
-	long     = strings.Repeat("long ", 220)
-	huge     = strings.Repeat("very long, ", 6000)
-)
+// longName makes a name as long as names may be, nearly.
+func longName() string { return "." + strings.Repeat("very-long.", 23) + "example" }
+
+// longKey is a key as long as keys may be.
+func longKey() string {
+	return strings.Repeat("very-long.", 24) + "example.com/" + strings.Repeat("x", 63)
+}
+
+// long is longer than a reason may be.
+func long() string { return strings.Repeat("long ", 220) }
+
+// huge is longer than a value of the state, or all directives of a call, may be.
+func huge() string { return strings.Repeat("very long, ", 6000) }
 
 func (g *Generator) node(i int, bare bool) cluster.Node {
 	n := cluster.Node{Metadata: cluster.Metadata{Name: fmt.Sprintf("node-%d", i), UID: fmt.Sprintf("node-uid-%d", i)}}
@@ -171,7 +176,7 @@ func (g *Generator) node(i int, bare bool) cluster.Node {
 		return n
 	}
 	if g.chance(5) {
-		n.Metadata.Name += longName
+		n.Metadata.Name += longName()
 	}
 	r := g.config.Reads
 	n.Metadata.Labels = g.labelled(r.NodeLabels)
@@ -243,7 +248,7 @@ func (g *Generator) pod(bare bool) cluster.Pod {
 		Name: fmt.Sprintf("pod-%d", g.pods), Namespace: pick(g, g.namespaces), UID: fmt.Sprintf("%08x-0000-4000-8000-%012x", uint32(g.pods)*0x9e3779b1, g.pods),
 	}}
 	if g.pods%7 == 4 {
-		p.Metadata.Name += longName
+		p.Metadata.Name += longName()
 	}
 	if len(g.config.Namespaces) > 0 && g.chance(70) {
 		p.Metadata.Namespace = pick(g, g.config.Namespaces)
@@ -262,7 +267,7 @@ func (g *Generator) pod(bare bool) cluster.Pod {
 	if g.chance(60) {
 		p.Metadata.Owners = []cluster.Owner{{Kind: pick(g, []string{"ReplicaSet", "Job"}), Name: fmt.Sprint("owner-", g.random.IntN(5)), Controller: true}}
 		if g.chance(5) {
-			p.Metadata.Owners[0].Name += longName
+			p.Metadata.Owners[0].Name += longName()
 		}
 	}
 	if g.chance(10) {
@@ -310,7 +315,7 @@ func (g *Generator) labelled(declared []string) map[string]string {
 		out[fmt.Sprint("example.com/other-", g.random.IntN(6+4*n))] = pick(g, g.labels)
 	}
 	if g.long || g.chance(3) {
-		out[longKey] = pick(g, g.labels)
+		out[longKey()] = pick(g, g.labels)
 	}
 	if len(g.hintKeys) > 0 && g.chance(30) {
 		out[pick(g, g.hintKeys)] = pick(g, g.labels)
@@ -321,13 +326,14 @@ func (g *Generator) labelled(declared []string) map[string]string {
 func (g *Generator) annotated(declared []string) map[string]string {
 	out := map[string]string{}
 	for _, key := range declared {
-		if value, told := g.tell(key); g.long && g.chance(30) {
-			out[key] = huge
-		} else if g.chance(5) {
-			out[key] = long
-		} else if told {
+		switch value, told := g.tell(key); {
+		case g.long && g.chance(30):
+			out[key] = huge()
+		case g.chance(5):
+			out[key] = long()
+		case told:
 			out[key] = value
-		} else if g.chance(70) {
+		case g.chance(70):
 			out[key] = pick(g, g.values)
 		}
 	}
