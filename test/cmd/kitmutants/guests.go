@@ -185,8 +185,9 @@ func (w *work) rightPasses(ctx context.Context, language string, g *guest, i int
 
 // trial is one run of the kit, or the scenarios, with a module; run returns what failed, or nothing.
 type trial struct {
-	by  string
-	run func(ctx context.Context, module string) (says string, err error)
+	by   string
+	run  func(ctx context.Context, module string) (says string, err error)
+	slow bool // tried after the quick ones of all guests
 }
 
 // few is how many cycles find most mistakes, in a tenth of the time of all.
@@ -214,14 +215,16 @@ func (w *work) trials(g *guest) (out []trial) {
 			args = append(args, "--hint="+hint)
 		}
 		out = append(out, w.conformance(g, "", passes, append(args, few)...))
-		whole = append(whole, w.conformance(g, "", passes, args...))
+		all := w.conformance(g, "", passes, args...)
+		all.slow = true
+		whole = append(whole, all)
 	}
 	if g.traps != "" {
 		traps := func(out string, failed bool) bool { return failed && strings.Contains(out, g.says) }
 		out = append(out, w.conformance(g, "what it says before it traps", traps, "--hint="+g.traps, few))
 	}
 	if g.scenarios != "" {
-		out = append(out, trial{"plugin test", func(ctx context.Context, module string) (string, error) { return w.scenarios(ctx, g, module) }})
+		out = append(out, trial{by: "plugin test", run: func(ctx context.Context, module string) (string, error) { return w.scenarios(ctx, g, module) }})
 	}
 	return append(out, whole...)
 }
@@ -229,7 +232,7 @@ func (w *work) trials(g *guest) (out []trial) {
 // conformance returns a run of the kit. right says whether what it printed is what a plugin without a mistake has, and what
 // names what is wrong otherwise; if it is empty, the report does.
 func (w *work) conformance(g *guest, what string, right func(out string, failed bool) bool, args ...string) trial {
-	return trial{"plugin conformance", func(ctx context.Context, module string) (string, error) {
+	return trial{by: "plugin conformance", run: func(ctx context.Context, module string) (string, error) {
 		if g.config != "" {
 			module += "?config=" + w.configOf(g)
 		}
