@@ -14,8 +14,8 @@ const (
 	// leastOften is how many times a scene is played in one instance, or as many times as there are scenes: after 60 times,
 	// reasons of 30 bytes for 40 nodes are more than a call may have.
 	leastOften = 16
-	// leastAgain is how many times each call of a small scene is made for each scene that there is, so that after 60 scenes 32 bytes of
-	// each call are more than a page.
+	// leastAgain is how many times each call of a small scene is made for each scene that there is. With 60 scenes, 40 bytes that each
+	// call keeps fill a page of memory in the second half.
 	leastAgain = 64
 	// mostAgain ends the doubling of these times, which goes on while the memory grows: what a garbage collector needs comes to
 	// an end, and what an allocator doubles grows once in each half.
@@ -102,7 +102,7 @@ type answered struct {
 	reasons, said []map[string]string
 }
 
-// most returns the two scenes with so many nodes at most in which the guest says most: in reasons, and in all else.
+// most returns the scenes, one or two, with so many nodes at most in which the guest says most: in reasons, and in all else.
 func (a *answered) most(all []*scene, nodes int) []int {
 	reasons, answers := 0, 0
 	for n := range all {
@@ -116,7 +116,7 @@ func (a *answered) most(all []*scene, nodes int) []int {
 			answers = n
 		}
 	}
-	return []int{reasons, answers}
+	return slices.Compact([]int{reasons, answers})
 }
 
 // size returns how many bytes the guest says in a scene.

@@ -110,7 +110,7 @@ nodes.txt:5: the manifest's reads.podLabels does not list ap, so the plugin does
 	}
 }
 
-// TestResourcesNoNodeHas: they are noted, whoever requests them, and so is one that the manifest reads, if nodes have others.
+// TestResourcesNoNodeHas: a resource that no node has is noted if any pod requests it, or if the manifest reads its capacity.
 func TestResourcesNoNodeHas(t *testing.T) {
 	const tried = "try default/web\n----\na Success 0\n"
 	for text, want := range map[string]string{
