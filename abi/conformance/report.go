@@ -72,17 +72,12 @@ func (r *Report) String() string {
 // failed, and the answers of the guest.
 func (r *Report) Write(w io.Writer) error {
 	var out strings.Builder
-	failed := 0
 	var without []string
-	for _, d := range r.Duties {
-		if d.Verdict == NotApplicable {
+	for i := range r.Duties {
+		if d := &r.Duties[i]; d.Verdict == NotApplicable {
 			without = append(without, d.Name)
-			continue
-		}
-		fmt.Fprintf(&out, "%-4s  %s (%s): %d times\n", d.Verdict, d.Name, strings.Join(d.Cites, ", "), d.Times)
-		if d.Verdict == Failed {
-			failed++
-			fmt.Fprintf(&out, "      failed %d times, first in %s\n", d.Failures, strings.ReplaceAll(plain.Lines(d.Example, mostExample), "\n", "\n      "))
+		} else {
+			d.write(&out)
 		}
 	}
 	var points []string
@@ -112,13 +107,42 @@ func (r *Report) Write(w io.Writer) error {
 	for _, reason := range r.Unsaid {
 		fmt.Fprintf(&out, "%s was never returned: add a hint\n", plain.Quote(reason, mostReason))
 	}
-	if failed == 0 {
+	if r.OK() {
 		out.WriteString("the guest conforms\n")
 	} else {
-		fmt.Fprintf(&out, "%d of %d duties failed\n", failed, len(r.Duties))
+		out.WriteString(r.failures())
 	}
 	_, err := io.WriteString(w, out.String())
 	return err
+}
+
+// Failed returns the lines of the report that are about duties that failed, and how many did.
+func (r *Report) Failed() string {
+	var out strings.Builder
+	for i := range r.Duties {
+		if r.Duties[i].Verdict == Failed {
+			r.Duties[i].write(&out)
+		}
+	}
+	return out.String() + r.failures()
+}
+
+func (r *Report) failures() string {
+	failed := 0
+	for i := range r.Duties {
+		if r.Duties[i].Verdict == Failed {
+			failed++
+		}
+	}
+	return fmt.Sprintf("%d of %d duties failed\n", failed, len(r.Duties))
+}
+
+// write writes a line, and an example if the duty failed.
+func (d *Duty) write(out *strings.Builder) {
+	fmt.Fprintf(out, "%-4s  %s (%s): %d times\n", d.Verdict, d.Name, strings.Join(d.Cites, ", "), d.Times)
+	if d.Verdict == Failed {
+		fmt.Fprintf(out, "      failed %d times, first in %s\n", d.Failures, strings.ReplaceAll(plain.Lines(d.Example, mostExample), "\n", "\n      "))
+	}
 }
 
 // shown returns an answer of a point as its authors know it: a hint's codes have names of their own.

@@ -30,15 +30,6 @@ func TestMute(t *testing.T) {
 	}
 }
 
-// TestFailedDuties: of a report, plugin test shows what failed.
-func TestFailedDuties(t *testing.T) {
-	const report = "pass  one: 1 times\nFAIL  two: 3 times\n      failed 2 times, first in\n      here\npass  three: 1 times\nn/a   four\n" +
-		"filter answered 3 Success\n      always the same\n2 of 30 duties failed\n"
-	if got := failedDuties(report); got != "FAIL  two: 3 times\n      failed 2 times, first in\n      here\n2 of 30 duties failed\n" {
-		t.Error(got)
-	}
-}
-
 // TestOwnLimit: own tests that do not end are stopped if the plugin failed as WebAssembly.
 func TestOwnLimit(t *testing.T) {
 	if testing.Short() {

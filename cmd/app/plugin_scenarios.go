@@ -229,25 +229,10 @@ func (t *pluginTest) checkDuties(ctx context.Context, last *berthtest.Trial, pod
 	}
 	var failed []string
 	if !report.OK() {
-		failed = []string{failedDuties(report.String())}
+		failed = []string{report.Failed()}
 	}
 	t.report("duties of guests: one instance, fresh instances, and instances that share the nodes", failed)
 	return nil
-}
-
-// failedDuties leaves the duties that the plugin keeps, and its answers, out of a report.
-func failedDuties(report string) string {
-	var out strings.Builder
-	failed := false
-	for line := range strings.Lines(report) {
-		if !strings.HasPrefix(line, " ") { // not an example of the line above
-			failed = strings.HasPrefix(line, "FAIL") || strings.HasSuffix(line, " duties failed\n")
-		}
-		if failed {
-			out.WriteString(line)
-		}
-	}
-	return out.String()
 }
 
 // hintsOf returns strings that matter to a plugin.
