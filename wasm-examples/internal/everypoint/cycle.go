@@ -75,9 +75,11 @@ func (p *EveryPoint) RemovePod(pod, removed berth.Pod, _ berth.Node) berth.Statu
 	return p.change(pod, removed, -1)
 }
 
+// whole returns the name in the whole object of a pod, or `none`.
+func (p *EveryPoint) whole(pod berth.Pod) string { return p.expand(call{pod: pod}, "{pod-object}") }
+
 func (p *EveryPoint) change(pod, changed berth.Pod, by int32) berth.Status {
-	const object = "{pod-object}"
-	if p.expand(call{pod: pod}, object) != "none" || p.expand(call{pod: changed}, object) != changed.Name() {
+	if p.whole(pod) != "none" || p.whole(changed) != changed.Name() {
 		return berth.Error(p.Reason("wrong object"))
 	}
 	if !p.yes.Is(changed.Annotation(p.peer)) {

@@ -73,8 +73,9 @@
 // event has that name: the new node's, or else the old one's; the new pod's, or else the old
 // one's; or the name in the event. `was NAME` is Queue if the old node or pod has that name, `in
 // NAMESPACE` if the event has that namespace, and `is RESOURCE ACTIONS` if it is about the resource
-// with that number and has one of those actions, as bits. Otherwise it is QueueSkip. Without steps,
-// and for any other step, it is Queue. Only the first step counts.
+// with that number and has one of those actions, as bits. `whole` is Queue if `{pod-object}` is the
+// pod's own name, and `none` for the pods of the event. Otherwise it is QueueSkip. Without steps, and for
+// any other step, it is Queue. Only the first step counts.
 //
 // pre_filter: sets the key `peers` of the state to the number of pods on nodes whose annotation
 // `peer` is `true`, 4 bytes little-endian; then steps, including `only NODE NODE …`, which

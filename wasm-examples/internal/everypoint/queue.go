@@ -67,7 +67,7 @@ func parsed[T int64 | uint64](n T, err error) T {
 // Hint returns what the first step says.
 func (p *EveryPoint) Hint(event berth.Event, pod berth.Pod) berth.HintResult {
 	for verb, rest := range steps(p.Text(pod.Annotation(p.at.hint))) {
-		if !concerns(event, verb, rest) {
+		if !concerns(event, verb, rest) || verb == "whole" && !p.wholes(event, pod) {
 			return berth.QueueSkip
 		}
 		break
@@ -92,6 +92,16 @@ func concerns(event berth.Event, verb, rest string) bool {
 		return event.Is(berth.EventKind(kind), berth.EventAction(bits))
 	}
 	return true
+}
+
+// wholes reports whether there is a whole object of the pod that waits, and none of the pods of an event.
+func (p *EveryPoint) wholes(event berth.Event, waiting berth.Pod) bool {
+	for _, f := range []func() (berth.Pod, bool){event.NewPod, event.OldPod} {
+		if pod, ok := f(); ok && p.whole(pod) != "none" {
+			return false
+		}
+	}
+	return p.whole(waiting) == waiting.Name()
 }
 
 // old returns the name of the old node or pod of an event; empty if there is none.

@@ -116,11 +116,21 @@ static bool concerns(BerthEvent event, BerthText verb, BerthText rest) {
   return berth_event_is(event, (BerthEventKind)parsed(resource), (uint32_t)parsed(rest));
 }
 
+static BerthText whole(BerthPod pod) { return expand(&(struct call){.pod = pod}, BERTH_TEXT("{pod-object}")); }
+
+// Reports whether there is a whole object of the pod that waits, and none of the pods of an event.
+static bool wholes(BerthEvent event, BerthPod waiting) {
+  BerthPod pod;
+  if (berth_event_new_pod(event, &pod) && !berth_text_equals(whole(pod), "none")) return false;
+  if (berth_event_old_pod(event, &pod) && !berth_text_equals(whole(pod), "none")) return false;
+  return berth_text_equals(whole(waiting), berth_pod_name(waiting));
+}
+
 static BerthHintResult hint(BerthEvent event, BerthPod pod) {
   BerthText left = berth_text(berth_pod_annotation(pod, at.hint)), verb, rest;
   if (!next_step(&left, &verb, &rest)) return BERTH_QUEUE;
   bool skip = berth_text_equals(verb, "skip") || (berth_text_equals(verb, "on") && !berth_text_equals(object(event), rest));
-  skip |= !concerns(event, verb, rest);
+  skip |= !concerns(event, verb, rest) || (berth_text_equals(verb, "whole") && !wholes(event, pod));
   return skip ? BERTH_QUEUE_SKIP : BERTH_QUEUE;
 }
 
@@ -166,8 +176,6 @@ static BerthStatus pre_filter(BerthPod pod, BerthNodes nodes, BerthRows *rows) {
   }
   return answer;
 }
-
-static BerthText whole(BerthPod pod) { return expand(&(struct call){.pod = pod}, BERTH_TEXT("{pod-object}")); }
 
 static BerthStatus change(BerthPod pod, BerthPod changed, int32_t by) {
   if (!berth_text_equals(whole(pod), "none") || !berth_text_equals(whole(changed), berth_pod_name(changed))) {

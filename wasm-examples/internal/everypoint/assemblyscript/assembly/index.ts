@@ -43,7 +43,21 @@ class EveryPoint {
   hint(event: berth.Event, pod: berth.Pod): berth.HintResult {
     const all = stepsOf(berth.text(pod.annotation(key("hint"))));
     if (all.length == 0) return berth.QUEUE;
-    return concerns(event, all[0].verb, all[0].rest) ? berth.QUEUE : berth.QUEUE_SKIP;
+    if (!concerns(event, all[0].verb, all[0].rest) || all[0].verb == "whole" && !this.wholes(event, pod)) return berth.QUEUE_SKIP;
+    return berth.QUEUE;
+  }
+
+  /** The name in the whole object of a pod, or `none`. */
+  private whole(pod: berth.Pod): string {
+    return this.steps.expand(new Call(pod), "{pod-object}");
+  }
+
+  /** Reports whether there is a whole object of the pod that waits, and none of the pods of an event. */
+  private wholes(event: berth.Event, waiting: berth.Pod): bool {
+    const newPod = event.newPod(), oldPod = event.oldPod();
+    if (newPod !== null && this.whole(newPod) != "none") return false;
+    if (oldPod !== null && this.whole(oldPod) != "none") return false;
+    return this.whole(waiting) == waiting.name();
   }
 
   private setPeers(n: u32): berth.Status {
@@ -83,8 +97,7 @@ class EveryPoint {
   }
 
   private change(pod: berth.Pod, changed: berth.Pod, by: i32): berth.Status {
-    const object = "{pod-object}", steps = this.steps;
-    if (steps.expand(new Call(pod), object) != "none" || steps.expand(new Call(changed), object) != changed.name()) {
+    if (this.whole(pod) != "none" || this.whole(changed) != changed.name()) {
       return berth.error(berth.reason(["wrong object"]));
     }
     return this.yes.is(changed.annotation(this.peer)) ? this.setPeers(this.peers() + by) : berth.SUCCESS;

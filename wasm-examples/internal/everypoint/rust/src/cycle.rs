@@ -63,9 +63,13 @@ impl AddPod for EveryPoint {
 }
 
 impl EveryPoint {
+    /// The name in the whole object of a pod, or `none`.
+    pub(crate) fn whole(&self, base: &Base, pod: Pod<'_>) -> String {
+        self.expand(Call::of(base, pod), "{pod-object}")
+    }
+
     fn change(&self, base: &Base, pod: Pod<'_>, changed: Pod<'_>, by: u32) -> Status {
-        let object = |pod| self.expand(Call::of(base, pod), "{pod-object}");
-        if object(pod) != "none" || object(changed) != changed.name() {
+        if self.whole(base, pod) != "none" || self.whole(base, changed) != changed.name() {
             return Status::error(base.reason(&["wrong object"]));
         }
         if !self.yes.is(base, changed.annotation(self.peer)) {

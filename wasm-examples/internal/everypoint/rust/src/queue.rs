@@ -52,8 +52,18 @@ impl Hint for EveryPoint {
     fn hint(&mut self, base: &Base, event: Event<'_>, pod: Pod<'_>) -> HintResult {
         match steps(text(base, pod, self.at.hint)).next() {
             Some((verb, rest)) if !concerns(event, verb, rest) => HintResult::QueueSkip,
+            Some(("whole", _)) if !self.wholes(base, event, pod) => HintResult::QueueSkip,
             _ => HintResult::Queue,
         }
+    }
+}
+
+impl EveryPoint {
+    /// Reports whether there is a whole object of the pod that waits, and none of the pods of an event.
+    fn wholes(&self, base: &Base, event: Event<'_>, waiting: Pod<'_>) -> bool {
+        let mut pods = event.new_pod().into_iter().chain(event.old_pod());
+        pods.all(|pod| self.whole(base, pod) == "none")
+            && self.whole(base, waiting) == waiting.name()
     }
 }
 
