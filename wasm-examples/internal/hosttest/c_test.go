@@ -26,7 +26,7 @@ func inC() *language {
 			}
 			return data
 		},
-		most: 72 << 10,
+		most: 76 << 10,
 	}
 }
 

@@ -26,7 +26,7 @@ func inRust() *language {
 			}
 			return data
 		},
-		most: 160 << 10,
+		most: 168 << 10,
 	}
 }
 

@@ -28,7 +28,7 @@ func parseManifest(data []byte) (*Manifest, error) {
 	}
 	config, _, err := schema.New(m.Config)
 	if err != nil {
-		return nil, fmt.Errorf("config: %w", err)
+		return nil, fmt.Errorf("manifest: config: %w", err)
 	}
 	r := &m.Reads
 	return &Manifest{Manifest: m, schema: config, Reads: map[string][]string{

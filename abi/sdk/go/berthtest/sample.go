@@ -19,7 +19,7 @@ const samplePods = 64
 func Sample(manifest []byte, nodes int, hints []string) ([]Node, []Pod, error) {
 	m, err := parseManifest(manifest)
 	if err != nil {
-		return nil, nil, fmt.Errorf("manifest: %w", err)
+		return nil, nil, err
 	}
 	s := sample{Manifest: m, rand: rand.New(rand.NewPCG(1, 64)), texts: slices.Clone(hints)}
 	for i := len(hints); i < 8; i++ {

@@ -60,7 +60,7 @@ func New(tb testing.TB, manifest []byte, guest Factory, config string) *Trial {
 	tb.Helper()
 	m, err := parseManifest(manifest)
 	if err != nil {
-		tb.Fatalf("manifest: %v", err)
+		tb.Fatal(err)
 	}
 	if config == "" {
 		config = "{}"
