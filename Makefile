@@ -217,6 +217,7 @@ sdk-rust: ## test the Rust SDK and the plugins in Rust, natively and in the host
 
 sdk-c: ## test the C SDK and the plugins in C, natively and in the host (needs clang: abi/sdk/c/README.md)
 	BERTH_REQUIRE_C=1 go test ./abi/sdk/c/...
+	BERTH_REQUIRE_C=1 go test ./abi/conformance -run '^TestCheckPassesRawGuests$$'
 	BERTH_REQUIRE_C=1 go test ./cmd/app ./wasm-examples/internal/hosttest -run '^TestPlugin(BuildLanguages|TestLanguages|New)$$/^c|^TestC|^TestFGD(Fuel|Refuses)$$/^c|^(TestFGDTwins|TestGPUTwinsToTheBit)$$/./^c|^(TestPoints|TestReferenceWorkload)$$/^c'
 	.ci/conformance c
 

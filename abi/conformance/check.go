@@ -119,7 +119,7 @@ func (k *checker) duties() {
 	k.duty(dutyMoving, "ABI-2.11", "ABI-7.4", "ABI-7.10")
 	k.duty(dutyState, "ABI-7.4")
 	k.duty(dutyUnknown, "ABI-4.5", "ABI-4.8", "ABI-6.2", "ABI-4.1")
-	k.duty(dutyGrowing, "ABI-4.6", "ABI-4.16", "ABI-2.8")
+	k.duty(dutyGrowing, "ABI-4.6", "ABI-4.7", "ABI-4.16", "ABI-2.8")
 	k.duty(dutyRelaid, "ABI-4.1", "ABI-2.8")
 	k.duty(dutyReasons, "ABI-3.6", "ABI-3.7")
 	k.duty(dutyOverlay, "ABI-4.4", "ABI-4.12", "ABI-4.17")

@@ -433,6 +433,16 @@ func (g wasmGuest) New(_ context.Context, f conformance.Functions) (conformance.
 			copy(vm.Read(a[2], a[3]), value)
 			return []uint64{uint64(len(value))}
 		},
+		"berth.published_get": func(vm *interp.Instance, a []uint64) []uint64 {
+			value, ok := f.PublishedGet(uint32(a[0]))
+			if !ok {
+				return minusOne()
+			}
+			if len(value) <= int(a[2]) {
+				copy(vm.Read(a[1], a[2]), value)
+			}
+			return []uint64{uint64(len(value))}
+		},
 		"berth.state_set": func(vm *interp.Instance, a []uint64) []uint64 {
 			if !f.StateSet(string(vm.Read(a[0], a[1])), vm.Read(a[2], a[3])) {
 				return minusOne()

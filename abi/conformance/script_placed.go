@@ -11,8 +11,8 @@ import (
 
 // supposed plays the what-if: add_pod, remove_pod, and filter for the overlay row.
 func (d *drive) supposed(ctx context.Context) error {
-	if d.over || d.s.whatIf < 0 || !d.has(abi.Filter) || !slices.Contains(d.standing, d.s.whatIf) {
-		return nil
+	if d.over || d.verdicts == nil || d.s.whatIf < 0 || !slices.Contains(d.standing, d.s.whatIf) {
+		return nil // without a filter, or pre_filter left it out (ABI-5.2)
 	}
 	state := d.state.clone()
 	on := slices.Clone(d.s.on)
