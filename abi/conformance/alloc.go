@@ -23,6 +23,9 @@ func (k *checker) apart(ctx context.Context) error {
 	var at, sizes []uint32
 	for i := range uint32(blocks) {
 		size, align := 1+i*37%211, uint32(1)<<(i*5%7)
+		if i%16 == 15 { // about as large as a page of memory
+			size += 1<<16 - 105
+		}
 		address, err := inst.Alloc(ctx, size, align)
 		if err != nil || address == 0 {
 			break

@@ -40,7 +40,8 @@ func (d *drive) write(s *seat, a *ask, c *cluster.Cluster, numbering *image.Numb
 	if node(d.k.man) && d.w.fresh != never { // otherwise it stays as long as the cluster does
 		d.generation += d.random.Uint64N(64)
 	}
-	cycle := wire.Cycle{Epoch: d.epoch, Generation: d.generation, Seed: d.s.seed, State: 1}
+	// The numbers differ in their upper halves only, so that no part of them is enough.
+	cycle := wire.Cycle{Epoch: d.epoch<<32 + 1, Generation: d.generation, Seed: d.s.seed, State: 1}
 	if blind := d.k.man.Scope(a.point) == abi.ScopeNode || d.k.man.Sharded() && a.point == abi.PreFilter; blind || a.point <= abi.Hint {
 		cycle.Seed = 0
 	}
@@ -48,7 +49,7 @@ func (d *drive) write(s *seat, a *ask, c *cluster.Cluster, numbering *image.Numb
 		return 0, 0, call, err
 	}
 	if len(d.layouts) > 1 {
-		binary.LittleEndian.PutUint32(mem[d.im.Header+abi.HeaderLayout:], uint32(d.relaid)+1)
+		binary.LittleEndian.PutUint32(mem[d.im.Header+abi.HeaderLayout:], uint32(d.relaid)<<16+1)
 	}
 	copy(mem[d.im.Pod:d.im.Pod+d.im.PodRoom], record)
 	call = wire.Call{Point: a.point, PodSize: uint32(len(record)), N: uint32(len(a.rows))}

@@ -55,7 +55,7 @@ type Options struct {
 	Cycles int
 	// Hints are strings that are meaningful to the plugin, besides those in the configuration:
 	// label values, names of namespaces. `key=value` is a value of the label or annotation key,
-	// if the manifest declares to read it: pods in large clusters have only such annotations.
+	// if the manifest declares to read it or all labels: pods in large clusters have only such annotations.
 	Hints []string
 	// Published has values of keys that the manifest lists in reads.published; a key without a
 	// value is not published.

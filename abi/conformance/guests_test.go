@@ -294,6 +294,9 @@ func (p *everything) PreFilter(pod berth.Pod, nodes berth.Nodes) (*berth.Rows, b
 
 // AddPod counts one more.
 func (p *everything) AddPod(_, _ berth.Pod, node berth.Node) berth.Status {
+	if p.wrong("add_pod fails") {
+		return berth.Error(0)
+	}
 	if p.wrong("add_pod counts twice") {
 		return p.count(node, 2)
 	}

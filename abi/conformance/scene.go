@@ -165,7 +165,11 @@ func (s *scene) suppose(g *generate.Generator) {
 		s.remove = s.on[g.Rand().IntN(len(s.on))]
 	}
 	s.add = len(s.cluster.Pods)
-	s.cluster.Pods = append(s.cluster.Pods, g.Pod(s.bare)) // only on the overlay's node
+	pod := g.Pod(s.bare) // only on the overlay's node
+	if s.seed%4 > 0 {    // it is like the one to be placed, which matters to those that count such pods
+		pod.Metadata.Namespace, pod.Metadata.Labels = s.pod.Metadata.Namespace, s.pod.Metadata.Labels
+	}
+	s.cluster.Pods = append(s.cluster.Pods, pod)
 }
 
 // asks returns how many values of labels and annotations a pod has.

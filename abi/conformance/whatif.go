@@ -98,6 +98,12 @@ func (d *drive) overlay(ctx context.Context, steps []step, judged func(after []s
 		}
 		return r, nil
 	}
+	fails := func(steps []step, err error) error {
+		if err != nil {
+			return err
+		}
+		return judged(steps, abi.Error.String())
+	}
 	for i := range len(steps) + 1 {
 		if i > 0 {
 			s := steps[i-1]
@@ -106,13 +112,13 @@ func (d *drive) overlay(ctx context.Context, steps []step, judged func(after []s
 			}
 			if d.has(s.point) {
 				if r, err := succeeds(&ask{point: s.point, pods: []cluster.Pod{d.s.cluster.Pods[s.pod]}}); r == nil {
-					return err
+					return fails(steps[:i], err)
 				}
 			}
 		}
 		r, err := succeeds(&ask{point: abi.Filter})
 		if r == nil {
-			return err
+			return fails(steps[:i], err)
 		}
 		if err := judged(steps[:i], abi.Code(r.call.Codes[0]).String()); err != nil {
 			return err

@@ -21,7 +21,7 @@ type Config struct {
 	// Namespaces are the ones that the plugin is attached to; empty means all.
 	Namespaces []string
 	// Hints are strings that are meaningful to the plugin, such as those in its configuration; `key=value` is a
-	// value of that label or annotation, if Reads declares the key.
+	// value of that label or annotation, if Reads declares the key or a list of all labels.
 	Hints []string
 }
 
@@ -34,6 +34,7 @@ type Generator struct {
 	values     []string            // annotation values
 	hintKeys   []string            // hints that can be keys
 	told       map[string][]string // hints that are values of a key
+	loose      []string            // keys of these that are only in lists of all labels
 	pods       int
 	long       bool // lists are
 }
@@ -79,10 +80,20 @@ func (g *Generator) tells(hint string) bool {
 	key, value, is := strings.Cut(hint, "=")
 	r := g.config.Reads
 	label := slices.Contains(slices.Concat(r.NodeLabels, r.PodLabels, r.NamespaceLabels), key) && wire.IsLabelValue(value)
-	if is = is && (label || slices.Contains(slices.Concat(r.NodeAnnotations, r.PodAnnotations), key)); is {
+	loose := !label && g.lists() && wire.IsAnnotationKey(key) && wire.IsLabelValue(value)
+	if is = is && (label || loose || slices.Contains(slices.Concat(r.NodeAnnotations, r.PodAnnotations), key)); is {
+		if loose && len(g.told[key]) == 0 {
+			g.loose = append(g.loose, key)
+		}
 		g.told[key] = append(g.told[key], value)
 	}
 	return is
+}
+
+// lists reports whether the plugin reads all labels of something, among which it looks for keys of its own.
+func (g *Generator) lists() bool {
+	r := g.config.Reads
+	return slices.Contains(slices.Concat(r.Node, r.Pods, r.Pod, r.Namespaces), "labels") || slices.Contains(r.Pod, "namespaceLabels")
 }
 
 // Again has the next pods be those that were made after the first n, by name and UID: a pod can change in everything
@@ -236,7 +247,8 @@ func (g *Generator) Pod(bare bool) cluster.Pod {
 	}
 	if g.long || g.chance(20) {
 		for i := range 1 + g.some(2) {
-			p.Spec.SchedulingGates = append(p.Spec.SchedulingGates, cluster.Gate{Name: fmt.Sprint("example.com/quota-", i)})
+			domain := []string{"example.com", "other.example"}[i%2]
+			p.Spec.SchedulingGates = append(p.Spec.SchedulingGates, cluster.Gate{Name: fmt.Sprint(domain, "/quota-", i)})
 		}
 	}
 	return p
@@ -293,17 +305,26 @@ func (g *Generator) pod(bare bool) cluster.Pod {
 	if g.long || g.chance(15) {
 		for range 1 + g.some(3) {
 			p.Spec.Containers[0].Ports = append(p.Spec.Containers[0].Ports, cluster.Port{
-				HostPort: 1 + g.random.Int32N(65535), ContainerPort: 80, HostIP: pick(g, []string{"", "10.0.0.1"}), Protocol: pick(g, []string{"", "UDP", "SCTP"}),
+				HostPort: g.port(), ContainerPort: 80, HostIP: pick(g, []string{"", "10.0.0.1"}), Protocol: pick(g, []string{"", "UDP", "SCTP"}),
 			})
 		}
 	}
 	return p
 }
 
+// port makes a host port, mostly one of a few, so that two pods ask for the same.
+func (g *Generator) port() int32 {
+	port := 1 + g.random.Int32N(65535)
+	if port%4 > 0 {
+		return 8080 + port%4
+	}
+	return port
+}
+
 // labelled makes labels, mostly with declared keys.
 func (g *Generator) labelled(declared []string) map[string]string {
 	out := map[string]string{}
-	for _, key := range declared {
+	for _, key := range slices.Concat(declared, g.loose) {
 		if value, told := g.tell(key); told {
 			out[key] = value
 		} else if g.chance(70) {

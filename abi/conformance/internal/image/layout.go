@@ -95,7 +95,7 @@ func (r *Rooms) table(id abi.TableID) *roomTable {
 
 // Ids that no version has.
 const (
-	unknownTable      abi.TableID  = 99
+	unknownTable      abi.TableID  = 0x1ffffff1 // no index of an array
 	unknownColumn     abi.ColumnID = 120
 	unknownTypeColumn abi.ColumnID = 121
 	unknownType                    = 99
