@@ -385,7 +385,7 @@ func TestUnsaid(t *testing.T) {
 	// A Wait is one however long it is, and a row set is not a code.
 	report = check(t, "everything", "", 24)
 	for _, want := range []string{
-		"permit answered 11 Success, 3 Wait for 1000 ms; never Unschedulable, UnschedulableAndUnresolvable, Pending\n",
+		"permit answered 13 Success, 3 Wait for 1000 ms; never Unschedulable, UnschedulableAndUnresolvable, Pending\n",
 		"preFilter answered 24 Success, 24 row sets; never Skip, Unschedulable, UnschedulableAndUnresolvable\n",
 	} {
 		if !strings.Contains(report.String(), want) {

@@ -112,13 +112,16 @@ func (k *checker) layout(w way, all []*scene, spare larger) (*image.Image, error
 		if s.whatIf >= 0 {
 			numbering.Overlays = s.overlays(&image.Overlay{Node: s.whatIf, Pods: append(slices.Clone(s.on), s.add)}, mostOverlays-1)
 		}
-		event := s.ofEvent() // its nodes are drawn apart from the cluster's
-		contents := []*image.Content{e.Content(s.cluster, numbering), e.Content(event, image.InOrder(event))}
+		contents := []*image.Content{e.Content(s.cluster, numbering)}
+		for _, event := range s.events { // their nodes are drawn apart from the cluster's
+			c := event.cluster()
+			contents = append(contents, e.Content(c, image.InOrder(c)))
+		}
 		var batch [][]byte
 		for i, p := range s.all() {
 			record := e.Record(s.cluster, p, s.longest(), w.unknown)
 			rooms.FitRecord(record)
-			if i <= len(s.pods)+2 { // the pods of a list, and those of an event
+			if i <= len(s.pods)+2*events { // the pods of a list, and those of an event
 				batch = append(batch, record)
 			}
 		}
@@ -221,6 +224,7 @@ type ask struct {
 	others int
 	pods   []cluster.Pod
 	queue  []wire.QueueEntry // of the pods
+	event  *Event            // of hint
 	node   string            // the chosen node
 	state  *guestState
 	// input are the scores for normalize, verdicts the codes for post_filter, by row.
@@ -284,7 +288,7 @@ func (d *drive) world(a *ask) (*cluster.Cluster, *image.Numbering, *wire.Dict) {
 		c := &cluster.Cluster{}
 		switch {
 		case a.point == abi.Hint:
-			c = d.s.ofEvent()
+			c = a.event.cluster()
 		case a.point >= abi.Reserve:
 			c = d.s.around(d.node)
 		}

@@ -116,7 +116,7 @@ func (d *drive) event(e *image.Encoder, a *ask, numbering *image.Numbering) *wir
 	if a.point != abi.Hint {
 		return out
 	}
-	ev := d.s.event
+	ev := a.event
 	out.Resource, out.Actions, out.Namespace, out.Name = ev.Resource, ev.Actions, ev.Namespace, ev.Name
 	if d.w.unknown {
 		out.Actions |= unknownAction

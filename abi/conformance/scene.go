@@ -25,10 +25,10 @@ type scene struct {
 	seed    uint64
 	// rejected are the nodes that other plugins rejected before filter.
 	rejected map[int]bool
-	// pods are for calls about many pods, with queue entries and an event.
-	pods  []cluster.Pod
-	queue []wire.QueueEntry
-	event *Event
+	// pods are for calls about many pods, with queue entries and events.
+	pods   []cluster.Pod
+	queue  []wire.QueueEntry
+	events []*Event
 	// The what-if: a node with its pods before, and the changes; indices of the cluster's pods.
 	whatIf  int // a node, −1 for none
 	on      []int
@@ -43,6 +43,9 @@ type scene struct {
 // sizes are numbers of nodes, small ones first so that a failing example is small. Now and then there are fewer nodes than
 // an instance has seen.
 func sizes() []int { return []int{0, 1, 3, 2, 9, 5, 40, 20} }
+
+// events is how many events a scene has.
+const events = 4
 
 // defaultCycles is the number of scenes besides the large ones.
 const defaultCycles = 60
@@ -106,6 +109,7 @@ func (s *scene) asked(g *generate.Generator, man *wire.Manifest, o *Options, i, 
 	s.name = fmt.Sprintf("cycle %d of seed %d, with %d nodes", i, o.Seed, nodes)
 	g.Again(i / 2 % 3)
 	g.Long(i%8 == 5)
+	g.Lack(i%8 == 6)
 	s.pod = g.Pod(s.bare)
 	if nodes >= large()[0] { // there are few such scenes, so their pods must ask for something
 		for range 7 {
@@ -125,7 +129,10 @@ func (s *scene) asked(g *generate.Generator, man *wire.Manifest, o *Options, i, 
 		s.pods = append(s.pods, g.Pod(s.bare))
 		s.queue = append(s.queue, wire.QueueEntry{Time: g.Rand().Int64(), Attempts: g.Rand().Uint32N(20)})
 	}
-	s.event = makeEvent(g, man, s.bare)
+	s.events = nil
+	for range events {
+		s.events = append(s.events, makeEvent(g, man, s.bare))
+	}
 	for range nodes {
 		s.verdict = append(s.verdict, []abi.Code{abi.Unschedulable, abi.UnschedulableAndUnresolvable, abi.Success}[g.Rand().IntN(3)])
 	}
@@ -233,10 +240,10 @@ func (s *scene) longest() (out string) {
 	return out
 }
 
-// ofEvent returns the cluster of an aux instance in a hint (ABI-5.12).
-func (s *scene) ofEvent() *cluster.Cluster {
+// cluster returns the cluster of an aux instance in a hint (ABI-5.12).
+func (e *Event) cluster() *cluster.Cluster {
 	out := &cluster.Cluster{}
-	for _, n := range []*cluster.Node{s.event.OldNode, s.event.NewNode} {
+	for _, n := range []*cluster.Node{e.OldNode, e.NewNode} {
 		if n != nil {
 			out.Nodes = append(out.Nodes, *n)
 		}
@@ -252,23 +259,27 @@ func (s *scene) dictionary(e *image.Encoder) *wire.Dict {
 		numbering.Overlays = []image.Overlay{{Node: s.whatIf, Pods: []int{s.add}}}
 	}
 	e.Content(s.cluster, numbering)
-	event := s.ofEvent()
-	e.Content(event, image.InOrder(event))
+	for _, event := range s.events {
+		c := event.cluster()
+		e.Content(c, image.InOrder(c))
+	}
 	for _, p := range s.all() {
 		e.Record(s.cluster, p, "", false)
 	}
 	return e.Dict
 }
 
-// all returns the pods that have records in some call, those of a list and of an event first.
+// all returns the pods that have records in some call, those of a list and of events first.
 func (s *scene) all() []*cluster.Pod {
 	var out []*cluster.Pod
 	for i := range s.pods {
 		out = append(out, &s.pods[i])
 	}
-	for _, p := range []*cluster.Pod{s.event.OldPod, s.event.NewPod} {
-		if p != nil {
-			out = append(out, p)
+	for _, event := range s.events {
+		for _, p := range []*cluster.Pod{event.OldPod, event.NewPod} {
+			if p != nil {
+				out = append(out, p)
+			}
 		}
 	}
 	for i := range s.cluster.Pods {

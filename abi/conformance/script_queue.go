@@ -16,38 +16,53 @@ func (d *drive) queued(ctx context.Context) error {
 		if !d.has(p) {
 			continue
 		}
-		list := make([]int, len(d.s.pods))
-		for i := range list {
-			list[i] = i
+		about := []*Event{nil}
+		if p == abi.Hint {
+			about = d.s.events
 		}
-		if d.w.shuffled {
-			list = d.random.Perm(len(list))
-		}
-		r, answers, err := d.listed(ctx, p, list)
-		if err != nil {
-			return err
-		}
-		if d.result(p, r); answers == nil {
-			continue
-		}
-		for i := range d.s.pods {
-			d.say(p, d.s.pods[i].Metadata.Name, answers[i].said)
-			d.said[fmt.Sprintf("%s of %s", p, d.s.pods[i].Metadata.Name)] = answers[i].why
-		}
-		if err := d.alone(ctx, p, answers); err != nil {
-			return err
+		for n, event := range about {
+			if err := d.asked(ctx, p, n, event); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
 }
 
+// asked calls a point about the pods of the scene, and hint about its n-th event.
+func (d *drive) asked(ctx context.Context, p abi.Point, n int, event *Event) error {
+	list := make([]int, len(d.s.pods))
+	for i := range list {
+		list[i] = i
+	}
+	if d.w.shuffled {
+		list = d.random.Perm(len(list))
+	}
+	r, answers, err := d.listed(ctx, p, event, list)
+	if err != nil {
+		return err
+	}
+	if d.result(p, r); answers == nil {
+		return nil
+	}
+	for i := range d.s.pods {
+		of := d.s.pods[i].Metadata.Name
+		if n > 0 {
+			of += fmt.Sprintf(", event %d", n)
+		}
+		d.say(p, of, answers[i].said)
+		d.said[fmt.Sprintf("%s of %s", p, of)] = answers[i].why
+	}
+	return d.alone(ctx, p, event, answers)
+}
+
 // ofPod is the answer for a pod, and what it gives as reasons.
 type ofPod struct{ said, why string }
 
-// listed calls a point about pods of the scene. It returns their answers, by their place in the scene; nil if the call
+// listed calls a point about pods of the scene, and an event in a hint. It returns their answers, by their place in the scene; nil if the call
 // as a whole failed.
-func (d *drive) listed(ctx context.Context, p abi.Point, list []int) (*reply, map[int]ofPod, error) {
-	a := &ask{point: p}
+func (d *drive) listed(ctx context.Context, p abi.Point, event *Event, list []int) (*reply, map[int]ofPod, error) {
+	a := &ask{point: p, event: event}
 	for _, i := range list {
 		a.pods, a.queue = append(a.pods, d.s.pods[i]), append(a.queue, d.s.queue[i])
 	}
@@ -71,7 +86,7 @@ func (d *drive) listed(ctx context.Context, p abi.Point, list []int) (*reply, ma
 
 // alone calls the point about the first, the last and some pods between of a list that was answered in order, in the first
 // way only: the others are compared with that.
-func (d *drive) alone(ctx context.Context, p abi.Point, answers map[int]ofPod) error {
+func (d *drive) alone(ctx context.Context, p abi.Point, event *Event, answers map[int]ofPod) error {
 	if d.w.duty != "" || len(answers) < 2 {
 		return nil
 	}
@@ -81,7 +96,7 @@ func (d *drive) alone(ctx context.Context, p abi.Point, answers map[int]ofPod) e
 	}
 	for part := range parts + 1 {
 		i := part * last / parts
-		_, alone, err := d.listed(ctx, p, []int{i})
+		_, alone, err := d.listed(ctx, p, event, []int{i})
 		if err != nil || alone == nil {
 			return err
 		}

@@ -30,70 +30,10 @@ type Generator struct {
 	config     Config
 	random     *rand.Rand
 	namespaces []string
-	labels     []string            // label values
-	values     []string            // annotation values
-	hintKeys   []string            // hints that can be keys
-	told       map[string][]string // hints that are values of a key
-	loose      []string            // keys of these that are only in lists of all labels
+	words            // of what is made next
+	all        words // without any left out
 	pods       int
 	long       bool // lists are
-}
-
-// New returns a generator.
-func New(c Config) *Generator {
-	g := &Generator{config: c, random: rand.New(rand.NewPCG(c.Seed, 0x62657274)), told: map[string][]string{}}
-	g.namespaces = append(append(g.namespaces, c.Namespaces...), "default", "team-a", "team-b", "no-object", strings.Repeat("x", 63))
-	g.labels = []string{"", "a", "true", "gpu", "zone-1", "0", "17", "1-a", strings.Repeat("x", 63)}
-	g.values = []string{
-		"1", "2", "3", "größe", `{"a":[1,2]}`, "0.5", "1e3", "9223372036854775807", "-9223372036854775808", "99999999999999999999", " ",
-	}
-	for _, hint := range c.Hints {
-		if g.tells(hint) {
-			continue
-		}
-		// Hints occur often enough to coincide.
-		for range 4 {
-			if wire.IsLabelValue(hint) {
-				g.labels = append(g.labels, hint)
-			}
-			g.values = append(g.values, hint)
-		}
-		for _, near := range []string{hint + "x", hint[:max(0, len(hint)-1)]} { // equal in part
-			if near != "" && wire.IsLabelValue(near) {
-				g.labels = append(g.labels, near)
-			}
-			g.values = append(g.values, near)
-		}
-		if isName(hint) {
-			g.namespaces = append(g.namespaces, hint)
-		}
-		if wire.IsAnnotationKey(hint) {
-			g.hintKeys = append(g.hintKeys, hint)
-		}
-	}
-	g.values = append(g.values, g.labels...)
-	return g
-}
-
-// tells notes a hint that is a value of a declared key, and reports whether it is one.
-func (g *Generator) tells(hint string) bool {
-	key, value, is := strings.Cut(hint, "=")
-	r := g.config.Reads
-	label := slices.Contains(slices.Concat(r.NodeLabels, r.PodLabels, r.NamespaceLabels), key) && wire.IsLabelValue(value)
-	loose := !label && g.lists() && wire.IsAnnotationKey(key) && wire.IsLabelValue(value)
-	if is = is && (label || loose || slices.Contains(slices.Concat(r.NodeAnnotations, r.PodAnnotations), key)); is {
-		if loose && len(g.told[key]) == 0 {
-			g.loose = append(g.loose, key)
-		}
-		g.told[key] = append(g.told[key], value)
-	}
-	return is
-}
-
-// lists reports whether the plugin reads all labels of something, among which it looks for keys of its own.
-func (g *Generator) lists() bool {
-	r := g.config.Reads
-	return slices.Contains(slices.Concat(r.Node, r.Pods, r.Pod, r.Namespaces), "labels") || slices.Contains(r.Pod, "namespaceLabels")
 }
 
 // Again has the next pods be those that were made after the first n, by name and UID: a pod can change in everything
@@ -102,11 +42,6 @@ func (g *Generator) Again(n int) { g.pods = n }
 
 // Rand returns the source of all choices.
 func (g *Generator) Rand() *rand.Rand { return g.random }
-
-// isName reports whether s is a valid name of a namespace.
-func isName(s string) bool {
-	return s != "" && len(s) <= 63 && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789-") == "" && s[0] != '-' && s[len(s)-1] != '-'
-}
 
 func (g *Generator) chance(percent int) bool { return g.random.IntN(100) < percent }
 
@@ -359,27 +294,6 @@ func (g *Generator) annotated(declared []string) map[string]string {
 		}
 	}
 	return out
-}
-
-// tell returns one of the hints for a key, mostly.
-func (g *Generator) tell(key string) (value string, told bool) {
-	if all := g.told[key]; len(all) > 0 && g.chance(70) {
-		return pick(g, all), true
-	}
-	return "", false
-}
-
-// Tell has a pod's annotations be hints only, if any are values of its keys: so the plugin makes something of it.
-func (g *Generator) Tell(p *cluster.Pod) {
-	told := map[string]string{}
-	for _, key := range g.config.Reads.PodAnnotations {
-		if all := g.told[key]; len(all) > 0 {
-			told[key] = pick(g, all)
-		}
-	}
-	if len(told) > 0 {
-		p.Metadata.Annotations = told
-	}
 }
 
 // keys returns keys for taints, tolerations and selectors.

@@ -41,3 +41,27 @@ func TestPodsMeet(t *testing.T) {
 		t.Errorf("ports %v, gates %v", ports, gates)
 	}
 }
+
+// TestLack: of the words that hints give, some are in nothing that is made, others are, and all are afterwards.
+func TestLack(t *testing.T) {
+	hints := []string{"one", "two", "three", "four", "five", "six", "example.com/k=seven", "example.com/k=eight"}
+	g := New(Config{Seed: 1, Reads: &wire.ManifestReads{PodLabels: []string{"app", "example.com/k"}}, Hints: hints})
+	for _, lack := range []bool{true, false} {
+		g.Lack(lack)
+		seen := map[string]bool{}
+		for range 400 {
+			for _, value := range g.Pod(false).Metadata.Labels {
+				seen[value] = true
+			}
+		}
+		n := 0
+		for _, hint := range hints {
+			if _, value, told := strings.Cut(hint, "="); seen[hint] || told && seen[value] {
+				n++
+			}
+		}
+		if lack == (n == len(hints)) || n == 0 {
+			t.Errorf("lack %v: %d of %d words occur", lack, n, len(hints))
+		}
+	}
+}
