@@ -334,7 +334,8 @@ func (d *drive) make(ctx context.Context, s *seat, a *ask) (*reply, error) {
 	d.before = append(d.before[:0], s.bytes()...)
 	export, _ := wire.ExportOf(a.point)
 	made := &called{make: func() (int32, error) { return s.inst.Call(ctx, export, s.base+d.im.Call, lo, hi) }, state: a.state.clone()}
-	if d.w.again > 0 {
+	again := d.w.again > 0 && (a.event == nil || a.event == d.s.events[0]) // one event is like the others for what piles up
+	if again {
 		made.region = slices.Clone(d.before)
 	}
 	made.result, err = made.make()
@@ -359,7 +360,7 @@ func (d *drive) make(ctx context.Context, s *seat, a *ask) (*reply, error) {
 		return nil, nil
 	}
 	d.k.looked(dutyRegion, "")
-	if d.w.again > 0 {
+	if again {
 		wrong := d.wears(s, made, call.N)
 		if wrong != "" {
 			wrong = where + ": " + wrong

@@ -29,9 +29,12 @@ func (d *drive) queued(ctx context.Context) error {
 	return nil
 }
 
-// asked calls a point about the pods of the scene, and hint about its n-th event.
+// asked calls a point about the pods of the scene, and hint about its n-th event, but about a few pods only after the first.
 func (d *drive) asked(ctx context.Context, p abi.Point, n int, event *Event) error {
 	list := make([]int, len(d.s.pods))
+	if n > 0 {
+		list = list[:min(len(list), 6)]
+	}
 	for i := range list {
 		list[i] = i
 	}
@@ -45,7 +48,7 @@ func (d *drive) asked(ctx context.Context, p abi.Point, n int, event *Event) err
 	if d.result(p, r); answers == nil {
 		return nil
 	}
-	for i := range d.s.pods {
+	for i := range len(list) {
 		of := d.s.pods[i].Metadata.Name
 		if n > 0 {
 			of += fmt.Sprintf(", event %d", n)
