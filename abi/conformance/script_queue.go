@@ -48,7 +48,7 @@ func (d *drive) asked(ctx context.Context, p abi.Point, n int, event *Event) err
 	if d.result(p, r); answers == nil {
 		return nil
 	}
-	for i := range len(list) {
+	for i := range list {
 		of := d.s.pods[i].Metadata.Name
 		if n > 0 {
 			of += fmt.Sprintf(", event %d", n)
