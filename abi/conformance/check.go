@@ -181,7 +181,7 @@ func (k *checker) compare(w way, s *scene, want, got []entry) {
 		case i >= len(want):
 			wrong = fmt.Sprintf("%s was called, but not in the first way", got[i].name())
 		case want[i] != got[i] && want[i].name() == got[i].name():
-			wrong = fmt.Sprintf("%s is %s, but was %s", want[i].name(), got[i].answer, want[i].answer)
+			wrong = fmt.Sprintf("%s is %s, but was %s", want[i].name(), got[i].shown(), want[i].shown())
 		case want[i] != got[i]:
 			wrong = fmt.Sprintf("%s is next, but was %s", got[i].name(), want[i].name())
 		}
@@ -225,6 +225,14 @@ func (e entry) name() string {
 		return point
 	}
 	return point + " of " + e.of
+}
+
+// shown returns the answer as authors know it.
+func (e entry) shown() string {
+	if e.point == abi.NumPoints || e.of == "" { // the state, or the answer of a whole call
+		return e.answer
+	}
+	return shown(wire.PointName(e.point), e.answer)
 }
 
 // answersOnly omits what was left in the state.

@@ -121,7 +121,7 @@ func (k *checker) layout(w way, all []*scene, spare larger) (*image.Image, error
 		for i, p := range s.all() {
 			record := e.Record(s.cluster, p, s.longest(), w.unknown)
 			rooms.FitRecord(record)
-			if i <= len(s.pods)+2*events { // the pods of a list, and those of an event
+			if i <= len(s.pods)+2*events { // the pods of a list, and those of events
 				batch = append(batch, record)
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/abi/wire"
 )
 
 // dutyAlone is about calls that have a list of pods.
@@ -62,8 +63,8 @@ func (d *drive) asked(ctx context.Context, p abi.Point, n int, event *Event) err
 // ofPod is the answer for a pod, and what it gives as reasons.
 type ofPod struct{ said, why string }
 
-// listed calls a point about pods of the scene, and an event in a hint. It returns their answers, by their place in the scene; nil if the call
-// as a whole failed.
+// listed calls a point about pods of the scene, and an event in a hint. It returns their answers, by their place in the
+// scene; nil if the call as a whole failed.
 func (d *drive) listed(ctx context.Context, p abi.Point, event *Event, list []int) (*reply, map[int]ofPod, error) {
 	a := &ask{point: p, event: event}
 	for _, i := range list {
@@ -106,7 +107,7 @@ func (d *drive) alone(ctx context.Context, p abi.Point, event *Event, answers ma
 		wrong, listed, one := "", answers[i], alone[i]
 		switch what := fmt.Sprintf("%s: %s of %s", d.s.name, p, d.s.pods[i].Metadata.Name); {
 		case listed.said != one.said:
-			wrong = fmt.Sprintf("%s is %s in a list of %d pods, and %s alone", what, listed.said, len(answers), one.said)
+			wrong = fmt.Sprintf("%s is %s in a list of %d pods, and %s alone", what, shown(wire.PointName(p), listed.said), len(answers), shown(wire.PointName(p), one.said))
 		case listed.why != one.why && listed.why != "" && one.why != "": // who exceeds a limit leaves out reasons (ABI-3.8)
 			wrong = fmt.Sprintf("%s has the reason %q in a list of %d pods, and %q alone", what, listed.why, len(answers), one.why)
 		}

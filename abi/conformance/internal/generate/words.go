@@ -78,8 +78,8 @@ func (g *Generator) lists() bool {
 	return slices.Contains(slices.Concat(r.Node, r.Pods, r.Pod, r.Namespaces), "labels") || slices.Contains(r.Pod, "namespaceLabels")
 }
 
-// Lack says whether some words that mean something to the plugin are in nothing that is made next: a guest must not know
-// them by what they were before.
+// Lack says whether some words that mean something to the plugin are in no label and annotation that is made next: a guest
+// must not know them by the ids that they had before.
 func (g *Generator) Lack(lack bool) {
 	g.words = g.all
 	if !lack {
