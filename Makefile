@@ -49,7 +49,7 @@ example: ## build cmd/app/example, a scheduler with a plugin compiled in, and ru
 .PHONY: help build binaries demo examples test test-fast test-race test-arm64 release reproducible e2e skew chart market screenshots cosign pauses race race-plugins tenants soak prices bench bench-report bench-compare fuzz rewrite generate fmt lint vet laws mod check clean sdk-rust sdk-c sdk-assemblyscript fgd
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9.-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## build bin/berth
 	go build -trimpath -ldflags '-X main.version=$(VERSION)' -o bin/berth ./cmd/berth
@@ -289,6 +289,10 @@ kit-mutants: build ## put one mistake after the other into plugins, SDKs and the
 .PHONY: oracle-bench
 oracle-bench: ## measure plugins beside those of kube-scheduler in one process, COUNT times, into bench.oracle.out (BENCH=pattern)
 	cd test && go test -run '^$$' -bench '$(BENCH)' -benchtime 200ms -count $(COUNT) ./internal/bench | tee ../bench.oracle.out
+
+.PHONY: abi-1.0
+abi-1.0: ## build the modules of ABI 1.0 in Go from the commit that made them, and hold this host against all modules that are kept
+	.ci/kept-go
 
 .PHONY: hostile
 hostile: build ## run all hostile guests against bin/berth and hold what becomes of them against the bounds of docs/sandbox.md (HOSTILE='-only names', or '-beside')
