@@ -164,10 +164,6 @@ func (b *binding) write(ctx context.Context) error {
 		claim.Status.Allocation, what = b.allocation, "allocation and reservation"
 	}
 	claim.Status.ReservedFor = append(claim.Status.ReservedFor, reservedFor(b.pl))
-	if claim.Status.Allocation.AllocationTimestamp == nil {
-		now := metav1.NewTime(b.deps.Wall()).Rfc3339Copy()
-		claim.Status.Allocation.AllocationTimestamp = &now
-	}
 	now, err := b.deps.Writer.UpdateStatus(ctx, claim)
 	if err != nil {
 		return fmt.Errorf("add %s to claim %s: %w", what, b.name(), err)

@@ -185,6 +185,11 @@ func (f *filtering) want(special *variant) ([]*resourcev1.ResourceClaim, *verdic
 // allocate searches devices for claims on a node. The results are fewer than the claims if the node lacks some.
 func (l *Ledger) allocate(ctx context.Context, node *v1.Node, claims []*resourcev1.ResourceClaim) ([]resourcev1.AllocationResult, error) {
 	l.work.Searched++
+	for _, claim := range claims {
+		if err := checkCounts(claim); err != nil {
+			return nil, err
+		}
+	}
 	allocator, err := l.allocatorFor(ctx, node)
 	if err != nil {
 		return nil, err

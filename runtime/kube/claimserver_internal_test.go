@@ -14,6 +14,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -183,6 +184,10 @@ func (s *claimServer) do(action clienttesting.Action) (*resourcev1.ResourceClaim
 		}
 		next := now.DeepCopy()
 		if x.Subresource == "status" {
+			if was := now.Status.Allocation; was != nil && claim.Status.Allocation != nil && !equality.Semantic.DeepEqual(was, claim.Status.Allocation) {
+				s.t.Errorf("the allocation of claim %s is immutable", claim.Name)
+				return nil, apierrors.NewInvalid(resourcev1.SchemeGroupVersion.WithKind("ResourceClaim").GroupKind(), claim.Name, nil)
+			}
 			next.Status = claim.Status
 		} else {
 			next.Finalizers = claim.Finalizers

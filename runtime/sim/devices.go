@@ -7,6 +7,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/dynamic-resource-allocation/resourceclaim"
@@ -76,6 +77,10 @@ func (w claimWriter) write(claim *resourcev1.ResourceClaim) (*resourcev1.Resourc
 	now := w.volumes.store.ResourceClaim(claim.Namespace, claim.Name)
 	if now == nil || now.ResourceVersion != claim.ResourceVersion {
 		return nil, fmt.Errorf("resource claim %s/%s has changed", claim.Namespace, claim.Name)
+	}
+	// As the API server has it: an allocation is removed, but never changed.
+	if was, next := now.Status.Allocation, claim.Status.Allocation; was != nil && next != nil && !equality.Semantic.DeepEqual(was, next) {
+		return nil, fmt.Errorf("resource claim %s/%s: status.allocation is immutable", claim.Namespace, claim.Name)
 	}
 	claim = claim.DeepCopy()
 	w.volumes.write(claim)
