@@ -29,12 +29,21 @@ TARGETS   ?= true
 SOAK      ?= 5m
 HOSTILE   ?=
 
+# One set of flags everywhere, tests included, so that no package is compiled twice.
+export GOFLAGS := $(filter-out -trimpath,$(GOFLAGS)) -trimpath
+
+# Tests are run by internal/runtests. -v names what is compiled, so that something is printed.
+RUNTESTS := go build -v -o "$(CURDIR)/bin/runtests" ./internal/runtests && \
+	"$(CURDIR)/bin/runtests" -events "$(CURDIR)/bin/tests.json"
+RUNTESTS_IN_TEST := go build -v -o "$(CURDIR)/bin/runtests" ./internal/runtests && cd test && \
+	"$(CURDIR)/bin/runtests" -events "$(CURDIR)/bin/tests.json"
+
+# Tests of these names are slow, and left out of make test.
+REST := ^TestRest[A-Z]
+
 # Tools run at pinned versions and are no part of go.mod.
-GOTESTSUM := mkdir -p $(CURDIR)/bin && go run gotest.tools/gotestsum@v1.13.0 --jsonfile $(CURDIR)/bin/tests.json --post-run-command $(CURDIR)/.ci/test-summary
 GOLANGCI  := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 BENCHSTAT := go run golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
-
-export PKG # for .ci/test-summary
 
 MODULE := github.com/berth-scheduler/berth
 DEMO   := cmd/berth/demo
@@ -46,13 +55,13 @@ packages-with = $(shell grep -rlE --include='*_test.go' '^func $(1)[A-Z_]' abi r
 example: ## build cmd/app/example, a scheduler with a plugin compiled in, and run the commands of docs/library.md
 	cd cmd/app/example && go test -count=1 ./...
 
-.PHONY: help build binaries demo examples test test-fast test-race test-arm64 release reproducible e2e skew chart market screenshots cosign pauses race race-plugins tenants soak prices bench bench-report bench-compare fuzz rewrite generate fmt lint vet laws mod check clean sdk-rust sdk-c sdk-assemblyscript fgd
+.PHONY: help build binaries demo examples test test-rest test-all test-race test-arm64 release reproducible e2e skew chart market screenshots cosign pauses race race-plugins tenants soak prices bench bench-report bench-compare fuzz rewrite generate fmt lint vet laws mod check clean sdk-rust sdk-c sdk-assemblyscript fgd
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9.-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## build bin/berth
-	go build -trimpath -ldflags '-X main.version=$(VERSION)' -o bin/berth ./cmd/berth
+	go build -ldflags '-X main.version=$(VERSION)' -o bin/berth ./cmd/berth
 
 PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 binaries: ## build berth for Linux, macOS and Windows on amd64 and arm64 into dist/, as deploy/Dockerfile does, and print the sizes
@@ -61,7 +70,7 @@ binaries: ## build berth for Linux, macOS and Windows on amd64 and arm64 into di
 		os=$${platform%/*} arch=$${platform#*/} suffix=; \
 		[ $$os != windows ] || suffix=.exe; \
 		file=dist/berth-$$os-$$arch$$suffix; \
-		CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch go build -trimpath -buildvcs=false -ldflags '-s -w -X main.version=$(VERSION)' -o $$file ./cmd/berth; \
+		CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch go build -buildvcs=false -ldflags '-s -w -X main.version=$(VERSION)' -o $$file ./cmd/berth; \
 		printf '%-30s %4d MiB, %3d MiB compressed\n' $$file $$(($$(wc -c <$$file) >> 20)) $$(($$(gzip -c $$file | wc -c) >> 20)); \
 	done
 
@@ -75,8 +84,12 @@ release: build ## build berth for PLATFORMS into dist/ with SBOMs and SHA256SUMS
 reproducible: ## make the release of HEAD for one platform in two clones, and compare the digests
 	.ci/reproducible
 
-demo: examples ## schedule the bundled cluster through two WASM plugins and explain a pod that stays pending (EXPLAIN=namespace/pod)
+demo: demo-says examples ## schedule the bundled cluster through two WASM plugins and explain a pod that stays pending (EXPLAIN=namespace/pod)
 	bin/berth simulate --cluster $(DEMO)/cluster --config $(DEMO)/scheduler-wasm.yaml --explain $(EXPLAIN)
+
+.PHONY: demo-says
+demo-says:
+	@echo "building bin/berth and the example plugins, then scheduling $(DEMO)/cluster (the first build takes some minutes)"
 
 examples: build ## compile the example plugins into bin/plugins
 	@mkdir -p bin/plugins
@@ -86,14 +99,16 @@ examples: build ## compile the example plugins into bin/plugins
 	done
 
 # Without vet, which make check runs: it takes a fifth of the CPU time of a test program that only links and starts.
-test: ## run all tests, with a summary at the end (PKG=./runtime/queue for one package)
-	$(GOTESTSUM) --format pkgname --format-hide-empty-pkg -- -vet=off -timeout 20m $(PKG)
+test: ## run the tests but the slow ones, with a summary at the end (PKG=./runtime/queue for one package)
+	@$(RUNTESTS) -packages '$(PKG)' -except . -- -vet=off -skip='$(REST)'
 
-test-fast: ## run the tests that are quick, and parts of the slow ones; Go repeats only what a change reaches
-	$(GOTESTSUM) --format pkgname --format-hide-empty-pkg -- -short -vet=off $(PKG)
+test-rest: ## run the slow tests, which make test leaves out
+	@$(RUNTESTS) -packages '$(call packages-with,TestRest)' -- -vet=off -run='$(REST)'
+
+test-all: test test-rest ## run all tests
 
 test-race: ## run all tests under the race detector (needs a C compiler)
-	$(GOTESTSUM) --format pkgname --format-hide-empty-pkg -- -race -timeout 60m $(PKG)
+	@$(RUNTESTS) -packages '$(PKG)' -except . -cpu 60m -- -race
 
 # Left out: the child that compiles, which would be executed again without qemu, simulations of whole clusters, which take
 # qemu long, and what a unit of fuel takes, which is qemu's time.
@@ -106,16 +121,14 @@ test-arm64: ## run the tests of guests, and replays, as arm64 programs, under qe
 		./runtime/wasm ./runtime/wasm/meter ./runtime/wasm/tck ./abi/sdk/go/... ./wasm-examples/internal/hosttest
 
 e2e: ## run berth against a real API server and etcd, which are built the first time (SCHEDULER=kube-scheduler for that one, RUN=pattern)
-	cd test && export PKG=./e2e && $(GOTESTSUM) --format testname -- \
-		./e2e -count=1 -timeout 20m -scheduler $(SCHEDULER) -run '$(RUN)'
+	@$(RUNTESTS_IN_TEST) -each -packages ./e2e -- -count=1 -run='$(RUN)' -scheduler=$(SCHEDULER)
 
 # Placing and binding, the change of leaders, every way to install with its rights, plugins; but what is about kube-scheduler itself.
 SKEWED    := ^(TestUpstream|TestMixed|TestFailover|TestPausedLeader|TestBerth)$$
 UNSKEWED  := ^TestBerth$$/^(flags|takeover|alerts|serves)$$
 skew: ## run the main end-to-end tests against the API server of the minor version that test/skew pins (built the first time)
 	cd test/skew && go mod tidy -diff
-	cd test && export PKG=./e2e && $(GOTESTSUM) --format testname -- \
-		./e2e -count=1 -timeout 30m -skew -run '$(SKEWED)' -skip '$(UNSKEWED)'
+	@$(RUNTESTS_IN_TEST) -each -packages ./e2e -- -count=1 -run='$(SKEWED)' -skip='$(UNSKEWED)' -skew
 
 chart: ## test deploy/chart with Helm's library: that it installs what kustomize does, and what its values change
 	cd test/chart && go mod tidy -diff && go vet .
@@ -206,9 +219,9 @@ vet: ## go vet, for the host and for guest packages
 	cd test && go vet ./...
 	cd cmd/app/example && go vet ./...
 
-laws: ## test the laws of the repository: layers, package comments, file sizes, links, Kubernetes version, commits that say why
-	go test .
-	[ ! -d .git ] && [ ! -f .git ] || .ci/commits
+laws: ## test the laws of the repository: layers, package comments, file sizes, links, Kubernetes version
+	@$(RUNTESTS) -packages . -- -vet=off
+	@.ci/commits
 
 sdk-rust: ## test the Rust SDK and the plugins in Rust, natively and in the host (needs Rust: abi/sdk/rust/README.md)
 	.ci/sdk-rust
@@ -270,7 +283,7 @@ scheduler-perf: ## run upstream's benchmarks with kube-scheduler and berth (ONLY
 
 .PHONY: oracle-test
 oracle-test: ## test the oracle: that it finds mistakes, makes cases small, and measures like with like
-	cd test && export PKG='./internal/... ./cmd/mutants ./cmd/kitmutants' && $(GOTESTSUM) --format pkgname --format-hide-empty-pkg -- ./internal/... ./cmd/mutants ./cmd/kitmutants
+	@$(RUNTESTS_IN_TEST) -packages './internal/... ./cmd/mutants ./cmd/kitmutants' --
 
 .PHONY: alike
 alike: ## hold decisions with kept answers and with trials against those without, for about a million attempts (12 minutes)

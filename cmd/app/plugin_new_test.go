@@ -219,7 +219,7 @@ func process(t *testing.T, dir string, args ...string) (stdout, stderr string, e
 	t.Helper()
 	cmd := exec.Command("berth", args...) // which package testscript puts into $PATH
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOPROXY=off", "CARGO_NET_OFFLINE=true", "CARGO_TARGET_DIR="+filepath.Join(dir, "target"))
+	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod -trimpath", "GOPROXY=off", "CARGO_NET_OFFLINE=true", "CARGO_TARGET_DIR="+filepath.Join(dir, "target"))
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	err = cmd.Run()

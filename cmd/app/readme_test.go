@@ -37,7 +37,7 @@ func TestReadmeTutorial(t *testing.T) {
 	write(t, "quiet/quiet.go", block(t, string(readme), "```go\n"))
 	write(t, "quiet/testdata/nodes.txt", block(t, string(readme), "```text\n"))
 	write(t, "quiet/config.json", `{"percent": 40}`)
-	t.Setenv("GOFLAGS", "-mod=mod")
+	t.Setenv("GOFLAGS", "-mod=mod -trimpath")
 	t.Setenv("GOPROXY", "off")
 	if out := berth("plugin", "test", "quiet"); !strings.Contains(out, "ok    natively: go test .\n") {
 		t.Errorf("the plugin is not tested natively:\n%s", out)

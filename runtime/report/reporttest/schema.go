@@ -5,19 +5,27 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
-	"runtime"
 	"testing"
 
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// Schema returns the published JSON Schema of explanations.
+// Schema returns the published JSON Schema of explanations, from the repository that the test runs in.
 func Schema(t testing.TB) *jsonschema.Schema {
 	t.Helper()
-	_, file, _, _ := runtime.Caller(0)
-	text, err := os.ReadFile(filepath.Join(filepath.Dir(file), "..", "..", "..", "docs", "explanation.schema.json"))
+	dir, err := os.Getwd()
 	if err != nil {
 		t.Fatal(err)
+	}
+	var text []byte
+	for {
+		if text, err = os.ReadFile(filepath.Join(dir, "docs", "explanation.schema.json")); err == nil {
+			break
+		}
+		if dir == filepath.Dir(dir) {
+			t.Fatal(err)
+		}
+		dir = filepath.Dir(dir)
 	}
 	s := &jsonschema.Schema{}
 	if err := json.Unmarshal(text, s); err != nil {

@@ -141,7 +141,7 @@ func (w *work) find(ctx context.Context, c *mutate.Change) (outcome, error) {
 func (w *work) make(language string, c *mutate.Change) (env []string, undo func(), err error) {
 	if language == golang {
 		overlay, err := c.Overlay(w.top, w.folder)
-		return []string{"GOFLAGS=-overlay=" + overlay}, func() {}, err
+		return []string{"GOFLAGS=-trimpath -overlay=" + overlay}, func() {}, err
 	}
 	changed, err := c.Apply(w.top)
 	if err != nil {
