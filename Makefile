@@ -117,7 +117,7 @@ ON_ARM64 = GOARCH=arm64 CGO_ENABLED=0 go test -timeout 60m -exec 'env -u GOARCH 
 test-arm64: ## run the tests of guests, and replays, as arm64 programs, under qemu-aarch64-static if this machine is another (20 minutes)
 	@command -v qemu-aarch64-static > /dev/null || [ "$$(go env GOHOSTARCH)" = arm64 ] || { echo "qemu-aarch64-static is missing: apt-get install qemu-user-static" >&2; exit 1; }
 	$(ON_ARM64) -run '^(TestSmall|TestDifferent|TestSwap)$$' ./runtime/replay
-	$(ON_ARM64) -skip '^(FuzzModules|TestDevices|TestFGD.*)$$' \
+	$(ON_ARM64) -skip '^(FuzzModules|TestRestModules|TestRestDevices|TestRestFGD.*)$$' \
 		./runtime/wasm ./runtime/wasm/meter ./runtime/wasm/tck ./abi/sdk/go/... ./wasm-examples/internal/hosttest
 
 e2e: ## run berth against a real API server and etcd, which are built the first time (SCHEDULER=kube-scheduler for that one, RUN=pattern)
@@ -164,7 +164,7 @@ tenants: examples ## measure what 200 plugins of 50 tenants cost on 1,000 nodes 
 	cd test && go run ./cmd/tenants $(TENANTS)
 
 soak: ## change plugins that fail at every point while pods come and go on 1,000 nodes, for SOAK=time
-	go test ./runtime/assembly -run '^TestSoak$$' -v -count=1 -timeout 0 -soak $(SOAK)
+	go test ./runtime/assembly -run '^TestRestSoak$$' -v -count=1 -timeout 0 -soak $(SOAK)
 
 prices: ## measure what a unit of fuel takes at worst, by kind of instruction and function of the host; fails above 32 times that of a plain loop
 	go test ./runtime/wasm/meter -run '^$$' -bench '^BenchmarkWorst$$' -benchtime 2x -timeout 30m
@@ -226,17 +226,17 @@ laws: ## test the laws of the repository: layers, package comments, file sizes, 
 sdk-rust: ## test the Rust SDK and the plugins in Rust, natively and in the host (needs Rust: abi/sdk/rust/README.md)
 	.ci/sdk-rust
 	BERTH_REQUIRE_RUST=1 go test ./abi/sdk/rust/...
-	BERTH_REQUIRE_RUST=1 go test ./cmd/app ./wasm-examples/internal/hosttest -run '^TestPlugin(BuildLanguages|TestLanguages|New)$$/^rust|^TestRust|^(TestPoints|TestReferenceWorkload)$$/^rust'
+	BERTH_REQUIRE_RUST=1 go test ./cmd/app ./wasm-examples/internal/hosttest -run '^TestRestPlugin(BuildLanguages|TestLanguages|New)$$/^rust|^TestRestRust|^TestRest(Points|ReferenceWorkload)$$/^rust'
 
 sdk-c: ## test the C SDK and the plugins in C, natively and in the host (needs clang: abi/sdk/c/README.md)
 	BERTH_REQUIRE_C=1 go test ./abi/sdk/c/...
-	BERTH_REQUIRE_C=1 go test ./abi/conformance -run '^TestCheckPassesRawGuests$$'
-	BERTH_REQUIRE_C=1 go test ./cmd/app ./wasm-examples/internal/hosttest -run '^TestPlugin(BuildLanguages|TestLanguages|New)$$/^c|^TestC|^TestFGD(Fuel|Refuses)$$/^c|^(TestFGDTwins|TestGPUTwinsToTheBit)$$/./^c|^(TestPoints|TestReferenceWorkload)$$/^c'
+	BERTH_REQUIRE_C=1 go test ./abi/conformance -run '^TestRestCheckPassesRawGuests$$'
+	BERTH_REQUIRE_C=1 go test ./cmd/app ./wasm-examples/internal/hosttest -run '^TestRestPlugin(BuildLanguages|TestLanguages|New)$$/^c|^TestRestC|^TestRestFGD(Fuel|Refuses)$$/^c|^TestRest(FGDTwins|GPUTwinsToTheBit)$$/./^c|^TestRest(Points|ReferenceWorkload)$$/^c'
 	.ci/conformance c
 
 sdk-assemblyscript: ## test the AssemblyScript SDK and the plugins in it (needs Node.js: abi/sdk/assemblyscript/README.md)
 	BERTH_REQUIRE_ASSEMBLYSCRIPT=1 go test ./abi/sdk/assemblyscript/...
-	BERTH_REQUIRE_ASSEMBLYSCRIPT=1 go test ./cmd/app ./wasm-examples/internal/hosttest -run '^TestPlugin(BuildLanguages|TestLanguages|New)$$/^assemblyscript|^TestAssemblyScript|^(TestPoints|TestReferenceWorkload)$$/^assemblyscript'
+	BERTH_REQUIRE_ASSEMBLYSCRIPT=1 go test ./cmd/app ./wasm-examples/internal/hosttest -run '^TestRestPlugin(BuildLanguages|TestLanguages|New)$$/^assemblyscript|^TestRestAssemblyScript|^TestRest(Points|ReferenceWorkload)$$/^assemblyscript'
 	.ci/conformance assemblyscript
 
 OPENB := $(or $(BERTH_OPENB_DIR),../shared/data/openb)

@@ -107,12 +107,8 @@ func products(path string, fset *token.FileSet, files []*ast.File, imports types
 }
 
 // TestNotFused: a compiler may compute x*y + z with one rounding, in one statement or in several, and Go's does on
-// arm64. Decisions must be the same everywhere. It checks the types of all packages, so only make laws and make test
-// run it.
+// arm64. Decisions must be the same everywhere. It checks the types of all packages.
 func TestNotFused(t *testing.T) {
-	if testing.Short() {
-		t.Skip("checks the types of all packages: make laws runs it")
-	}
 	packages, exports := listed(t, "./hostplugins/...", "./runtime/...", "./internal/...", "./abi/..."), make(map[string]string)
 	for _, p := range packages {
 		exports[p.ImportPath] = p.Export

@@ -17,11 +17,8 @@ func examples() []wasmexamples.Example {
 	return append(wasmexamples.All(), csr, dense, wasmexamples.EveryPoint())
 }
 
-// TestModules builds every module and checks it against its manifest: exports, imports, sizes.
-func TestModules(t *testing.T) {
-	if testing.Short() {
-		t.Skip("slow: builds all guests in Go")
-	}
+// TestRestModules builds every module and checks it against its manifest: exports, imports, sizes.
+func TestRestModules(t *testing.T) {
 	dir := t.TempDir()
 	for _, e := range examples() {
 		file, err := e.Build(dir)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"os"
 	"regexp"
 	"slices"
@@ -19,6 +20,7 @@ import (
 	"github.com/berth-scheduler/berth/abi/conformance/internal/interp"
 	berth "github.com/berth-scheduler/berth/abi/sdk/go"
 	"github.com/berth-scheduler/berth/abi/wire"
+	"github.com/berth-scheduler/berth/internal/testrest"
 )
 
 // native is a plugin of the Go SDK as a guest, with mistakes in the part of the SDK.
@@ -311,10 +313,14 @@ func TestCheckOfFewCycles(t *testing.T) {
 
 // TestCheckFindsMistakes: a guest with one mistake fails the duty that is about it, with an
 // example that a person can read.
-func TestCheckFindsMistakes(t *testing.T) {
-	all := guestMistakes()
-	for i, mistake := range slices.Sorted(maps.Keys(all)) {
-		if testing.Short() && i%8 != 0 {
+func TestCheckFindsMistakes(t *testing.T)     { checkFindsMistakes(t) }
+func TestRestCheckFindsMistakes(t *testing.T) { checkFindsMistakes(t) }
+
+func checkFindsMistakes(t *testing.T) {
+	t.Helper()
+	all, sample := guestMistakes(), rand.New(rand.NewPCG(1, 1))
+	for _, mistake := range slices.Sorted(maps.Keys(all)) {
+		if drawn := sample.IntN(8) == 0; !drawn && !testrest.In(t) {
 			continue // slow: each is a whole check, of all duties
 		}
 		want := all[mistake]
@@ -360,11 +366,8 @@ func TestGuestMistakesAreMade(t *testing.T) {
 	}
 }
 
-// TestCheckAllowsBlocks: a guest of scope node may have room for no more rows than a block has (ABI-5.4).
-func TestCheckAllowsBlocks(t *testing.T) {
-	if testing.Short() {
-		t.Skip("slow: with 1,500 nodes")
-	}
+// TestRestCheckAllowsBlocks: a guest of scope node may have room for no more rows than a block has (ABI-5.4).
+func TestRestCheckAllowsBlocks(t *testing.T) {
 	if report := check(t, "pools", mayBe, 0); !report.OK() {
 		t.Error(report)
 	}

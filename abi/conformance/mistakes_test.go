@@ -1,6 +1,7 @@
 package conformance_test
 
 import (
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -9,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/berth-scheduler/berth/abi/conformance"
+	"github.com/berth-scheduler/berth/internal/testrest"
 )
 
 // mistakes are mistakes of a host, each with a case that must find it. The reference host makes
@@ -151,14 +153,19 @@ func more() [][2]string {
 }
 
 // TestRunFindsMistakes: a reference host with one mistake fails the case that is about it.
-func TestRunFindsMistakes(t *testing.T) {
+func TestRunFindsMistakes(t *testing.T)     { runFindsMistakes(t) }
+func TestRestRunFindsMistakes(t *testing.T) { runFindsMistakes(t) }
+
+func runFindsMistakes(t *testing.T) {
+	t.Helper()
 	all, lib := more(), conformance.ReadLibrary(t)
 	for mistake, name := range mistakes() {
 		all = append(all, [2]string{mistake, name})
 	}
 	slices.SortFunc(all, func(a, b [2]string) int { return slices.Compare(a[:], b[:]) })
-	for i, one := range all {
-		if testing.Short() && i%4 != 0 {
+	sample := rand.New(rand.NewPCG(1, 1))
+	for _, one := range all {
+		if drawn := sample.IntN(4) == 0; !drawn && !testrest.In(t) {
 			continue // slow: all of them take seconds
 		}
 		mistake, name := one[0], one[1]
@@ -208,11 +215,8 @@ func TestMistakesAreMade(t *testing.T) {
 // allowed is a behaviour that is not a mistake.
 const allowed = "makes an instance for each call"
 
-// TestRunAllowsFreshInstances: ABI-2.8.
-func TestRunAllowsFreshInstances(t *testing.T) {
-	if testing.Short() {
-		t.Skip("slow: all cases, with an instance for each call")
-	}
+// TestRestRunAllowsFreshInstances: ABI-2.8.
+func TestRestRunAllowsFreshInstances(t *testing.T) {
 	got := record(t, &reference{mistake: allowed})
 	if !slices.Equal(got.failed, unable()) {
 		t.Errorf("%d cases pass:\n%s", got.passed, strings.Join(got.texts, "\n"))

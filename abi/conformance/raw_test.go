@@ -11,8 +11,8 @@ import (
 	"github.com/berth-scheduler/berth/abi/wire"
 )
 
-// TestCheckPassesRawGuests: guests that were written from SPEC.md alone, in C without an SDK, pass.
-func TestCheckPassesRawGuests(t *testing.T) {
+// TestRestCheckPassesRawGuests: guests that were written from SPEC.md alone, in C without an SDK, pass.
+func TestRestCheckPassesRawGuests(t *testing.T) {
 	toolchain := clangtest.Toolchain(t)
 	for name, o := range map[string]conformance.Options{
 		"spreader": {Config: []byte(`{"skew": 1}`), Hints: []string{"team=red", "team=blue", "shared", "true", "example.com/closed=true"}},

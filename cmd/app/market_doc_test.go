@@ -14,7 +14,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/market/policy"
 )
 
-var marketRegistry = flag.String("registry", "", "HOST:PORT of the registry of TestMarketDoc, instead of Berth's own; it must be empty")
+var marketRegistry = flag.String("registry", "", "HOST:PORT of the registry of TestRestMarketDoc, instead of Berth's own; it must be empty")
 
 // serveAsWritten runs the document's berth registry serve in a folder, on a free port, and
 // returns its address.
@@ -42,9 +42,9 @@ func serveAsWritten(t *testing.T, dir string, doc []byte) string {
 	return host
 }
 
-// TestMarketDoc runs the commands of docs/market.md as they are written, with another
+// TestRestMarketDoc runs the commands of docs/market.md as they are written, with another
 // address of the registry. test/market runs it with registries of other projects.
-func TestMarketDoc(t *testing.T) {
+func TestRestMarketDoc(t *testing.T) {
 	cargotest.Toolchain(t)
 	doc, err := os.ReadFile("../../docs/market.md")
 	if err != nil {

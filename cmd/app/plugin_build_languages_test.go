@@ -56,10 +56,10 @@ func builtLanguages() []builtLanguage {
 	}
 }
 
-// TestPluginTestLanguages: the plugin that does at every point what annotations say keeps the
+// TestRestPluginTestLanguages: the plugin that does at every point what annotations say keeps the
 // scenarios of its Go twin, in all ways, and is neither shaken by odd clusters nor by
 // broken input.
-func TestPluginTestLanguages(t *testing.T) {
+func TestRestPluginTestLanguages(t *testing.T) {
 	for _, l := range builtLanguages() {
 		t.Run(l.name, func(t *testing.T) {
 			t.Parallel()
@@ -82,10 +82,10 @@ func sdkFolder() string {
 	return filepath.ToSlash(dir)
 }
 
-// TestPluginBuildLanguages: a folder in another language than Go becomes a module with
+// TestRestPluginBuildLanguages: a folder in another language than Go becomes a module with
 // one manifest, which must be the one beside it, and that passes the scenarios of its Go
 // twin; mistakes are told; without a toolchain, the error says what to install.
-func TestPluginBuildLanguages(t *testing.T) {
+func TestRestPluginBuildLanguages(t *testing.T) {
 	for _, l := range builtLanguages() {
 		t.Run(l.name, func(t *testing.T) {
 			t.Parallel()

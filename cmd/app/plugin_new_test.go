@@ -16,11 +16,16 @@ import (
 	"github.com/berth-scheduler/berth/abi/sdk/rust/cargo/cargotest"
 	"github.com/berth-scheduler/berth/cmd/app/scaffold"
 	"github.com/berth-scheduler/berth/internal/testcache"
+	"github.com/berth-scheduler/berth/internal/testrest"
 )
 
 // TestPluginNew: a new project in each language builds without a network, passes its
 // tests at once, and is what its README says.
-func TestPluginNew(t *testing.T) {
+func TestPluginNew(t *testing.T)     { pluginNew(t) }
+func TestRestPluginNew(t *testing.T) { pluginNew(t) }
+
+func pluginNew(t *testing.T) {
+	t.Helper()
 	for _, language := range scaffold.Languages() {
 		t.Run(language, func(t *testing.T) {
 			t.Parallel()
@@ -68,9 +73,7 @@ func requireToolchain(t *testing.T, language, project string) {
 	t.Helper()
 	switch language {
 	case "go":
-		if testing.Short() {
-			t.Skip("slow: builds and compiles a guest in Go")
-		}
+		testrest.Only(t)
 	case "rust":
 		cargotest.Toolchain(t)
 	case "c":
@@ -95,9 +98,9 @@ func pointSets() []string {
 	}
 }
 
-// TestPluginNewPoints: a project with chosen points builds, exports them and passes its test, in
+// TestRestPluginNewPoints: a project with chosen points builds, exports them and passes its test, in
 // each language. In C, whose compiler is fastest, each point is also there with no other but those that it needs.
-func TestPluginNewPoints(t *testing.T) {
+func TestRestPluginNewPoints(t *testing.T) {
 	needs := map[string]string{
 		"addPod": "preFilter,removePod", "removePod": "preFilter,addPod", "preScore": "score", "normalize": "score", "unreserve": "reserve",
 	}

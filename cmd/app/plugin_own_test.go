@@ -30,11 +30,8 @@ func TestMute(t *testing.T) {
 	}
 }
 
-// TestOwnLimit: own tests that do not end are stopped if the plugin failed as WebAssembly.
-func TestOwnLimit(t *testing.T) {
-	if testing.Short() {
-		t.Skip("slow: builds tests in two languages")
-	}
+// TestRestOwnLimit: own tests that do not end are stopped if the plugin failed as WebAssembly.
+func TestRestOwnLimit(t *testing.T) {
 	t.Chdir(t.TempDir())
 	writeFiles(t, ".", map[string]string{
 		"go/go.mod": "module spins\n\ngo 1.24\n", "go/spins_test.go": "package spins\n\nimport \"testing\"\n\nfunc TestSpins(*testing.T) { for {} }\n",

@@ -9,12 +9,9 @@ import (
 	"testing"
 )
 
-// TestReadmeTutorial makes the plugin of the README's tutorial from the text, tests it and
+// TestRestReadmeTutorial makes the plugin of the README's tutorial from the text, tests it and
 // schedules the demo cluster through it.
-func TestReadmeTutorial(t *testing.T) {
-	if testing.Short() {
-		t.Skip("slow: builds and compiles a guest in Go")
-	}
+func TestRestReadmeTutorial(t *testing.T) {
 	readme, err := os.ReadFile("../../README.md")
 	if err != nil {
 		t.Fatal(err)

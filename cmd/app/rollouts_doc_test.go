@@ -8,11 +8,8 @@ import (
 	"testing"
 )
 
-// TestRolloutsDoc: the command of docs/rollouts.md prints what the page says.
-func TestRolloutsDoc(t *testing.T) {
-	if testing.Short() {
-		t.Skip("slow: compile builds guests in Go")
-	}
+// TestRestRolloutsDoc: the command of docs/rollouts.md prints what the page says.
+func TestRestRolloutsDoc(t *testing.T) {
 	doc, err := os.ReadFile("../../docs/rollouts.md")
 	if err != nil {
 		t.Fatal(err)

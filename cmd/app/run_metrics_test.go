@@ -32,7 +32,7 @@ import (
 
 const rollouts = "it takes objects of the API; TestProgress of runtime/tenancy/follow and TestMetrics of runtime/telemetry have it"
 
-// notHere are metrics that nothing in TestEveryMetricMoves moves, with the reason.
+// notHere are metrics that nothing in TestRestEveryMetricMoves moves, with the reason.
 var notHere = map[string]string{
 	"scheduler_pod_scheduled_after_flush_total":             "pods are looked at every 30 s for that; TestMachine of runtime/queue and TestMetrics of runtime/telemetry have it",
 	"berth_pods_unenforced_total":                           "the profile leaves nothing to others; TestMetrics of runtime/telemetry has it, and the scenarios of runtime/scheduler the pods",
@@ -48,14 +48,11 @@ var notHere = map[string]string{
 	"berth_plugin_reuse_demoted_total":                      "it takes a guest that breaks its promise, and a sample that finds it; TestReuse of runtime/pipeline has it",
 }
 
-// TestEveryMetricMoves runs the scheduler as berth run does, with an API in memory, brings
+// TestRestEveryMetricMoves runs the scheduler as berth run does, with an API in memory, brings
 // about what its metrics are about, and fails for each metric that stays 0: one that is
 // served and not wired would have an alert that never fires. Then what berth explain and
 // berth plugin status say of the faults is what the metrics say.
-func TestEveryMetricMoves(t *testing.T) {
-	if testing.Short() {
-		t.Skip("slow: builds a guest in Go, and waits for real time")
-	}
+func TestRestEveryMetricMoves(t *testing.T) {
 	dir := t.TempDir()
 	module, folder, socket := filepath.Join(dir, "troubled.wasm"), filepath.Join(dir, "folder"), filepath.Join(dir, "s")
 	var said bytes.Buffer

@@ -24,6 +24,7 @@ import (
 	"github.com/berth-scheduler/berth/abi/wire"
 	"github.com/berth-scheduler/berth/internal/golden"
 	"github.com/berth-scheduler/berth/internal/testcache"
+	"github.com/berth-scheduler/berth/internal/testrest"
 	"github.com/berth-scheduler/berth/runtime/market/registry"
 	"github.com/berth-scheduler/berth/runtime/module"
 )
@@ -78,7 +79,11 @@ func cacheHome(t *testing.T) string {
 //	                     and digests of modules
 //	placements FILE      write the placements of JSON that was printed to FILE
 //	expand FILE          put the values of $VARIABLES into FILE
-func TestScript(t *testing.T) {
+func TestScript(t *testing.T)     { runScripts(t) }
+func TestRestScript(t *testing.T) { runScripts(t) }
+
+func runScripts(t *testing.T) {
+	t.Helper()
 	here, err := os.Getwd()
 	if err != nil {
 		t.Fatal(err)
@@ -137,7 +142,7 @@ func scripts(t *testing.T) []string {
 	return slices.DeleteFunc(files, func(file string) bool {
 		name := filepath.Base(file)
 		chosen, err := filepath.Match(moduleScripts, name)
-		return strings.HasPrefix(name, "modules_") && (err != nil || !chosen || testing.Short()) // slow: compile builds guests in Go
+		return strings.HasPrefix(name, "modules_") && (err != nil || !chosen || !testrest.In(t)) // slow: compile builds guests in Go
 	})
 }
 

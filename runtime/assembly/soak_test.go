@@ -27,7 +27,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/wasm/fault"
 )
 
-var soakTime = flag.Duration("soak", 0, "duration of TestSoak, on 1,000 nodes; 0 runs a short form")
+var soakTime = flag.Duration("soak", 0, "duration of TestRestSoak, on 1,000 nodes; 0 runs a short form")
 
 // nodeMilli is the CPU of a node.
 const nodeMilli = 4000
@@ -247,13 +247,10 @@ func (r *reloader) count() {
 	}
 }
 
-// TestSoak: pods come and go, bindings fail, and plugins that sometimes fail, at every point,
+// TestRestSoak: pods come and go, bindings fail, and plugins that sometimes fail, at every point,
 // are replaced all the while. No pod is lost or bound twice, no node is overcommitted, and
 // resources are released.
-func TestSoak(t *testing.T) {
-	if testing.Short() {
-		t.Skip("slow: sixty changes of plugins under load")
-	}
+func TestRestSoak(t *testing.T) {
 	nodes, rounds := 100, 60
 	if *soakTime > 0 {
 		nodes, rounds = 1000, 0

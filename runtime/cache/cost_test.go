@@ -108,12 +108,9 @@ func changes(t tester, c *cache.Cache, s *state.Snapshot) map[string]func() {
 	}
 }
 
-// TestCostFollowsChange: one changed node or namespace costs the same in a small and in a large
+// TestRestCostFollowsChange: one changed node or namespace costs the same in a small and in a large
 // cluster, and allocates nothing once strings and buffers exist.
-func TestCostFollowsChange(t *testing.T) {
-	if testing.Short() {
-		t.Skip("slow: measures large clusters")
-	}
+func TestRestCostFollowsChange(t *testing.T) {
 	written := map[string]uint64{}
 	for _, nodes := range []int{100, 1_000, 15_000} {
 		c, s := cluster(t, nodes)

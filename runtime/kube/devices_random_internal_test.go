@@ -20,6 +20,7 @@ import (
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/hostplugins/dynamicresources"
+	"github.com/berth-scheduler/berth/internal/testrest"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
@@ -259,9 +260,13 @@ func (w *deviceWorld) madeFor(p *devicePod) (names []string) {
 
 // TestDevicesAtRandom: whatever gets lost, is late or changes, no device is ever two claims', a bound pod has its device
 // reserved, and once the server is calm, all pods get devices.
-func TestDevicesAtRandom(t *testing.T) {
+func TestDevicesAtRandom(t *testing.T)     { devicesAtRandom(t) }
+func TestRestDevicesAtRandom(t *testing.T) { devicesAtRandom(t) }
+
+func devicesAtRandom(t *testing.T) {
+	t.Helper()
 	runs, faults, bindings := 150, 0, 0
-	if testing.Short() {
+	if !testrest.In(t) {
 		runs = 20
 	}
 	for seed := range uint64(runs) {

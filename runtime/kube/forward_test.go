@@ -21,13 +21,10 @@ import (
 	"github.com/berth-scheduler/berth/runtime/kube"
 )
 
-// TestDialPod: a connection to a pod goes both ways over an API server that knows SPDY alone,
+// TestRestDialPod: a connection to a pod goes both ways over an API server that knows SPDY alone,
 // as older ones do, and what the kubelet says of a port where nothing listens is reported, as is the
 // right that is missing. One that does not answer is not waited for.
-func TestDialPod(t *testing.T) {
-	if testing.Short() {
-		t.Skip("slow: waits for connections that end")
-	}
+func TestRestDialPod(t *testing.T) {
 	over := make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		pod, ok := strings.CutSuffix(strings.TrimPrefix(r.URL.Path, "/api/v1/namespaces/kube-system/pods/"), "/portforward")

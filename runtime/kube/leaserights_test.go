@@ -80,12 +80,9 @@ func (b *safeBuffer) String() string {
 	return b.text.String()
 }
 
-// TestLeaseRights: a replica that may not use the lease is not ready and says once which
+// TestRestLeaseRights: a replica that may not use the lease is not ready and says once which
 // verbs are missing and what to do, until it is allowed to. It is live all the time.
-func TestLeaseRights(t *testing.T) {
-	if testing.Short() {
-		t.Skip("slow: waits for a lease that is not renewed")
-	}
+func TestRestLeaseRights(t *testing.T) {
 	held := func() runtime.Object { // by a replica that goes on
 		other, seconds, now := "other", int32(3600), metav1.NewMicroTime(time.Now())
 		return &coordinationv1.Lease{

@@ -12,12 +12,9 @@ import (
 	"github.com/berth-scheduler/berth/runtime/kube"
 )
 
-// TestPartsOfLeader: the replica that leads tells of its parts, in events about the lease; a
+// TestRestPartsOfLeader: the replica that leads tells of its parts, in events about the lease; a
 // standby tells of nothing.
-func TestPartsOfLeader(t *testing.T) {
-	if testing.Short() {
-		t.Skip("slow: waits for leases to run out")
-	}
+func TestRestPartsOfLeader(t *testing.T) {
 	c, client := connect(t)
 	standby, err := kube.New(kube.Config{Profiles: []string{"default-scheduler"}}, kube.Deps{Client: client})
 	if err != nil {

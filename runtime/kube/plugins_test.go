@@ -226,12 +226,9 @@ func TestUnreadableObjects(t *testing.T) {
 	}
 }
 
-// TestPluginsNotServed: without the kinds, or without the right to list them, the scheduler goes
+// TestRestPluginsNotServed: without the kinds, or without the right to list them, the scheduler goes
 // on. It asks again, and finds them when they are there.
-func TestPluginsNotServed(t *testing.T) {
-	if testing.Short() {
-		t.Skip("slow: it asks again after ten seconds")
-	}
+func TestRestPluginsNotServed(t *testing.T) {
 	for _, s := range []*pluginServer{{}, {served: true, status: http.StatusForbidden}} {
 		s.objects = []*v1alpha1.TenantPlugin{tenantPlugin("pool", 1)}
 		c := withPlugins(t, s)

@@ -115,12 +115,9 @@ func serve(t *testing.T, status *atomic.Int64) *httptest.Server {
 	return server
 }
 
-// TestUnauthorized: a token that the API server does not accept is reported once, with what
+// TestRestUnauthorized: a token that the API server does not accept is reported once, with what
 // to do, and that it is accepted then. So it is with a certificate of an unknown authority.
-func TestUnauthorized(t *testing.T) {
-	if testing.Short() {
-		t.Skip("slow: waits for a client that retries")
-	}
+func TestRestUnauthorized(t *testing.T) {
 	t.Run("token", func(t *testing.T) {
 		var status atomic.Int64
 		status.Store(http.StatusUnauthorized)
@@ -141,12 +138,9 @@ func TestUnauthorized(t *testing.T) {
 	})
 }
 
-// TestOutage: an outage of the API server is reported once, with its beginning, and that it is back
+// TestRestOutage: an outage of the API server is reported once, with its beginning, and that it is back
 // with how long it took and what was queued.
-func TestOutage(t *testing.T) {
-	if testing.Short() {
-		t.Skip("slow: waits for informers that retry")
-	}
+func TestRestOutage(t *testing.T) {
 	var status atomic.Int64
 	status.Store(http.StatusOK)
 	server := serve(t, &status)

@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/berth-scheduler/berth/internal/testrest"
 	"github.com/berth-scheduler/berth/runtime/assembly"
 	"github.com/berth-scheduler/berth/runtime/plugin/objects"
 	"github.com/berth-scheduler/berth/runtime/plugin/objects/owners"
@@ -41,7 +42,11 @@ func (s *slow) Bind(_ context.Context, b objects.Binding) error {
 
 // TestAsynchronous: bindings end in any order while pods and nodes come and go, by the real clock. Each segment
 // of the recording repeats alone.
-func TestAsynchronous(t *testing.T) {
+func TestAsynchronous(t *testing.T)     { asynchronous(t) }
+func TestRestAsynchronous(t *testing.T) { asynchronous(t) }
+
+func asynchronous(t *testing.T) {
+	t.Helper()
 	segments := []*bytes.Buffer{{}}
 	w, err := record.NewWriter(segments[0], record.Config{
 		SegmentBytes: 30_000, Ended: func(err error) { t.Error(err) },
@@ -74,7 +79,7 @@ func TestAsynchronous(t *testing.T) {
 		node(i)
 	}
 	pods := 1000
-	if testing.Short() {
+	if !testrest.In(t) {
 		pods = 300
 	}
 	for i := range pods {

@@ -251,10 +251,7 @@ func placed(r *sim.Result) map[string]string {
 	return out
 }
 
-func TestOpenBWholeTrace(t *testing.T) {
-	if testing.Short() {
-		t.Skip("slow: runs the whole trace")
-	}
+func TestRestOpenBWholeTrace(t *testing.T) {
 	tr := openb(t)
 	r := tr.run(t, input.TraceOptions{Seed: 42}, nil)
 	tr.check(t, r, 8152, nil)
@@ -278,10 +275,7 @@ func TestOpenBWholeTrace(t *testing.T) {
 	}
 }
 
-func TestOpenBSeedsAndWorkers(t *testing.T) {
-	if testing.Short() {
-		t.Skip("slow: runs the whole trace")
-	}
+func TestRestOpenBSeedsAndWorkers(t *testing.T) {
 	tr := openb(t)
 	run := func(seed int64, workers int) map[string]string {
 		return placed(tr.run(t, input.TraceOptions{Seed: seed}, func(c *sim.Config) { c.Assembly.Workers = workers }))
@@ -297,11 +291,8 @@ func TestOpenBSeedsAndWorkers(t *testing.T) {
 	}
 }
 
-// TestOpenBReplay: each decision of the trace is made again from its recording.
-func TestOpenBReplay(t *testing.T) {
-	if testing.Short() {
-		t.Skip("slow: runs the whole trace")
-	}
+// TestRestOpenBReplay: each decision of the trace is made again from its recording.
+func TestRestOpenBReplay(t *testing.T) {
 	var recording bytes.Buffer
 	w, err := record.NewWriter(&recording, record.Config{Ended: func(err error) { t.Error(err) }})
 	if err != nil {
@@ -317,10 +308,7 @@ func TestOpenBReplay(t *testing.T) {
 }
 
 // Only clusters of 4,096 rows or more are divided among workers.
-func TestOpenBWorkersOnManyNodes(t *testing.T) {
-	if testing.Short() {
-		t.Skip("slow: runs a trace on many nodes")
-	}
+func TestRestOpenBWorkersOnManyNodes(t *testing.T) {
 	base := openb(t)
 	rows := readCSV(t, base.nodesFile)
 	many := rows[:1:1]
@@ -345,10 +333,7 @@ func TestOpenBWorkersOnManyNodes(t *testing.T) {
 }
 
 // A list in which many pods name models, as in the gpuspec lists of the trace.
-func TestOpenBModels(t *testing.T) {
-	if testing.Short() {
-		t.Skip("slow: runs the whole trace")
-	}
+func TestRestOpenBModels(t *testing.T) {
 	base := openb(t)
 	specs := []string{"", "T4", "G2|G3", "V100M16|V100M32", "P100", "", "G2", "A10"}
 	tr := newTrace(t, base.nodesFile, edited(t, base.podsFile, func(i int, row map[string]string) bool {
@@ -376,10 +361,7 @@ func TestOpenBModels(t *testing.T) {
 }
 
 // With few nodes, pods wait for others to leave.
-func TestOpenBDepartures(t *testing.T) {
-	if testing.Short() {
-		t.Skip("slow: runs the whole trace")
-	}
+func TestRestOpenBDepartures(t *testing.T) {
 	base := openb(t)
 	tr := newTrace(t, edited(t, base.nodesFile, func(i int, row map[string]string) bool { return row["gpu"] != "0" && i%151 == 0 }), base.podsFile)
 	seconds := func(pod, column string) time.Duration {
@@ -457,10 +439,7 @@ func TestOpenBDepartures(t *testing.T) {
 }
 
 // The published experiment: each pod of the inflated list is tried once.
-func TestOpenBInflatedOnce(t *testing.T) {
-	if testing.Short() {
-		t.Skip("slow: runs the whole trace")
-	}
+func TestRestOpenBInflatedOnce(t *testing.T) {
 	dir := openbDir(t)
 	tr := newTrace(t, filepath.Join(dir, "openb_node_list_gpu_node.csv"), filepath.Join(dir, "openb_pod_list_default.csv"))
 	r := tr.run(t, input.TraceOptions{Seed: 42, Inflate: 1.3, Shuffle: true}, func(c *sim.Config) {

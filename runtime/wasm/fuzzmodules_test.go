@@ -31,33 +31,48 @@ const (
 // mostTimesPlain times its time in a loop that does nothing, in CPU time, and the memory of the process grows at most by the
 // plugin's budget and a margin.
 func FuzzModules(f *testing.F) {
-	seeds := uint64(40)
-	if testing.Short() {
-		seeds = 4 // slow: calls are timed against each other
-	}
-	for seed := range seeds {
+	for seed := range uint64(fewModules) {
 		f.Add(seed)
 	}
-	plain := newDrawn(f, `(module (memory (export "memory") 2)
+	plain := plainLoop(f)
+	f.Fuzz(func(t *testing.T, seed uint64) { holdsBounds(t, plain, seed) })
+}
+
+// TestRestModules holds what FuzzModules does for more modules: calls are timed against each other, which is slow.
+func TestRestModules(t *testing.T) {
+	plain := plainLoop(t)
+	for seed := range uint64(40 - fewModules) {
+		t.Run(fmt.Sprint(fewModules+seed), func(t *testing.T) { holdsBounds(t, plain, fewModules+seed) })
+	}
+}
+
+const fewModules = 4
+
+// plainLoop is a plugin that does nothing but count.
+func plainLoop(t testing.TB) *drawn {
+	t.Helper()
+	return newDrawn(t, `(module (memory (export "memory") 2)
 		(func (export "berth_abi") (result i32) (i32.const 0x10000)) (func (export "berth_alloc") (param i32 i32) (result i32) (i32.const 65536))
 		(func (export "berth_filter") (param i32 i32 i32) (result i32) (local $i i32)
 			(loop $again (br_if $again (i32.ne (local.tee $i (i32.sub (local.get $i) (i32.const 1))) (i32.const 0)))) (i32.const 0)))`)
-	f.Fuzz(func(t *testing.T, seed uint64) {
-		before := resident(t)
-		drawn := newDrawn(t, drawModule(seed))
-		// Other processes make a call longer, and never shorter.
-		least, base := math.Inf(1), math.Inf(1)
-		for try := 0; try < 2 || try < 6 && least > mostTimesPlain*base; try++ {
-			least, base = min(least, drawn.perUnit()), min(base, plain.perUnit())
-		}
-		t.Logf("seed %d: %.0f ns a unit, %.1f times those of a plain loop; %v", seed, least, least/base, drawn.plugin.Status().Breaker.LastFault)
-		if least > mostTimesPlain*base {
-			t.Errorf("seed %d: a unit takes %.0f ns, %.1f times those of a plain loop, at most %d", seed, least, least/base, mostTimesPlain)
-		}
-		if more := resident(t) - before; more > genBudget+mostBeyond {
-			t.Errorf("seed %d: the process has %d MiB more, of a budget of %d", seed, more>>20, genBudget>>20)
-		}
-	})
+}
+
+func holdsBounds(t *testing.T, plain *drawn, seed uint64) {
+	t.Helper()
+	before := resident(t)
+	drawn := newDrawn(t, drawModule(seed))
+	// Other processes make a call longer, and never shorter.
+	least, base := math.Inf(1), math.Inf(1)
+	for try := 0; try < 2 || try < 6 && least > mostTimesPlain*base; try++ {
+		least, base = min(least, drawn.perUnit()), min(base, plain.perUnit())
+	}
+	t.Logf("seed %d: %.0f ns a unit, %.1f times those of a plain loop; %v", seed, least, least/base, drawn.plugin.Status().Breaker.LastFault)
+	if least > mostTimesPlain*base {
+		t.Errorf("seed %d: a unit takes %.0f ns, %.1f times those of a plain loop, at most %d", seed, least, least/base, mostTimesPlain)
+	}
+	if more := resident(t) - before; more > genBudget+mostBeyond {
+		t.Errorf("seed %d: the process has %d MiB more, of a budget of %d", seed, more>>20, genBudget>>20)
+	}
 }
 
 // drawn is a plugin of a drawn module.

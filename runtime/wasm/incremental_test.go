@@ -14,6 +14,7 @@ import (
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/abi/wire"
+	"github.com/berth-scheduler/berth/internal/testrest"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/state"
 	"github.com/berth-scheduler/berth/runtime/wasm"
@@ -367,7 +368,11 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 
 // TestIncremental: after any change, guest memory is the same as after a full write, and shows the
 // cluster.
-func TestIncremental(t *testing.T) {
+func TestIncremental(t *testing.T)     { incremental(t) }
+func TestRestIncremental(t *testing.T) { incremental(t) }
+
+func incremental(t *testing.T) {
+	t.Helper()
 	reads := everything()
 	cases := []struct {
 		name   string
@@ -396,7 +401,7 @@ func TestIncremental(t *testing.T) {
 	module, _ := guest(t, newRuntime(t, sandbox.RuntimeConfig{}), "guests/noop")
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			if testing.Short() {
+			if !testrest.In(t) {
 				c.checks = "2" // slow: each is a run of changes, after which all memory is compared
 			}
 			if f := flag.Lookup("rapid.checks"); f.Value.String() == f.DefValue {

@@ -94,12 +94,9 @@ func (w *world) callPoint(p *wasm.Plugin, point abi.Point) {
 	}[point]()
 }
 
-// TestLogOfEveryCall: if any function of a guest floods the log and traps, in a cycle or outside of one, with any texts and
+// TestRestLogOfEveryCall: if any function of a guest floods the log and traps, in a cycle or outside of one, with any texts and
 // names, it takes at most 64 KiB of the log, the record of the fault included.
-func TestLogOfEveryCall(t *testing.T) {
-	if testing.Short() {
-		t.Skip("slow: floods the log at every point")
-	}
+func TestRestLogOfEveryCall(t *testing.T) {
 	r := newRuntime(t, sandbox.RuntimeConfig{})
 	load := func(t *testing.T, text, trap string) *sandbox.Module {
 		module := wat.Compile(t, floodGuest(text, trap), "")

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/internal/testrest"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/wasm"
 	"github.com/berth-scheduler/berth/runtime/wasm/memory"
@@ -18,9 +19,13 @@ import (
 // TestMemoryTotal: with any number of workers, the instances of a guest that takes all that it
 // can stay within the plugin's budget together, at every moment, while binding cycles run
 // beside the loop. Each instance gets all of its own memory, so the verdicts are the same.
-func TestMemoryTotal(t *testing.T) {
+func TestMemoryTotal(t *testing.T)     { memoryTotal(t) }
+func TestRestMemoryTotal(t *testing.T) { memoryTotal(t) }
+
+func memoryTotal(t *testing.T) {
+	t.Helper()
 	counts := []int{1, 2, 8, 1, 2, 8}
-	if testing.Short() {
+	if !testrest.In(t) {
 		counts = counts[:1] // slow: it fills memories of many guests
 	}
 	runtime := newRuntime(t, sandbox.RuntimeConfig{})

@@ -117,7 +117,7 @@ func Giants() []Shape {
 // GiantSource returns the text of a giant.
 func (s Shape) GiantSource() string { return s.Source(giantPieces) }
 
-// largest matches the allowed size of a bomb in the golden file of TestBombs.
+// largest matches the allowed size of a bomb in the golden file of TestRestBombs.
 var largest = regexp.MustCompile(`(?m)^(.*): at most (\d+), `)
 
 // LargestBombs returns the largest allowed size of each bomb, by name, which the tests of package meter find; root is the

@@ -49,7 +49,7 @@ func TestRolloutsAtRandom(t *testing.T) {
 		}
 	})
 	for _, what := range []string{rollout.Started, rollout.Advanced, rollout.Finished, rollout.SteppedBack, rollout.Ended} {
-		if seen[what] == 0 && !testing.Short() {
+		if seen[what] == 0 {
 			t.Errorf("nothing was ever %s", what)
 		}
 	}

@@ -53,13 +53,10 @@ func largestBombs(t testing.TB) map[string]int {
 	return known
 }
 
-// TestBombs: each shape is refused beyond a size, by the name of a limit. How large
+// TestRestBombs: each shape is refused beyond a size, by the name of a limit. How large
 // it can be is kept in testdata/bombs.golden; BenchmarkBombs tells what compiling that
 // takes.
-func TestBombs(t *testing.T) {
-	if testing.Short() {
-		t.Skip("slow: looks for the largest module of each kind")
-	}
+func TestRestBombs(t *testing.T) {
 	var out bytes.Buffer
 	known := largestBombs(t)
 	for _, s := range hostile.Bombs() {

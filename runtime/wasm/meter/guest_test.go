@@ -35,12 +35,9 @@ func goCalls() []call {
 	}
 }
 
-// TestGoGuest: a Go guest does the same, down to each byte of its memory, with and
+// TestRestGoGuest: a Go guest does the same, down to each byte of its memory, with and
 // without rewriting, and with the same fuel on both engines.
-func TestGoGuest(t *testing.T) {
-	if testing.Short() {
-		t.Skip("slow: builds a guest in Go, and interprets it")
-	}
+func TestRestGoGuest(t *testing.T) {
 	module := buildGo(t, "./testdata/guest")
 	rewritten, info := rewrite(t, module, meter.Config{MemoryMaxPages: pages})
 	if !info.Resettable() {
@@ -70,11 +67,8 @@ func TestGoGuest(t *testing.T) {
 	}
 }
 
-// TestGoGuestIsStopped: by its fuel, and by its host.
-func TestGoGuestIsStopped(t *testing.T) {
-	if testing.Short() {
-		t.Skip("slow: builds and compiles a guest in Go")
-	}
+// TestRestGoGuestIsStopped: by its fuel, and by its host.
+func TestRestGoGuestIsStopped(t *testing.T) {
 	rewritten, info := rewrite(t, buildGo(t, "./testdata/guest"), meter.Config{})
 	h := newCachedHost(t, compiler, kept(t))
 	for _, stop := range []bool{false, true} {

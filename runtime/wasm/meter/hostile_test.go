@@ -75,12 +75,9 @@ func stopped(t *testing.T, e engine, module []byte, fuel int64, out *bytes.Buffe
 	fmt.Fprintln(out)
 }
 
-// TestGiants: however much code there is without a loop or call, the work that is
+// TestRestGiants: however much code there is without a loop or call, the work that is
 // done is bounded by the fuel. Work is counted by the module itself, in a global.
-func TestGiants(t *testing.T) {
-	if testing.Short() {
-		t.Skip("slow: compiles functions as large as limits allow")
-	}
+func TestRestGiants(t *testing.T) {
 	const fuel = 10_000
 	for _, s := range hostile.Giants() {
 		t.Run(s.Name, func(t *testing.T) {

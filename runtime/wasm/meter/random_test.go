@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/berth-scheduler/berth/internal/testrest"
 	"github.com/berth-scheduler/berth/runtime/wasm/meter"
 )
 
@@ -15,11 +16,15 @@ import (
 // globals and calls of the host on both engines, with the same fuel, whatever the
 // size of slices; and, unless fuel or depth ended it, the same as the original.
 // The programs are the same in each run; FuzzPrograms looks for others.
-func TestRandomPrograms(t *testing.T) {
+func TestRandomPrograms(t *testing.T)     { randomPrograms(t) }
+func TestRestRandomPrograms(t *testing.T) { randomPrograms(t) }
+
+func randomPrograms(t *testing.T) {
+	t.Helper()
 	programs := rapid.Custom(generate)
 	ended := map[meter.Status]int{}
 	n := 300
-	if testing.Short() {
+	if !testrest.In(t) {
 		n = 60 // slow: each is run in five ways
 	}
 	for i := range n {
@@ -29,7 +34,7 @@ func TestRandomPrograms(t *testing.T) {
 		}
 		ended[status]++
 	}
-	if !testing.Short() && (ended[meter.Running] < 100 || ended[meter.OutOfFuel] == 0 || ended[meter.TooDeep] == 0) {
+	if testrest.In(t) && (ended[meter.Running] < 100 || ended[meter.OutOfFuel] == 0 || ended[meter.TooDeep] == 0) {
 		t.Errorf("programs ended as %v; the generator makes too few of a kind", ended)
 	}
 }

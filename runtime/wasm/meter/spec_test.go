@@ -15,6 +15,7 @@ import (
 
 	"github.com/tetratelabs/wazero"
 
+	"github.com/berth-scheduler/berth/internal/testrest"
 	"github.com/berth-scheduler/berth/runtime/wasm/meter"
 )
 
@@ -103,7 +104,11 @@ func specFolder(t *testing.T) string {
 // TestSpecification runs WebAssembly's own tests on originals and rewritten
 // modules side by side: all results and traps are the same, what is invalid stays
 // invalid, and what overflows the stack is too deep.
-func TestSpecification(t *testing.T) {
+func TestSpecification(t *testing.T)     { specification(t) }
+func TestRestSpecification(t *testing.T) { specification(t) }
+
+func specification(t *testing.T) {
+	t.Helper()
 	folder := specFolder(t)
 	for _, e := range engines() {
 		t.Run(string(e), func(t *testing.T) {
@@ -114,7 +119,7 @@ func TestSpecification(t *testing.T) {
 					t.Fatalf("no specification tests in %s: %v", folder, err)
 				}
 				for i, file := range files {
-					if testing.Short() && i%8 != 0 {
+					if !testrest.In(t) && i%8 != 0 {
 						continue // slow: there are some 220 files, each a script of many modules
 					}
 					s := &spec{t: t, engine: e, cache: cache, file: file, spectest: filepath.Join(folder, "testdata", "spectest.wasm")}
@@ -123,7 +128,7 @@ func TestSpecification(t *testing.T) {
 				}
 			}
 			t.Logf("%+v", total)
-			if !testing.Short() && (total.Modules < 1500 || total.Calls < 40_000 || total.TooDeep == 0 || total.Invalid < 500) {
+			if testrest.In(t) && (total.Modules < 1500 || total.Calls < 40_000 || total.TooDeep == 0 || total.Invalid < 500) {
 				t.Errorf("too little was tested: %+v", total)
 			}
 		})

@@ -12,12 +12,9 @@ import (
 	"github.com/berth-scheduler/berth/runtime/wasm/meter"
 )
 
-// TestStructureMemory: a module that has as much of a kind as the limits allow is read from a warm cache with at most
+// TestRestStructureMemory: a module that has as much of a kind as the limits allow is read from a warm cache with at most
 // 64 MiB of allocations, the module's own bytes besides.
-func TestStructureMemory(t *testing.T) {
-	if testing.Short() {
-		t.Skip("slow: compiles modules as large as limits allow")
-	}
+func TestRestStructureMemory(t *testing.T) {
 	l := meter.DefaultLimits()
 	many := func(n int, b ...byte) [][]byte {
 		out := make([][]byte, n)

@@ -43,14 +43,14 @@ func inAssemblyScript() *language {
 	}
 }
 
-func TestAssemblyScriptModules(t *testing.T)     { inAssemblyScript().testModules(t) }
-func TestAssemblyScriptTwins(t *testing.T)       { inAssemblyScript().testTwins(t) }
-func TestAssemblyScriptDecidesAsGo(t *testing.T) { inAssemblyScript().testDecidesAsGo(t) }
-func TestAssemblyScriptVectors(t *testing.T) {
+func TestRestAssemblyScriptModules(t *testing.T)     { inAssemblyScript().testModules(t) }
+func TestRestAssemblyScriptTwins(t *testing.T)       { inAssemblyScript().testTwins(t) }
+func TestRestAssemblyScriptDecidesAsGo(t *testing.T) { inAssemblyScript().testDecidesAsGo(t) }
+func TestRestAssemblyScriptVectors(t *testing.T) {
 	inAssemblyScript().testVectors(t, "abi/sdk/assemblyscript/tests/vectors")
 }
 
-func TestAssemblyScriptTutorial(t *testing.T) {
+func TestRestAssemblyScriptTutorial(t *testing.T) {
 	sdk, err := filepath.Abs(filepath.Join("..", "..", "..", "abi", "sdk", "assemblyscript"))
 	if err != nil {
 		t.Fatal(err)

@@ -142,10 +142,10 @@ func guests() []guest {
 	}
 }
 
-// TestReferenceWorkload: the guests and the baseline do the same work.
-func TestReferenceWorkload(t *testing.T) {
+// TestRestReferenceWorkload: the guests and the baseline do the same work.
+func TestRestReferenceWorkload(t *testing.T) {
 	for _, nodes := range []int{100, 2500} {
-		if (race || testing.Short()) && nodes > 1000 { // slow: the baseline evaluates one object after the other
+		if race && nodes > 1000 { // slow: the baseline evaluates one object after the other
 			continue
 		}
 		w := workload.Generate(nodes, workload.Seed)

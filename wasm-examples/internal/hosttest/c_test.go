@@ -48,12 +48,12 @@ func compileC(t testing.TB, dir string, flags ...string) ([]byte, error) {
 	return testcache.File(built.cache, key+".wasm", func() ([]byte, error) { return toolchain.Build(context.Background(), dir, flags...) })
 }
 
-func TestCModules(t *testing.T)     { inC().testModules(t) }
-func TestCTwins(t *testing.T)       { inC().testTwins(t) }
-func TestCDecidesAsGo(t *testing.T) { inC().testDecidesAsGo(t) }
-func TestCVectors(t *testing.T)     { inC().testVectors(t, "abi/sdk/c/tests") }
+func TestRestCModules(t *testing.T)     { inC().testModules(t) }
+func TestRestCTwins(t *testing.T)       { inC().testTwins(t) }
+func TestRestCDecidesAsGo(t *testing.T) { inC().testDecidesAsGo(t) }
+func TestRestCVectors(t *testing.T)     { inC().testVectors(t, "abi/sdk/c/tests") }
 
-func TestCTutorial(t *testing.T) {
+func TestRestCTutorial(t *testing.T) {
 	inC().testTutorial(t, "abi/sdk/c/README.md", []string{"manifest.json", "plugin.c"}, func(dir string) {
 		header, err := os.ReadFile(filepath.Join("..", "..", "..", "abi", "sdk", "c", "berth.h"))
 		if err != nil {
@@ -65,8 +65,8 @@ func TestCTutorial(t *testing.T) {
 	})
 }
 
-// TestCWarnings: the SDK and the examples compile without warnings, optimized or not.
-func TestCWarnings(t *testing.T) {
+// TestRestCWarnings: the SDK and the examples compile without warnings, optimized or not.
+func TestRestCWarnings(t *testing.T) {
 	l := inC()
 	for _, e := range l.examples() {
 		for _, level := range []string{"-O0", "-Oz"} {

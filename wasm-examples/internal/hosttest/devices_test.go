@@ -101,10 +101,10 @@ func (s *stream) check() {
 	}
 }
 
-// TestDevices: pods claim numbered devices, bindings are delayed, fail and conflict, and pods
+// TestRestDevices: pods claim numbered devices, bindings are delayed, fail and conflict, and pods
 // preempt others. No device is ever assigned twice, and at the end every pod has had its
 // devices.
-func TestDevices(t *testing.T) {
+func TestRestDevices(t *testing.T) {
 	for _, twin := range twins()[:2] { // the devices plugin exists in no other language
 		t.Run(twin.name, func(t *testing.T) {
 			for seed := range uint64(4) {

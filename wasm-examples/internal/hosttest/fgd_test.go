@@ -123,13 +123,10 @@ func gpuTwins() []twin {
 	return []twin{{name: "native"}, {name: "go", file: file}, {name: "c", file: inC().file}}
 }
 
-// TestFGDExperiment: one seed of the published experiment gives the published result; the
+// TestRestFGDExperiment: one seed of the published experiment gives the published result; the
 // policies used here are not random. `make fgd` runs all seeds. With the race detector it ends
 // early, while all pods still fit.
-func TestFGDExperiment(t *testing.T) {
-	if testing.Short() {
-		t.Skip("slow: a whole trace")
-	}
+func TestRestFGDExperiment(t *testing.T) {
 	x := newExperiment(t, 42, experimentPods)
 	for policy, want := range map[string]float64{"fgd": experimentFGD, "best-fit": experimentBestFit} {
 		where, points := x.run(t, policy, twin{name: "native"})
@@ -140,9 +137,9 @@ func TestFGDExperiment(t *testing.T) {
 	}
 }
 
-// TestFGDTwins: pod by pod, modules choose the same nodes and devices as native code, and again
+// TestRestFGDTwins: pod by pod, modules choose the same nodes and devices as native code, and again
 // in another run, but not with another seed.
-func TestFGDTwins(t *testing.T) {
+func TestRestFGDTwins(t *testing.T) {
 	x := newExperiment(t, 43, 500)
 	if race {
 		x.trace.Arrivals = x.trace.Arrivals[:50]
@@ -278,9 +275,9 @@ const typicalPods = `{"typicalPods": [
 	{"milliCPU": 4000, "gpus": 1, "milliGPU": 230, "models": ["T4", "G2"], "count": 20}, {"milliCPU": 12500, "count": 17},
 	{"milliCPU": 16000, "gpus": 4, "milliGPU": 1000, "models": ["P100"], "count": 3}, {"milliCPU": 8000, "gpus": 1, "milliGPU": 470, "count": 29}]}`
 
-// TestGPUTwinsToTheBit: as pods come and go, modules give every node the same verdict, reasons
+// TestRestGPUTwinsToTheBit: as pods come and go, modules give every node the same verdict, reasons
 // and score as native code, and a plugin that keeps scores gives those of a fresh one.
-func TestGPUTwinsToTheBit(t *testing.T) {
+func TestRestGPUTwinsToTheBit(t *testing.T) {
 	makes := []struct {
 		name  string
 		fresh bool
@@ -309,7 +306,7 @@ func TestGPUTwinsToTheBit(t *testing.T) {
 func (s *gpuStream) compare(t *testing.T, original, twin *playing) {
 	t.Helper()
 	steps, refused, scores := 400, 0, map[int64]bool{}
-	few := race || testing.Short() // slow: a plugin is made for each call
+	few := race // a plugin is made for each call
 	if few {
 		steps = 40
 	}
@@ -346,9 +343,9 @@ func (s *gpuStream) compare(t *testing.T, original, twin *playing) {
 	}
 }
 
-// TestFGDRefuses: a configuration that the schema cannot refuse is refused in the same words in
+// TestRestFGDRefuses: a configuration that the schema cannot refuse is refused in the same words in
 // all languages.
-func TestFGDRefuses(t *testing.T) {
+func TestRestFGDRefuses(t *testing.T) {
 	var models []string
 	for i := range 32 {
 		models = append(models, fmt.Sprintf(`"model-%d"`, i))
@@ -369,10 +366,10 @@ func TestFGDRefuses(t *testing.T) {
 	}
 }
 
-// TestFGDFuel: the default limits suffice when a module sees 1,024 nodes of 8 GPUs for the
+// TestRestFGDFuel: the default limits suffice when a module sees 1,024 nodes of 8 GPUs for the
 // first time, each GPU with a different amount left, and there are twice as many kinds of
 // typical pods as in the published experiment.
-func TestFGDFuel(t *testing.T) {
+func TestRestFGDFuel(t *testing.T) {
 	const kinds, nodes, gpus = 70, 1024, 8
 	var typical []string
 	for i := range kinds {

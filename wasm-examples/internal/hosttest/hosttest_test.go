@@ -13,6 +13,7 @@ import (
 	berth "github.com/berth-scheduler/berth/abi/sdk/go"
 	"github.com/berth-scheduler/berth/abi/wire"
 	"github.com/berth-scheduler/berth/internal/testcache"
+	"github.com/berth-scheduler/berth/internal/testrest"
 	"github.com/berth-scheduler/berth/runtime/plugin/objects"
 	"github.com/berth-scheduler/berth/runtime/wasm"
 	"github.com/berth-scheduler/berth/runtime/wasm/sandbox"
@@ -66,12 +67,12 @@ func testMain(m *testing.M) int {
 // cacheDir stores compiled modules for all runtimes, and for the next run.
 func cacheDir() string { return filepath.Join(built.cache, "wazero") }
 
-// file returns the file of an example's module. With -short only two of them are built, because
-// each takes seconds to build and to compile.
+// file returns the file of an example's module. Tests of make test have two of them, because each takes
+// seconds to build and to compile.
 func file(t testing.TB, e *wasmexamples.Example) string {
 	t.Helper()
-	if testing.Short() && e.Name != "zone-cost" && e.Name != "everypoint" {
-		t.Skip("slow: compiles a guest in Go")
+	if e.Name != "zone-cost" && e.Name != "everypoint" {
+		testrest.Only(t)
 	}
 	built.mu.Lock()
 	defer built.mu.Unlock()

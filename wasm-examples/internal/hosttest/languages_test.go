@@ -125,7 +125,11 @@ func (l *language) testDecidesAsGo(t *testing.T) {
 }
 
 // TestGoDecidesAsNative is the same for the modules in Go.
-func TestGoDecidesAsNative(t *testing.T) {
+func TestGoDecidesAsNative(t *testing.T)     { goDecidesAsNative(t) }
+func TestRestGoDecidesAsNative(t *testing.T) { goDecidesAsNative(t) }
+
+func goDecidesAsNative(t *testing.T) {
+	t.Helper()
 	for _, e := range wasmexamples.All() {
 		if chanceConfig(&e) != "" {
 			t.Run(e.Name, func(t *testing.T) { decidesAsNative(t, &e, "Go", module(t, &e)) })

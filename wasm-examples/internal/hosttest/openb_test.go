@@ -25,7 +25,7 @@ import (
 )
 
 // The plugins of the run on the trace, and their configurations. All of them change its result:
-// TestOpenb checks that.
+// TestRestOpenb checks that.
 const (
 	openbFilter, openbFilterConfig = "noisy-neighbour", `{"podsPerTenant": 4, "noisyPods": 6, "noisyMilliCPU": 40000}`
 	openbScore, openbScoreConfig   = "zone-cost", `{"zones": {"zone-0": 10, "zone-1": 12.5, "zone-2": 30}}`
@@ -152,12 +152,9 @@ func outcome(r *sim.Result) map[string]string {
 	return out
 }
 
-// TestOpenb: a filter and a score give the same placements and reasons on the trace as native
+// TestRestOpenb: a filter and a score give the same placements and reasons on the trace as native
 // code and as modules.
-func TestOpenb(t *testing.T) {
-	if testing.Short() {
-		t.Skip("slow: a whole trace three times")
-	}
+func TestRestOpenb(t *testing.T) {
 	trace := openbInput(t)
 	trace.Arrivals = trace.Arrivals[:len(trace.Arrivals)/openbPart]
 	for i := range len(trace.Nodes) / openbPart {
@@ -206,12 +203,9 @@ func TestOpenb(t *testing.T) {
 	}
 }
 
-// TestOpenbWorkers: neither the number of workers, and so of instances, nor checking every call
+// TestRestOpenbWorkers: neither the number of workers, and so of instances, nor checking every call
 // changes a placement. Only clusters of 4,096 rows or more are divided among workers.
-func TestOpenbWorkers(t *testing.T) {
-	if testing.Short() {
-		t.Skip("slow: a trace with many nodes on several numbers of workers")
-	}
+func TestRestOpenbWorkers(t *testing.T) {
 	trace := openbInput(t)
 	for i, n := range trace.Nodes {
 		for k := range 2 {

@@ -24,6 +24,7 @@ import (
 	"github.com/berth-scheduler/berth/internal/golden"
 	"github.com/berth-scheduler/berth/internal/scenario"
 	"github.com/berth-scheduler/berth/internal/scenario/scenariotest"
+	"github.com/berth-scheduler/berth/internal/testrest"
 	"github.com/berth-scheduler/berth/runtime/assembly"
 	"github.com/berth-scheduler/berth/runtime/cycle"
 	source "github.com/berth-scheduler/berth/runtime/module"
@@ -49,12 +50,16 @@ func twins() []twin {
 
 // TestPoints: at every point a guest's answer changes what the scheduler does, in the same way
 // in every language.
-func TestPoints(t *testing.T) {
+func TestPoints(t *testing.T)     { points(t) }
+func TestRestPoints(t *testing.T) { points(t) }
+
+func points(t *testing.T) {
+	t.Helper()
 	for _, twin := range twins() {
 		for _, path := range scenariotest.Files(t, "testdata/points/*.txt") {
 			t.Run(twin.name+"/"+strings.TrimSuffix(filepath.Base(path), ".txt"), func(t *testing.T) {
-				if testing.Short() && twin.file != nil {
-					t.Skip("slow: compiles a guest in each language")
+				if twin.file != nil {
+					testrest.Only(t) // each language's compiler
 				}
 				log := &scenario.Log{}
 				got := scenariotest.Run(t, path, log, func() scenario.Commands { return newCluster(t, log, twin).commands() })

@@ -25,16 +25,16 @@ import (
 	wasmexamples "github.com/berth-scheduler/berth/wasm-examples"
 )
 
-// The limits of the plugin in TestPreemption: this many noisy pods per node.
+// The limits of the plugin in TestRestPreemption: this many noisy pods per node.
 const (
 	noisyPods       = 3
 	noisyConfig     = `{"noisyPods": 3}`
 	preemptionNodes = 12
 )
 
-// TestPreemption: pods that a plugin's filter rejects preempt others, and only as many as the
+// TestRestPreemption: pods that a plugin's filter rejects preempt others, and only as many as the
 // filter requires. Module and native twin decide the same.
-func TestPreemption(t *testing.T) {
+func TestRestPreemption(t *testing.T) {
 	noisy := &crowd{
 		example: "noisy-neighbour", config: noisyConfig, weight: 1,
 		node: func(int) map[string]string { return nil },
@@ -75,10 +75,10 @@ func TestPreemption(t *testing.T) {
 	}
 }
 
-// TestPreemptionWithState: a plugin whose filter looks at its state has pods preempted that are on
+// TestRestPreemptionWithState: a plugin whose filter looks at its state has pods preempted that are on
 // other nodes of a zone or on the same one. The modules in Go and Rust decide as the native twin, and
 // no zone gets more pods of an app than it may have.
-func TestPreemptionWithState(t *testing.T) {
+func TestRestPreemptionWithState(t *testing.T) {
 	const most = 3
 	zone := func(node int) string { return fmt.Sprint("zone-", node%4) }
 	c := &crowd{

@@ -30,6 +30,6 @@ func inRust() *language {
 	}
 }
 
-func TestRustModules(t *testing.T)     { inRust().testModules(t) }
-func TestRustTwins(t *testing.T)       { inRust().testTwins(t) }
-func TestRustDecidesAsGo(t *testing.T) { inRust().testDecidesAsGo(t) }
+func TestRestRustModules(t *testing.T)     { inRust().testModules(t) }
+func TestRestRustTwins(t *testing.T)       { inRust().testTwins(t) }
+func TestRestRustDecidesAsGo(t *testing.T) { inRust().testDecidesAsGo(t) }

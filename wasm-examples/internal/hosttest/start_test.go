@@ -13,8 +13,8 @@ import (
 // mostGo is the maximum size of an example in Go, in bytes. A module that uses encoding/json, or reflection, is larger.
 const mostGo = 2<<20 + 400<<10
 
-// TestGoModules: the examples in Go stay small.
-func TestGoModules(t *testing.T) {
+// TestRestGoModules: the examples in Go stay small.
+func TestRestGoModules(t *testing.T) {
 	for _, e := range wasmexamples.All() {
 		t.Run(e.Name, func(t *testing.T) {
 			info, err := os.Stat(file(t, &e))

@@ -57,7 +57,11 @@ func ways() []way {
 
 // TestTwins: an example decides as its scenario files say, as native code and as a module, in
 // all ways of making the calls.
-func TestTwins(t *testing.T) {
+func TestTwins(t *testing.T)     { allTwins(t) }
+func TestRestTwins(t *testing.T) { allTwins(t) }
+
+func allTwins(t *testing.T) {
+	t.Helper()
 	twins := []struct {
 		name string
 		make func(testing.TB, *wasmexamples.Example) sandbox.Factory

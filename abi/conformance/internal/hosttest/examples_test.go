@@ -9,15 +9,20 @@ import (
 	"github.com/berth-scheduler/berth/abi/conformance"
 	berth "github.com/berth-scheduler/berth/abi/sdk/go"
 	"github.com/berth-scheduler/berth/abi/wire"
+	"github.com/berth-scheduler/berth/internal/testrest"
 	wasmexamples "github.com/berth-scheduler/berth/wasm-examples"
 )
 
 // TestExamples: the example plugins fulfil the duties of guests, as native code behind the ABI
 // of a module.
-func TestExamples(t *testing.T) {
+func TestExamples(t *testing.T)     { fulfilDuties(t) }
+func TestRestExamples(t *testing.T) { fulfilDuties(t) }
+
+func fulfilDuties(t *testing.T) {
+	t.Helper()
 	csr, dense := wasmexamples.Reference()
 	all := append(wasmexamples.All(), wasmexamples.EveryPoint(), csr, dense)
-	if testing.Short() {
+	if !testrest.In(t) {
 		all = all[:3] // slow: each is a whole check, of all duties
 	}
 	for _, e := range all {

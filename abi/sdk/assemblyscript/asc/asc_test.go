@@ -97,9 +97,9 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestBuild: a folder is built to a module, with extra compiler flags, and mistakes are
+// TestRestBuild: a folder is built to a module, with extra compiler flags, and mistakes are
 // reported.
-func TestBuild(t *testing.T) {
+func TestRestBuild(t *testing.T) {
 	files := map[string]string{"package.json": dependsOn(sdk(t)), "manifest.json": manifest, "assembly/index.ts": source}
 	dir := folder(t, files)
 	toolchain := asctest.Toolchain(t, dir)
@@ -129,8 +129,8 @@ func TestBuild(t *testing.T) {
 	}
 }
 
-// TestSDK runs the SDK's tests in Node.js. Modules of tests in AssemblyScript are kept for the next run.
-func TestSDK(t *testing.T) {
+// TestRestSDK runs the SDK's tests in Node.js. Modules of tests in AssemblyScript are kept for the next run.
+func TestRestSDK(t *testing.T) {
 	toolchain := asctest.Toolchain(t, folder(t, map[string]string{"package.json": dependsOn(sdk(t))}))
 	cmd := exec.Command(toolchain.Node, "--test", filepath.Join("tests", "sdk.test.mjs"))
 	cmd.Dir = toolchain.SDK

@@ -80,8 +80,8 @@ BERTH_PLUGIN("manifest.json", setup);
 BERTH_FILTER(filter);
 `
 
-// TestBuild: the same sources give the same module, and mistakes are reported with a remedy.
-func TestBuild(t *testing.T) {
+// TestRestBuild: the same sources give the same module, and mistakes are reported with a remedy.
+func TestRestBuild(t *testing.T) {
 	toolchain := clangtest.Toolchain(t)
 	files := map[string]string{"plugin.c": plugin, "plugin_test.c": "not C", "berth.h": "", "manifest.json": `{"name":"x"}`}
 	var modules [2]string

@@ -14,10 +14,10 @@ import (
 	"github.com/berth-scheduler/berth/internal/testcache"
 )
 
-// TestSDK runs the SDK's tests in C, natively: each *_test.c is a program, with *_other.c if it
+// TestRestSDK runs the SDK's tests in C, natively: each *_test.c is a program, with *_other.c if it
 // exists. It uses the sanitizers for addresses and undefined behaviour if their libraries are
 // installed. Programs are kept for the next run.
-func TestSDK(t *testing.T) {
+func TestRestSDK(t *testing.T) {
 	toolchain := clangtest.Toolchain(t)
 	programs, err := filepath.Glob("../tests/*_test.c")
 	if err != nil || len(programs) == 0 {
@@ -86,9 +86,9 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// TestImports: a module imports only what its plugin uses, even for messages of the SDK before
+// TestRestImports: a module imports only what its plugin uses, even for messages of the SDK before
 // it traps.
-func TestImports(t *testing.T) {
+func TestRestImports(t *testing.T) {
 	toolchain := clangtest.Toolchain(t)
 	const state = "BerthBytes b;\n  return berth_state_get(\"k\", &b) ? BERTH_SUCCESS : BERTH_SKIP;"
 	for body, want := range map[string]string{

@@ -83,9 +83,9 @@ func crate(t *testing.T, manifest, source string) string {
 
 const library = "[lib]\ncrate-type = [\"cdylib\"]\n"
 
-// TestBuild: the same sources give the same module, panics do not contain the folder, and
+// TestRestBuild: the same sources give the same module, panics do not contain the folder, and
 // mistakes are reported with a remedy.
-func TestBuild(t *testing.T) {
+func TestRestBuild(t *testing.T) {
 	toolchain := cargotest.Toolchain(t)
 	const source = "#[no_mangle]\npub extern \"C\" fn f(v: &[u8], i: usize) -> u8 {\n    v[i]\n}\n"
 	first, err := toolchain.Build(context.Background(), crate(t, library, source), t.TempDir())

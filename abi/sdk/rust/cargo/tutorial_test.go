@@ -14,8 +14,8 @@ import (
 	"github.com/berth-scheduler/berth/internal/testcache"
 )
 
-// TestTutorial follows the README's tutorial, with its texts.
-func TestTutorial(t *testing.T) {
+// TestRestTutorial follows the README's tutorial, with its texts.
+func TestRestTutorial(t *testing.T) {
 	toolchain := cargotest.Toolchain(t)
 	readme, err := os.ReadFile(filepath.Join("..", "README.md"))
 	if err != nil {

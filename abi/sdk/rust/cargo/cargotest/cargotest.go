@@ -8,6 +8,7 @@ import (
 
 	"github.com/berth-scheduler/berth/abi/sdk/internal/toolchaintest"
 	"github.com/berth-scheduler/berth/abi/sdk/rust/cargo"
+	"github.com/berth-scheduler/berth/internal/testrest"
 )
 
 // Require is the environment variable that makes a missing toolchain a failure, as
@@ -15,10 +16,10 @@ import (
 const Require = "BERTH_REQUIRE_RUST"
 
 // Toolchain returns the toolchain. Without one the test is skipped, or fails if
-// BERTH_REQUIRE_RUST is 1. With -short it is always skipped.
+// BERTH_REQUIRE_RUST is 1. Tests of make test are always skipped.
 func Toolchain(t testing.TB) *cargo.Toolchain {
 	t.Helper()
-	toolchaintest.Slow(t)
+	testrest.Only(t) // the compiler takes seconds for a guest
 	toolchain, err := cargo.Find(context.Background())
 	if err != nil {
 		toolchaintest.Missing(t, Require, cargo.ErrNoToolchain, err)
