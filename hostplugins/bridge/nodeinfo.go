@@ -231,12 +231,23 @@ func (n *nodeInfo) RemovePod(_ klog.Logger, pod *v1.Pod) error {
 // account adds a pod to the totals, or subtracts it, and discards values derived from the
 // previous pods.
 func (n *nodeInfo) account(p framework.PodInfo, sign int64) {
-	r := p.CalculateResource()
-	n.requested.add(r.Resource, sign)
-	n.nonZero.milliCPU += sign * r.Non0CPU
-	n.nonZero.memory += sign * r.Non0Mem
+	if sign < 0 && (n.requested.full() || n.nonZero.full()) { // a sum that stopped there is not the exact one
+		n.requested, n.nonZero = &resources{}, &resources{}
+		for _, other := range n.pods {
+			n.sum(other, 1)
+		}
+	} else {
+		n.sum(p, sign)
+	}
 	n.generation = n.images.edited()
 	n.lazy.ports, n.lazy.claims, n.lazy.claimStates = nil, nil, nil
+}
+
+func (n *nodeInfo) sum(p framework.PodInfo, sign int64) {
+	r := p.CalculateResource()
+	n.requested.add(r.Resource, sign)
+	n.nonZero.milliCPU = state.Sum(n.nonZero.milliCPU, sign*r.Non0CPU)
+	n.nonZero.memory = state.Sum(n.nonZero.memory, sign*r.Non0Mem)
 }
 
 // SetNode implements framework.NodeInfo, for copies.

@@ -2,6 +2,7 @@ package bridge
 
 import (
 	"maps"
+	"math"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/kube-scheduler/framework"
@@ -35,12 +36,25 @@ func (r *resources) setScalar(name v1.ResourceName, n int64) {
 
 // add adds what a pod requests, or subtracts it.
 func (r *resources) add(o framework.Resource, sign int64) {
-	r.milliCPU += sign * o.GetMilliCPU()
-	r.memory += sign * o.GetMemory()
-	r.ephemeralStorage += sign * o.GetEphemeralStorage()
+	r.milliCPU = state.Sum(r.milliCPU, sign*o.GetMilliCPU())
+	r.memory = state.Sum(r.memory, sign*o.GetMemory())
+	r.ephemeralStorage = state.Sum(r.ephemeralStorage, sign*o.GetEphemeralStorage())
 	for name, n := range o.GetScalarResources() {
-		r.setScalar(name, r.scalars[name]+sign*n)
+		r.setScalar(name, state.Sum(r.scalars[name], sign*n))
 	}
+}
+
+// full reports whether an amount is the largest int64.
+func (r *resources) full() bool {
+	if max(r.milliCPU, r.memory, r.ephemeralStorage) == math.MaxInt64 {
+		return true
+	}
+	for _, n := range r.scalars {
+		if n == math.MaxInt64 {
+			return true
+		}
+	}
+	return false
 }
 
 func (r *resources) clone() *resources {

@@ -72,7 +72,7 @@ func (s *special) on(node *v1.Node) (*variant, *plugin.Status) {
 	for i := range s.asked {
 		has, ok := node.Status.Allocatable[s.asked[i].name]
 		switch {
-		case s.asked[i].class != "" && has.Value() == 0:
+		case s.asked[i].class != "" && has.IsZero():
 			which[i], any = 'd', true
 		case !ok:
 			return nil, unresolvable("cannot fit resource")

@@ -145,7 +145,7 @@ func afterCapacityChange(_ *state.Pod, object state.Object) (state.Hint, error) 
 		return state.Queue, nil
 	}
 	before, after := largest(was), largest(now)
-	if after != nil && (before == nil || after.Value() > before.Value()) {
+	if after != nil && (before == nil || state.Whole(*after) > state.Whole(*before)) {
 		return state.Queue, nil
 	}
 	return state.QueueSkip, nil

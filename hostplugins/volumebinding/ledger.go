@@ -58,7 +58,7 @@ type free struct {
 
 // bySize orders volumes so that the first match is the smallest.
 func bySize(a, b free) int {
-	return cmp.Or(a.size.Cmp(b.size), strings.Compare(a.pv.Name, b.pv.Name))
+	return cmp.Or(state.Compare(a.size, b.size), strings.Compare(a.pv.Name, b.pv.Name))
 }
 
 // classVolumes is the volumes of one class.

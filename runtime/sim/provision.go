@@ -8,6 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/component-helpers/storage/volume"
 	csitranslation "k8s.io/csi-translation-lib"
+
+	"github.com/berth-scheduler/berth/runtime/state"
 )
 
 const annSelectedNode = volume.AnnSelectedNode
@@ -121,7 +123,7 @@ func (v *volumes) takeOff(claim *v1.PersistentVolumeClaim, class *storagev1.Stor
 		if most == nil {
 			most = c.Capacity
 		}
-		if c.NodeTopology == nil || most == nil || most.Cmp(size) < 0 {
+		if c.NodeTopology == nil || most == nil || state.Compare(*most, size) < 0 {
 			continue
 		}
 		selector, err := metav1.LabelSelectorAsSelector(c.NodeTopology)

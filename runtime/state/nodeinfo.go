@@ -1,6 +1,7 @@
 package state
 
 import (
+	"math"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -86,14 +87,25 @@ func (n *NodeInfo) RemovePod(uid types.UID) (PlacedPod, bool) {
 }
 
 func (n *NodeInfo) account(p *Pod, sign int64) {
+	if len(p.HostPorts) > 0 {
+		n.withPorts += int(sign)
+	}
+	if sign < 0 && (n.Requested.Full(&p.Requests) || n.NonZeroCPU == math.MaxInt64 || n.NonZeroMemory == math.MaxInt64) {
+		n.Requested, n.NonZeroCPU, n.NonZeroMemory = Resources{}, 0, 0
+		for i := range n.Pods {
+			n.sum(n.Pods[i].Pod, 1)
+		}
+		return
+	}
+	n.sum(p, sign)
+}
+
+func (n *NodeInfo) sum(p *Pod, sign int64) {
 	n.Requested.accumulate(&p.Requests, sign)
 	if sign < 0 && len(p.Requests.Scalars) > 0 {
 		// Otherwise a node keeps a resource, and snapshots its column, forever.
 		n.Requested.Scalars = slices.DeleteFunc(n.Requested.Scalars, func(s Scalar) bool { return s.Value == 0 })
 	}
-	n.NonZeroCPU += sign * p.NonZeroCPU
-	n.NonZeroMemory += sign * p.NonZeroMemory
-	if len(p.HostPorts) > 0 {
-		n.withPorts += int(sign)
-	}
+	n.NonZeroCPU = Sum(n.NonZeroCPU, sign*p.NonZeroCPU)
+	n.NonZeroMemory = Sum(n.NonZeroMemory, sign*p.NonZeroMemory)
 }

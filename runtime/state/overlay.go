@@ -1,6 +1,7 @@
 package state
 
 import (
+	"math"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -82,7 +83,7 @@ func (s *Snapshot) PutBack(overlay, slot uint32) {
 	for _, p := range t.appendPorts(nil, pod) {
 		t.Ports.Append(overlay, p)
 	}
-	t.account(overlay, pod, 1)
+	t.account(overlay, &s.Pods, pod, 1)
 }
 
 // TakePod removes a pod from an overlay row as RemovePod does, and returns its slot for
@@ -106,7 +107,7 @@ func (s *Snapshot) TakePod(overlay uint32, uid types.UID) (slot uint32, ok bool)
 		t.scratch.ports = ports
 		t.Ports.Set(overlay, ports)
 	}
-	t.account(overlay, pod, -1)
+	t.account(overlay, &s.Pods, pod, -1)
 	return slot, true
 }
 
@@ -120,17 +121,44 @@ func (s *Snapshot) DropOverlays() {
 	s.Pods.dropSpares(0)
 }
 
-// account adds a pod to the sums of an overlay row, or subtracts it.
-func (t *NodeTable) account(row uint32, pod *Pod, sign int64) {
+// account adds a pod to the sums of an overlay row, or subtracts it, after the row's pods have changed.
+func (t *NodeTable) account(row uint32, pods *PodTable, pod *Pod, sign int64) {
 	t.PodsGeneration[row] = 0
-	r := &pod.Requests
-	t.Resources[CPU].Requested[row] += sign * r.MilliCPU
-	t.Resources[Memory].Requested[row] += sign * r.Memory
-	t.Resources[EphemeralStorage].Requested[row] += sign * r.EphemeralStorage
-	t.Resources[PodCount].Requested[row] += sign * r.Pods
-	for _, scalar := range r.Scalars {
-		t.Resources[t.resource(scalar.Name)].Requested[row] += sign * scalar.Value
+	if sign < 0 && t.full(row, pod) {
+		for i := range t.Resources {
+			t.Resources[i].Requested[row] = 0
+		}
+		t.NonZeroCPU[row], t.NonZeroMemory[row] = 0, 0
+		for _, slot := range t.Pods.Row(row) {
+			t.sum(row, pods.Pod[slot], 1)
+		}
+		return
 	}
-	t.NonZeroCPU[row] += sign * pod.NonZeroCPU
-	t.NonZeroMemory[row] += sign * pod.NonZeroMemory
+	t.sum(row, pod, sign)
+}
+
+// full reports whether a sum has stopped at the largest int64, so that the pod cannot be subtracted.
+func (t *NodeTable) full(row uint32, pod *Pod) bool {
+	amount := func(resource int) int64 { return t.Resources[resource].Requested[row] }
+	if max(amount(CPU), amount(Memory), amount(EphemeralStorage), t.NonZeroCPU[row], t.NonZeroMemory[row]) == math.MaxInt64 {
+		return true
+	}
+	return slices.ContainsFunc(pod.Requests.Scalars, func(s Scalar) bool { return amount(t.resource(s.Name)) == math.MaxInt64 })
+}
+
+func (t *NodeTable) sum(row uint32, pod *Pod, sign int64) {
+	r := &pod.Requests
+	add := func(resource int, amount int64) {
+		sum := &t.Resources[resource].Requested[row]
+		*sum = Sum(*sum, sign*amount)
+	}
+	add(CPU, r.MilliCPU)
+	add(Memory, r.Memory)
+	add(EphemeralStorage, r.EphemeralStorage)
+	add(PodCount, r.Pods)
+	for _, scalar := range r.Scalars {
+		add(t.resource(scalar.Name), scalar.Value)
+	}
+	t.NonZeroCPU[row] = Sum(t.NonZeroCPU[row], sign*pod.NonZeroCPU)
+	t.NonZeroMemory[row] = Sum(t.NonZeroMemory[row], sign*pod.NonZeroMemory)
 }

@@ -105,12 +105,12 @@ func NewPod(object *v1.Pod) *Pod {
 	p.Requests, p.NonZeroCPU, p.NonZeroMemory = requests(object)
 	p.ScoredCPU, p.ScoredMemory = p.NonZeroCPU, p.NonZeroMemory
 	if resourcehelper.IsPodLevelRequestsSet(object) {
-		list := resourcehelper.PodRequests(object, resourcehelper.PodResourcesOptions{
+		list := resourcehelper.PodRequests(bounded(object), resourcehelper.PodResourcesOptions{
 			UseStatusResources: true,
 			InPlacePodLevelResourcesVerticalScalingEnabled: true,
 			NonMissingContainerRequests:                    defaultRequests(),
 		})
-		p.ScoredCPU, p.ScoredMemory = list.Cpu().MilliValue(), list.Memory().Value()
+		p.ScoredCPU, p.ScoredMemory = Milli(*list.Cpu()), Whole(*list.Memory())
 	}
 	if r := &p.Requests; r.MilliCPU != 0 || r.Memory != 0 || r.EphemeralStorage != 0 || len(r.Scalars) > 0 {
 		p.Features |= FeatureRequests
@@ -187,13 +187,14 @@ func requests(pod *v1.Pod) (r Resources, cpu, memory int64) {
 	if list, ok := only(pod); ok {
 		r, cpu, memory = NewResources(list), DefaultMilliCPURequest, DefaultMemoryRequest
 		if q, ok := list[v1.ResourceCPU]; ok {
-			cpu = q.MilliValue()
+			cpu = Milli(q)
 		}
 		if q, ok := list[v1.ResourceMemory]; ok {
-			memory = q.Value()
+			memory = Whole(q)
 		}
 		return r, cpu, memory
 	}
+	pod = bounded(pod)
 	options := resourcehelper.PodResourcesOptions{
 		UseStatusResources: true,
 		InPlacePodLevelResourcesVerticalScalingEnabled: true,
@@ -204,7 +205,7 @@ func requests(pod *v1.Pod) (r Resources, cpu, memory int64) {
 	if len(options.NonMissingContainerRequests) > 0 {
 		nonZero = resourcehelper.PodRequests(pod, options)
 	}
-	return NewResources(list), nonZero.Cpu().MilliValue(), nonZero.Memory().Value()
+	return NewResources(list), Milli(*nonZero.Cpu()), Whole(*nonZero.Memory())
 }
 
 // only returns the requests of a pod that has one container and nothing else that counts. That

@@ -171,7 +171,7 @@ func TestRequestsOfOneContainer(t *testing.T) {
 		}
 		nonZero := resourcehelper.PodRequests(pod, options)
 		p := state.NewPod(pod)
-		if fmt.Sprint(p.Requests) != fmt.Sprint(want) || p.NonZeroCPU != nonZero.Cpu().MilliValue() || p.NonZeroMemory != nonZero.Memory().Value() {
+		if fmt.Sprint(p.Requests) != fmt.Sprint(want) || p.NonZeroCPU != state.Milli(*nonZero.Cpu()) || p.NonZeroMemory != state.Whole(*nonZero.Memory()) {
 			t.Fatalf("requests %+v, %d and %d for scores; want %+v, %v", p.Requests, p.NonZeroCPU, p.NonZeroMemory, want, nonZero)
 		}
 	})

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"math"
 	"slices"
 	"strings"
 
@@ -26,22 +27,22 @@ type Resources struct {
 }
 
 // NewResources converts a resource list of the API. Like kube-scheduler, it drops unsupported
-// resources: unknown names without a domain.
+// resources: unknown names without a domain. Amounts beyond an int64 are the nearest one.
 func NewResources(list v1.ResourceList) Resources {
 	var r Resources
 	for name, quantity := range list {
 		switch name {
 		case v1.ResourceCPU:
-			r.MilliCPU = quantity.MilliValue()
+			r.MilliCPU = Milli(quantity)
 		case v1.ResourceMemory:
-			r.Memory = quantity.Value()
+			r.Memory = Whole(quantity)
 		case v1.ResourceEphemeralStorage:
-			r.EphemeralStorage = quantity.Value()
+			r.EphemeralStorage = Whole(quantity)
 		case v1.ResourcePods:
-			r.Pods = quantity.Value()
+			r.Pods = Whole(quantity)
 		default:
 			if IsScalarResource(name) {
-				r.Scalars = append(r.Scalars, Scalar{Name: name, Value: quantity.Value()})
+				r.Scalars = append(r.Scalars, Scalar{Name: name, Value: Whole(quantity)})
 			}
 		}
 	}
@@ -74,17 +75,33 @@ func (r *Resources) Scalar(name v1.ResourceName) int64 {
 	return 0
 }
 
-// Add adds o to r.
+// Add adds o to r. Sums stop at the largest int64.
 func (r *Resources) Add(o *Resources) { r.accumulate(o, 1) }
 
-// Sub subtracts o from r. A scalar that reaches zero keeps its entry.
+// Sub subtracts o from r. A scalar that reaches zero keeps its entry. After a sum has stopped at the
+// largest int64, the difference is not exact: see Full.
 func (r *Resources) Sub(o *Resources) { r.accumulate(o, -1) }
 
+// Full reports whether an amount of o is at the largest int64 in r, so that r may be less than the
+// sum, and o cannot be subtracted.
+func (r *Resources) Full(o *Resources) bool {
+	full := func(amount, part int64) bool { return part != 0 && amount == math.MaxInt64 }
+	if full(r.MilliCPU, o.MilliCPU) || full(r.Memory, o.Memory) || full(r.EphemeralStorage, o.EphemeralStorage) || full(r.Pods, o.Pods) {
+		return true
+	}
+	for _, s := range o.Scalars {
+		if full(r.Scalar(s.Name), s.Value) {
+			return true
+		}
+	}
+	return false
+}
+
 func (r *Resources) accumulate(o *Resources, sign int64) {
-	r.MilliCPU += sign * o.MilliCPU
-	r.Memory += sign * o.Memory
-	r.EphemeralStorage += sign * o.EphemeralStorage
-	r.Pods += sign * o.Pods
+	r.MilliCPU = Sum(r.MilliCPU, sign*o.MilliCPU)
+	r.Memory = Sum(r.Memory, sign*o.Memory)
+	r.EphemeralStorage = Sum(r.EphemeralStorage, sign*o.EphemeralStorage)
+	r.Pods = Sum(r.Pods, sign*o.Pods)
 	for _, s := range o.Scalars {
 		i, found := slices.BinarySearchFunc(r.Scalars, s.Name, func(e Scalar, name v1.ResourceName) int {
 			return strings.Compare(string(e.Name), string(name))
@@ -92,7 +109,7 @@ func (r *Resources) accumulate(o *Resources, sign int64) {
 		if !found {
 			r.Scalars = slices.Insert(r.Scalars, i, Scalar{Name: s.Name})
 		}
-		r.Scalars[i].Value += sign * s.Value
+		r.Scalars[i].Value = Sum(r.Scalars[i].Value, sign*s.Value)
 	}
 }
 

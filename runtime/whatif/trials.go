@@ -105,7 +105,7 @@ func (q *question) requests(pod *v1.Pod) (out []trial) {
 	var all []lowered
 	for i := range pod.Spec.Containers {
 		for _, name := range slices.Sorted(maps.Keys(pod.Spec.Containers[i].Resources.Requests)) {
-			own := amountOf(name, pod.Spec.Containers[i].Resources.Requests[name])
+			own := state.AmountOf(name, pod.Spec.Containers[i].Resources.Requests[name])
 			if _, known := nearest[name]; !known {
 				nearest[name] = twoBelow(need.Amount(name), free, name)
 			}
@@ -152,14 +152,6 @@ func lower(pod *v1.Pod, container int, name v1.ResourceName, to int64) trial {
 	return trial{pod: own, change: report.Change{Kind: report.LowerRequest, Request: &report.Request{
 		Container: c.Name, Resource: string(name), From: from.String(), To: quantity.String(),
 	}}}
-}
-
-// amountOf is a quantity in the unit of state.Resources.
-func amountOf(name v1.ResourceName, q resource.Quantity) int64 {
-	if name == v1.ResourceCPU {
-		return q.MilliValue()
-	}
-	return q.Value()
 }
 
 // free returns what each node has left.

@@ -59,7 +59,7 @@ func (c *Curve) Answered(pod *state.Pod, name string) {
 	c.arrived += gpus * milli
 	if n, ok := c.nodes[name]; ok {
 		c.used += gpus * milli
-		n.cpu -= pod.Requests.MilliCPU
+		n.cpu = state.Sum(n.cpu, -pod.Requests.MilliCPU)
 		if !n.take(pod.Object.Annotations[input.GPUDevicesAnnotation], gpus, milli) {
 			c.blind = true
 		}
