@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/berth-scheduler/berth/runtime/config"
 	"github.com/berth-scheduler/berth/runtime/sim"
 	"github.com/berth-scheduler/berth/runtime/sim/input"
 	"github.com/berth-scheduler/berth/runtime/state"
@@ -15,6 +17,7 @@ import (
 // inputOptions holds the flags for the simulated cluster.
 type inputOptions struct {
 	cluster    []string
+	strict     bool
 	trace      string
 	nodes      string
 	pods       string
@@ -33,6 +36,8 @@ func (o *inputOptions) check() error {
 		return errors.New("no input: name Kubernetes files with --cluster, or a trace with --trace openb --nodes FILE --pods FILE")
 	case len(o.cluster) > 0 && o.trace != "":
 		return errors.New("--cluster and --trace exclude each other: simulate one or the other")
+	case o.trace != "" && o.strict:
+		return errors.New("--strict needs --cluster: every line of a trace must be right anyway")
 	case o.trace != "" && (o.nodes == "" || o.pods == ""):
 		return errors.New("--trace needs the lists of nodes and pods: add --nodes FILE and --pods FILE")
 	case o.trace != "":
@@ -61,7 +66,7 @@ func (o *inputOptions) load(ctx context.Context, c *sim.Config, seed int64) (*in
 		c.Assembly.Rank = func(node string) uint64 { return t.NodeRank[node] }
 		return &input.Objects{Warnings: t.Warnings}, t.Typical, nil
 	}
-	objects, err := input.LoadCluster(ctx, o.cluster)
+	objects, err := input.LoadCluster(ctx, o.cluster, o.strict)
 	if err := stopped(ctx, err); err != nil {
 		return nil, nil, err
 	}
@@ -82,6 +87,25 @@ func (o *inputOptions) load(ctx context.Context, c *sim.Config, seed int64) (*in
 		c.Bound = append(c.Bound, state.NewPod(pod))
 	}
 	return objects, nil, nil
+}
+
+// leaveOthers leaves out the pods of schedulers other than the profiles, as a cluster does.
+// It says of which.
+func leaveOthers(c *sim.Config, s *config.Scheduler) string {
+	var first *v1.Pod
+	kept := c.Arrivals[:0:0]
+	for _, a := range c.Arrivals {
+		if slices.ContainsFunc(s.Profiles, func(p config.Profile) bool { return p.SchedulerName == a.Pod.Spec.SchedulerName }) {
+			kept = append(kept, a)
+		} else if first == nil {
+			first = a.Pod
+		}
+	}
+	left := len(c.Arrivals) - len(kept)
+	if c.Arrivals = kept; left == 0 {
+		return ""
+	}
+	return fmt.Sprintf("pending pods of other schedulers are left out: %d, the first is %s/%s of %s", left, first.Namespace, first.Name, first.Spec.SchedulerName)
 }
 
 // stopped turns an error from a cancelled context into a failure, because the input is

@@ -183,7 +183,7 @@ func pushAll(ctx context.Context, store *oci.Store, l *module.Loaded, attachment
 	}
 	for _, a := range attachments {
 		if _, err := store.Attach(ctx, image.Descriptor, a); err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%s is pushed, but not all of its attachments: %w", image.Ref, err)
 		}
 	}
 	return image, nil

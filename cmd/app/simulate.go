@@ -73,6 +73,7 @@ module ends in a fault; and 2 for input that cannot be used.`,
 	f := cmd.Flags()
 	f.SortFlags = false
 	f.StringArrayVar(&o.input.cluster, "cluster", nil, "Kubernetes YAML or JSON: a `FILE`, or a folder of them; repeatable")
+	f.BoolVar(&o.input.strict, "strict", false, "refuse objects that cannot be used, unknown fields, and pods of other schedulers, which are left out otherwise")
 	f.StringVar(&o.input.trace, "trace", "", "import a cluster trace of this `FORMAT`: openb")
 	f.StringVar(&o.input.nodes, "nodes", "", "node list of the trace, a CSV `FILE`")
 	f.StringVar(&o.input.pods, "pods", "", "pod list of the trace, a CSV `FILE`")
@@ -232,6 +233,10 @@ func (o *simulateOptions) simulation(ctx context.Context, modules *assembly.Modu
 	if err != nil {
 		return sim.Config{}, nil, nil, err
 	}
+	others := ""
+	if !o.input.strict {
+		others = leaveOthers(&c, scheduler)
+	}
 	tenants := resolve(objects, modules, scheduler)
 	c.Assembly.Attached = follow.Attachments(tenants)
 	if err := checkExplain(&c); err != nil {
@@ -245,6 +250,9 @@ func (o *simulateOptions) simulation(ctx context.Context, modules *assembly.Modu
 	}
 	for _, doubt := range objects.Warnings {
 		fmt.Fprintf(stderr, "warning: %s\n", doubt)
+	}
+	if others != "" {
+		fmt.Fprintf(stderr, "warning: %s\n", others)
 	}
 	return c, tenants, typical, nil
 }

@@ -29,6 +29,7 @@ type whatIfOptions struct {
 	program          *program
 	server           serverOptions
 	pods             []string
+	strict           bool
 	addNodes         []string
 	removeNodes      []string
 	cluster          []string
@@ -79,6 +80,7 @@ does not fit; and 2 for input that cannot be used.`,
 	f.StringArrayVar(&o.addNodes, "add-nodes", nil, "add the nodes of a `FILE`, or FILE=N for N copies of each; repeatable")
 	f.StringArrayVar(&o.removeNodes, "remove-node", nil, "remove the node of this `NAME`; repeatable")
 	f.StringArrayVar(&o.cluster, "cluster", nil, "ask about a cluster in Kubernetes YAML or JSON: a `FILE`, or a folder of them; repeatable")
+	f.BoolVar(&o.strict, "strict", false, "with --cluster: refuse objects that cannot be used, and unknown fields, which are left out otherwise")
 	f.StringVar(&o.recording, "recording", "", "ask about the cluster in this recording, a `FILE` of berth run --record or berth simulate --record")
 	f.StringVar(&o.at, "at", "", "with --recording: ask about this `TIME`, such as 2026-01-31T12:00:00Z; the end of the recording if not given")
 	f.StringVar(&o.config, "config", "", "with --cluster: KubeSchedulerConfiguration `FILE`; kube-scheduler's defaults if not given")
@@ -100,6 +102,9 @@ func (o *whatIfOptions) run(ctx context.Context, stdout, stderr io.Writer) error
 	}
 	if len(o.cluster) == 0 && (o.config != "" || len(o.modules.plugins) > 0) {
 		return errors.New("--config and --plugin need --cluster: a running scheduler answers with its own configuration")
+	}
+	if len(o.cluster) == 0 && o.strict {
+		return errors.New("--strict needs --cluster: it is about the files of a cluster")
 	}
 	if len(o.cluster) > 0 && o.recording != "" || o.recording == "" && o.at != "" {
 		return errors.New("--cluster and --recording exclude each other, and --at needs --recording")
@@ -207,7 +212,7 @@ func (o *whatIfOptions) askFiles(ctx context.Context, stderr io.Writer) (*whatif
 	if err := o.modules.enable(modules, scheduler); err != nil {
 		return nil, err
 	}
-	objects, err := input.LoadCluster(ctx, o.cluster)
+	objects, err := input.LoadCluster(ctx, o.cluster, o.strict)
 	if err != nil {
 		return nil, stopped(ctx, err)
 	}

@@ -121,7 +121,7 @@ func BenchmarkLargeCluster(b *testing.B) {
 			return decodeFiles(context.Background(), []source{f}, ofClusters(), &gatherer{})
 		},
 		"library": func() ([]object, error) {
-			d, err := newDecoder(ofClusters())
+			d, err := newDecoder(ofClusters(), true)
 			if err != nil {
 				return nil, err
 			}

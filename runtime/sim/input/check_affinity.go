@@ -2,7 +2,6 @@ package input
 
 import (
 	"fmt"
-	"strconv"
 
 	v1 "k8s.io/api/core/v1"
 )
@@ -65,6 +64,8 @@ func (c *checker) nodeSelector(at string, s *v1.NodeSelector) {
 	}
 }
 
+// nodeTerm checks no values: the API server takes any in preferred terms, any number in Gt and Lt, and what an older
+// one took in required terms. A term with a value that cannot be compared matches no node.
 func (c *checker) nodeTerm(at string, t *v1.NodeSelectorTerm) {
 	for i := range t.MatchExpressions {
 		r := &t.MatchExpressions[i]
@@ -74,15 +75,8 @@ func (c *checker) nodeTerm(at string, t *v1.NodeSelectorTerm) {
 			continue
 		}
 		c.valueCount(at, string(r.Operator), r.Values)
-		switch {
-		case r.Operator != v1.NodeSelectorOpGt && r.Operator != v1.NodeSelectorOpLt:
-			for j, value := range r.Values {
-				c.labelValue(fmt.Sprintf("%s.values[%d]", at, j), value)
-			}
-		case len(r.Values) != 1:
+		if (r.Operator == v1.NodeSelectorOpGt || r.Operator == v1.NodeSelectorOpLt) && len(r.Values) != 1 {
 			c.bad(at+".values", fmt.Sprintf("%s takes one value, not %d", r.Operator, len(r.Values)), "write one whole number")
-		default:
-			c.integer(at+".values[0]", r.Values[0])
 		}
 	}
 	for i := range t.MatchFields {
@@ -92,12 +86,5 @@ func (c *checker) nodeTerm(at string, t *v1.NodeSelectorTerm) {
 		if c.oneOf(at+".operator", string(r.Operator), "In", "NotIn") && len(r.Values) != 1 {
 			c.bad(at+".values", fmt.Sprintf("a field takes one value, not %d", len(r.Values)), "write the name of one node")
 		}
-	}
-}
-
-// integer requires a value for Gt and Lt: a 64-bit decimal number.
-func (c *checker) integer(path, value string) {
-	if _, err := strconv.ParseInt(value, 10, 64); err != nil {
-		c.bad(path, fmt.Sprintf("%q is not a whole number", value), "write digits, in quotes, such as \"4\"")
 	}
 }

@@ -3,15 +3,18 @@ package input
 import (
 	"fmt"
 	"slices"
+	"strconv"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/berth-scheduler/berth/runtime/state"
 )
 
 func (c *checker) pod(p *v1.Pod) {
 	s := &p.Spec
 	c.oneOf("spec.restartPolicy", string(s.RestartPolicy), "Always", "OnFailure", "Never")
-	c.oneOf("status.phase", string(p.Status.Phase), "Pending", "Running", "Succeeded", "Failed", "Unknown")
 	if s.PreemptionPolicy != nil {
 		c.oneOf("spec.preemptionPolicy", string(*s.PreemptionPolicy), "PreemptLowerPriority", "Never")
 	}
@@ -28,6 +31,7 @@ func (c *checker) pod(p *v1.Pod) {
 		c.resources("spec.resources", s.Resources)
 	}
 	c.quantities("spec.overhead", s.Overhead)
+	c.resourceNames("spec.overhead", s.Overhead)
 	c.labels("spec.nodeSelector", s.NodeSelector)
 	for i := range s.Tolerations {
 		c.toleration(fmt.Sprintf("spec.tolerations[%d]", i), &s.Tolerations[i])
@@ -41,7 +45,6 @@ func (c *checker) pod(p *v1.Pod) {
 	for i, gate := range s.SchedulingGates {
 		c.key(fmt.Sprintf("spec.schedulingGates[%d].name", i), gate.Name)
 	}
-	c.sums(p)
 }
 
 // containers checks names only where they are given: a file for a simulation may omit the name
@@ -85,19 +88,31 @@ func (c *checker) port(at string, p *v1.ContainerPort, hostNetwork bool) {
 
 // resources checks requests and limits, and that no request exceeds its limit.
 func (c *checker) resources(path string, r *v1.ResourceRequirements) {
-	c.quantities(path+".requests", r.Requests)
-	c.quantities(path+".limits", r.Limits)
+	for _, list := range []struct {
+		path string
+		list v1.ResourceList
+	}{{path + ".requests", r.Requests}, {path + ".limits", r.Limits}} {
+		c.quantities(list.path, list.list)
+		c.resourceNames(list.path, list.list)
+	}
 	var wrong []v1.ResourceName
 	for name, limit := range r.Limits {
-		if request, ok := r.Requests[name]; ok && !endless(request) && !endless(limit) && request.Cmp(limit) > 0 {
+		if request, ok := r.Requests[name]; ok && state.Compare(request, limit) > 0 {
 			wrong = append(wrong, name)
 		}
 	}
 	slices.Sort(wrong)
 	for _, name := range wrong {
 		request, limit := r.Requests[name], r.Limits[name]
-		c.bad(fmt.Sprintf("%s.requests[%s]", path, name), fmt.Sprintf("%s is above the limit of %s", request.String(), limit.String()), "lower the request or raise the limit")
+		c.bad(fmt.Sprintf("%s.requests[%s]", path, name), above(request, limit), "lower the request or raise the limit")
 	}
+}
+
+func above(request, limit resource.Quantity) string {
+	if state.Endless(request) || state.Endless(limit) {
+		return "it is above the limit"
+	}
+	return fmt.Sprintf("%s is above the limit of %s", request.String(), limit.String())
 }
 
 func (c *checker) toleration(at string, t *v1.Toleration) {
@@ -118,7 +133,9 @@ func (c *checker) toleration(at string, t *v1.Toleration) {
 		if t.Key == "" {
 			c.bad(at+".key", string(t.Operator)+" needs a key", "write the key of the taint")
 		}
-		c.integer(at+".value", t.Value)
+		if _, err := strconv.ParseInt(t.Value, 10, 64); err != nil {
+			c.bad(at+".value", fmt.Sprintf("%q is not a whole number", t.Value), "write digits, in quotes, such as \"4\"")
+		}
 	default:
 		c.oneOf(at+".operator", string(t.Operator), "Equal", "Exists", "Lt", "Gt")
 	}
@@ -141,7 +158,7 @@ func (c *checker) spread(at string, t *v1.TopologySpreadConstraint) {
 	if t.MinDomains != nil && *t.MinDomains <= 0 {
 		c.bad(at+".minDomains", fmt.Sprintf("%d is not above 0", *t.MinDomains), "write 1 or more")
 	}
-	c.key(at+".topologyKey", t.TopologyKey)
+	c.given(at+".topologyKey", t.TopologyKey, "write a node label, such as "+v1.LabelHostname)
 	c.oneOf(at+".whenUnsatisfiable", string(t.WhenUnsatisfiable), "DoNotSchedule", "ScheduleAnyway")
 	for i, policy := range []*v1.NodeInclusionPolicy{t.NodeAffinityPolicy, t.NodeTaintsPolicy} {
 		if policy != nil {

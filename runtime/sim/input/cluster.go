@@ -14,6 +14,7 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
 )
@@ -92,19 +93,23 @@ func (o *Objects) Source(obj metav1.Object) (s Source, ok bool) {
 // v1 List or a typed list, such as NodeList, means its items. Hidden files and folders in a
 // directory are skipped.
 //
-// Decoding is strict, and objects get the defaults of an API server, its admission and the
-// kubelet as far as they affect scheduling: see prepare. Unknown fields under status, which
-// newer clusters have, are warnings.
+// Objects get the defaults of an API server and its admission as far as they affect scheduling: see
+// prepare. Unknown fields, which newer clusters have, are warnings, and so are objects that cannot
+// be used, which are left out. With strict, these are mistakes, except for unknown fields under
+// status.
 //
 // # Errors
 //
-// All mistakes are in one *Errors; files without any object are a mistake. Soon after the
-// context has ended, the error is its cause.
-func LoadCluster(ctx context.Context, paths []string) (*Objects, error) {
+// All mistakes are in one *Errors; files without any object that can be used are a mistake. Soon
+// after the context has ended, the error is its cause.
+func LoadCluster(ctx context.Context, paths []string, strict bool) (*Objects, error) {
 	if len(paths) == 0 {
 		return nil, errors.New("no files are named (name Kubernetes YAML or JSON files, or folders of them)")
 	}
 	var g gatherer
+	if !strict {
+		g.left = &gatherer{}
+	}
 	files := readFiles(ctx, paths, &g)
 	objs, err := decodeFiles(ctx, files, ofClusters(), &g)
 	if err != nil {
@@ -135,9 +140,9 @@ func nothing(paths []string) *Error {
 // assemble does what needs all objects: duplicates, priorities, default classes.
 func assemble(objs []object, g *gatherer) *Objects {
 	o := &Objects{sources: make(map[metav1.Object]Source, len(objs))}
-	objs = o.leaveOut(objs)
+	objs = o.leaveOut(usable(objs, g))
 	o.passOver(objs)
-	unique(objs, g)
+	objs = unique(objs, g)
 	classes := newPriorities(objs, g)
 	var storage []*storagev1.StorageClass
 	nodes := map[string]bool{}
@@ -150,10 +155,18 @@ func assemble(objs []object, g *gatherer) *Objects {
 		}
 	}
 	class := DefaultStorageClass(storage)
+	uids := make(map[types.UID]bool, len(objs))
 	for _, obj := range objs {
 		switch x := obj.Object.(type) {
 		case *v1.Pod:
-			o.admit(obj, x, classes, nodes, g)
+			if !o.admit(obj, x, classes, nodes, g) {
+				continue
+			}
+			if uids[x.UID] { // of a copy
+				x.UID = ""
+				defaultMeta(obj.meta, kindOf(obj), true)
+			}
+			uids[x.UID] = true
 		case *v1.PersistentVolumeClaim:
 			if x.Spec.StorageClassName == nil && class != "" {
 				x.Spec.StorageClassName = &class
@@ -161,6 +174,7 @@ func assemble(objs []object, g *gatherer) *Objects {
 		}
 		o.keep(obj)
 	}
+	o.warnLeftOut(g)
 	if len(objs) > 0 && len(o.Nodes)+len(o.Pods)+o.Ended+o.Deleting == 0 {
 		o.warn(objs[0], "", "the files contain neither a node nor a pod, so there is nothing to simulate")
 	}
@@ -168,14 +182,18 @@ func assemble(objs []object, g *gatherer) *Objects {
 }
 
 // admit sets the pod's priority and warns if its node does not exist.
-func (o *Objects) admit(obj object, p *v1.Pod, classes *priorities, nodes map[string]bool, g *gatherer) {
-	classes.admit(obj, p, g)
+// It reports whether the pod can be used.
+func (o *Objects) admit(obj object, p *v1.Pod, classes *priorities, nodes map[string]bool, g *gatherer) bool {
+	if !classes.admit(obj, p, g) {
+		return false
+	}
 	if c := classes.differs(p); c != "" {
 		o.warn(obj, "spec.priority", c)
 	}
 	if name := p.Spec.NodeName; name != "" && !nodes[name] {
 		o.warn(obj, "spec.nodeName", fmt.Sprintf("there is no node %q; the pod uses resources of a node that does not exist", name))
 	}
+	return true
 }
 
 // warn looks up the line of the field only for the first warnings, because that parses the text
@@ -188,8 +206,9 @@ func (o *Objects) warn(obj object, path, detail string) {
 	o.Warnings = append(o.Warnings, Warning{Source{obj.place.chunk.file, line}, path, detail})
 }
 
-// unique refuses a second object of the same kind, namespace and name.
-func unique(objs []object, g *gatherer) {
+// unique refuses a second object of the same kind, namespace and name, and returns the others.
+func unique(objs []object, g *gatherer) []object {
+	kept := objs[:0:0]
 	type key struct{ kind, namespace, name string }
 	first := make(map[key]int, len(objs))
 	for i, obj := range objs {
@@ -198,15 +217,17 @@ func unique(objs []object, g *gatherer) {
 		j, twice := first[k]
 		if !twice {
 			first[k] = i
+			kept = append(kept, objs[i])
 			continue
 		}
 		name := strings.TrimPrefix(k.namespace+"/"+k.name, "/")
 		was := Source{objs[j].place.chunk.file, objs[j].place.first}
-		g.add(&Error{
+		g.refuse(obj, &Error{
 			File: obj.place.chunk.file, Line: obj.place.first, Path: "metadata.name",
 			Detail: fmt.Sprintf("%s %s is already at %s", strings.ToLower(kind), name, was), Fix: "rename or remove one of them",
 		})
 	}
+	return kept
 }
 
 func kindOf(o object) string { return o.GetObjectKind().GroupVersionKind().Kind }

@@ -2,7 +2,9 @@ package input
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	stdjson "encoding/json"
 	"errors"
 	"strconv"
 	"strings"
@@ -21,22 +23,33 @@ type object struct {
 	runtime.Object
 	meta    *metav1.ObjectMeta
 	place   place
-	unknown []string // paths under status that the type does not have
+	unknown []string // paths that the type does not have
+	errs    []*Error // what makes it unusable, if such objects are left out
+}
+
+// name returns the kind and the name, for messages.
+func (o *object) name() string {
+	kind, name := strings.ToLower(kindOf(*o)), o.meta.Name
+	if o.meta.Namespace != "" {
+		name = o.meta.Namespace + "/" + name
+	}
+	return kind + " " + cmp.Or(name, "without a name")
 }
 
 // decoder converts chunks to objects. It has no state, so goroutines share it.
 type decoder struct {
-	kinds  *kinds
-	scheme *runtime.Scheme
-	strict runtime.Decoder
+	kinds   *kinds
+	scheme  *runtime.Scheme
+	strict  runtime.Decoder
+	lenient bool // leave out objects with mistakes, and ignore unknown fields
 }
 
-func newDecoder(k *kinds) (*decoder, error) {
+func newDecoder(k *kinds, lenient bool) (*decoder, error) {
 	scheme, err := newScheme()
 	if err != nil {
 		return nil, err
 	}
-	return &decoder{k, scheme, json.NewSerializerWithOptions(json.DefaultMetaFactory, scheme, scheme, json.SerializerOptions{Strict: true})}, nil
+	return &decoder{lenient: lenient, kinds: k, scheme: scheme, strict: json.NewSerializerWithOptions(json.DefaultMetaFactory, scheme, scheme, json.SerializerOptions{Strict: true})}, nil
 }
 
 // result is the result of one chunk.
@@ -187,10 +200,10 @@ func (d *decoder) object(at place, text []byte, n *yaml.Node, list header, r *re
 		r.errs = append(r.errs, bad)
 		return
 	}
-	unknown, only := unknownStatus(err)
-	if err != nil && (!only || len(unknown) >= maxStrict || bytes.Contains(text, []byte(`"status.`))) {
+	unknown, only := unknownFields(err, d.lenient)
+	if err != nil && (!only || !d.lenient && (len(unknown) >= maxStrict || bytes.Contains(text, []byte(`"status.`)))) {
 		if errs := d.explain(at, n, *gvk, err, only); len(errs) > 0 {
-			r.errs = append(r.errs, errs...)
+			d.refused(object{Object: named(text, *gvk), place: at}, errs, r)
 			return
 		}
 	}
@@ -199,8 +212,37 @@ func (d *decoder) object(at place, text []byte, n *yaml.Node, list header, r *re
 	if d.kinds.clean != nil {
 		d.kinds.clean(o)
 	}
-	r.errs = append(r.errs, prepare(o, n)...)
+	if errs := prepare(o, n); len(errs) > 0 {
+		d.refused(o, errs, r)
+		return
+	}
 	r.objects = append(r.objects, o)
+}
+
+// refused records an object with mistakes.
+func (d *decoder) refused(o object, errs []*Error, r *result) {
+	if !d.lenient {
+		r.errs = append(r.errs, errs...)
+		return
+	}
+	o.meta, o.errs = metaOf(o.Object), errs
+	r.objects = append(r.objects, o)
+}
+
+// named returns an object with the name that is in a text which does not fit its type.
+func named(text []byte, gvk schema.GroupVersionKind) runtime.Object {
+	var header struct {
+		Metadata struct {
+			Name      any `json:"name"`
+			Namespace any `json:"namespace"`
+		} `json:"metadata"`
+	}
+	_ = stdjson.Unmarshal(text, &header) // without a name if that is what does not fit
+	o := &metav1.PartialObjectMetadata{}
+	o.SetGroupVersionKind(gvk)
+	o.Name, _ = header.Metadata.Name.(string)
+	o.Namespace, _ = header.Metadata.Namespace.(string)
+	return o
 }
 
 func (r *result) last() *Error { return r.errs[len(r.errs)-1] }

@@ -7,6 +7,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	helper "k8s.io/component-helpers/resource"
+
+	"github.com/berth-scheduler/berth/runtime/state"
 )
 
 // defaultPod is SetDefaults_Pod and SetDefaults_PodSpec of k8s.io/kubernetes
@@ -63,10 +65,10 @@ func defaultPorts(ports []v1.ContainerPort, hostNetwork bool) {
 
 // defaultPodRequests sets the missing requests of a pod with limits at pod level: the sum over
 // its containers for resources that may be overcommitted, otherwise the limit. It skips a pod
-// whose sums are too large, because that pod will be refused.
+// whose requests would take minutes to add up.
 func defaultPodRequests(p *v1.Pod) {
 	r := p.Spec.Resources
-	if r == nil || len(r.Limits) == 0 || anyTooLarge(p.Spec.InitContainers) || anyTooLarge(p.Spec.Containers) {
+	if r == nil || len(r.Limits) == 0 || anyEndless(p.Spec.InitContainers) || anyEndless(p.Spec.Containers) {
 		return
 	}
 	requests := r.Requests
@@ -86,10 +88,10 @@ func defaultPodRequests(p *v1.Pod) {
 	r.Requests = requests
 }
 
-func anyTooLarge(list []v1.Container) bool {
+func anyEndless(list []v1.Container) bool {
 	for i := range list {
-		for name, q := range list[i].Resources.Requests {
-			if tooLarge(name, q) || endless(q) {
+		for _, q := range list[i].Resources.Requests {
+			if state.Endless(q) {
 				return true
 			}
 		}

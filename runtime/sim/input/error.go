@@ -66,6 +66,28 @@ func (e *Errors) Unwrap() []error {
 type gatherer struct {
 	list    []*Error
 	omitted int
+	// left (optional) collects why objects are left out; without it, their mistakes are like all others.
+	left *gatherer
+}
+
+// refuse collects what makes an object unusable.
+func (g *gatherer) refuse(obj object, errs ...*Error) {
+	if g.left == nil {
+		g.add(errs...)
+		return
+	}
+	if g.left.full() {
+		g.left.omitted++
+		return
+	}
+	e := *errs[0]
+	e.Detail = fmt.Sprintf("%s is left out: %s", obj.name(), e.Detail)
+	if more := len(errs) - 1; more == 1 {
+		e.Detail += ", and one more mistake"
+	} else if more > 1 {
+		e.Detail += fmt.Sprintf(", and %d more mistakes", more)
+	}
+	g.left.add(&e)
 }
 
 func (g *gatherer) add(errs ...*Error) {
@@ -80,7 +102,12 @@ func (g *gatherer) add(errs ...*Error) {
 
 // full reports whether another mistake would only be counted, so that its line need not be
 // looked up.
-func (g *gatherer) full() bool { return len(g.list) >= MaxErrors }
+func (g *gatherer) full() bool {
+	if g.left != nil {
+		return g.left.full()
+	}
+	return len(g.list) >= MaxErrors
+}
 
 // err returns nil or an *Errors.
 func (g *gatherer) err() error {

@@ -29,7 +29,7 @@ func TestFolderOfLinks(t *testing.T) {
 		}
 	}
 	for _, path := range []string{"real", "link", "link/"} {
-		o, err := LoadCluster(t.Context(), []string{path})
+		o, err := LoadCluster(t.Context(), []string{path}, false)
 		if err != nil || len(o.Nodes) != 1 {
 			t.Fatalf("%s gives %v, %v", path, o, err)
 		}
@@ -52,7 +52,7 @@ func TestOnlyRegularFilesAreRead(t *testing.T) {
 	}
 	defer l.Close()
 	for path, what := range map[string]string{pipe: "a pipe", dir: "a pipe", socket: "a socket", "/dev/null": "a device"} {
-		_, err := LoadCluster(t.Context(), []string{path})
+		_, err := LoadCluster(t.Context(), []string{path}, false)
 		if want := "it is " + what + ", not a file (name a file or folder)"; err == nil || !strings.HasSuffix(err.Error(), want) {
 			t.Errorf("%s gives %v, want %s", path, err, want)
 		}

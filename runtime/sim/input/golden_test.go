@@ -21,6 +21,7 @@ import (
 // errors, with the archive's file "want". Lines of the archive's comment set options:
 //
 //	load: PATH …                    for LoadCluster; default: all files
+//	strict                          so that mistakes are not left out; also in *-errors.txtar
 //	trace: inflate=1.3 shuffle …    nodes.csv and pods.csv are a trace
 func TestGolden(t *testing.T) {
 	cases, err := filepath.Glob("testdata/*.txtar")
@@ -47,14 +48,15 @@ func TestGolden(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			got := run(t, string(a.Comment))
+			strict := strings.HasSuffix(path, "-errors.txtar") || strings.Contains(string(a.Comment), "\nstrict\n")
+			got := run(t, string(a.Comment), strict)
 			a.Files = append(a.Files, txtar.File{Name: "want", Data: []byte(got)})
 			golden.Check(t, path, txtar.Format(a))
 		})
 	}
 }
 
-func run(t *testing.T, comment string) string {
+func run(t *testing.T, comment string, strict bool) string {
 	paths := []string{"."}
 	for line := range strings.Lines(comment) {
 		if words, ok := strings.CutPrefix(line, "load:"); ok {
@@ -68,7 +70,7 @@ func run(t *testing.T, comment string) string {
 			return dumpTrace(t, trace)
 		}
 	}
-	o, err := LoadCluster(t.Context(), paths)
+	o, err := LoadCluster(t.Context(), paths, strict)
 	if err != nil {
 		return err.Error() + "\n"
 	}

@@ -8,6 +8,38 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
+// usable drops the objects with mistakes. If all have some, these are the mistakes of the files.
+func usable(objs []object, g *gatherer) []object {
+	kept := objs[:0:0]
+	for _, obj := range objs {
+		if len(obj.errs) > 0 {
+			g.refuse(obj, obj.errs...)
+			continue
+		}
+		kept = append(kept, obj)
+	}
+	if len(kept) == 0 {
+		for _, obj := range objs {
+			g.add(obj.errs...)
+		}
+	}
+	return kept
+}
+
+// warnLeftOut says which objects were left out, and why.
+func (o *Objects) warnLeftOut(g *gatherer) {
+	if g.left == nil {
+		return
+	}
+	for _, e := range g.left.list {
+		o.Warnings = append(o.Warnings, Warning{Source{e.File, e.Line}, e.Path, e.Detail})
+	}
+	if n := g.left.omitted; n > 0 {
+		last := g.left.list[len(g.left.list)-1]
+		o.Warnings = append(o.Warnings, Warning{Source{last.File, last.Line}, "", fmt.Sprintf("%d more objects are left out after this one; with --strict, they are mistakes", n)})
+	}
+}
+
 // leaveOut drops the pods that kube-scheduler ignores.
 func (o *Objects) leaveOut(objs []object) []object {
 	kept := objs[:0]

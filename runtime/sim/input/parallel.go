@@ -14,7 +14,7 @@ import (
 // decodeFiles decodes all documents on all processors, and returns the objects in input order.
 // Soon after the context has ended, the error is its cause.
 func decodeFiles(ctx context.Context, files []source, k *kinds, g *gatherer) ([]object, error) {
-	d, err := newDecoder(k)
+	d, err := newDecoder(k, g.left != nil)
 	if err != nil {
 		return nil, err
 	}

@@ -19,7 +19,7 @@ func TestPathBesideLongKeys(t *testing.T) {
 	}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	_, err := LoadCluster(context.Background(), []string{path})
+	_, err := LoadCluster(context.Background(), []string{path}, false)
 	runtime.ReadMemStats(&after)
 	if err == nil || !strings.Contains(err.Error(), "metadata.labels.a: ") {
 		t.Errorf("%.200v", err)

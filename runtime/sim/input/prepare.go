@@ -12,7 +12,6 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
 )
@@ -24,10 +23,9 @@ import (
 // Priority and DefaultStorageClass admission plugins), as far as a scheduler can see them:
 // namespace, schedulerName, restartPolicy, grace period, requests from limits, host ports under
 // hostNetwork, matchLabelKeys merged into selectors, priority and preemptionPolicy,
-// volumeBindingMode, reclaim policies, replicas, how many devices a request is for, the namespace's name label; allocatable and
-// the hostname label of a node as its kubelet would report them. It does not add the
-// tolerations for not-ready and unreachable nodes that admission adds: a file shows all of a
-// pod's tolerations.
+// volumeBindingMode, reclaim policies, replicas, how many devices a request is for, the namespace's name label, allocatable.
+// It adds no labels to nodes, and not the tolerations for not-ready and unreachable nodes that
+// admission adds: a file shows all of a pod's tolerations.
 func prepare(o object, n *yaml.Node) []*Error {
 	if p, ok := o.Object.(*v1.Pod); ok && (ended(p) || deleting(p)) {
 		return nil
@@ -119,16 +117,9 @@ func orOne(n *int32) *int32 {
 	return &one
 }
 
-// defaultNode sets what the kubelet would report.
 func defaultNode(n *v1.Node) {
 	if n.Status.Allocatable == nil && n.Status.Capacity != nil {
 		n.Status.Allocatable = n.Status.Capacity.DeepCopy()
-	}
-	if _, ok := n.Labels[v1.LabelHostname]; !ok && len(validation.IsValidLabelValue(n.Name)) == 0 {
-		if n.Labels == nil {
-			n.Labels = map[string]string{}
-		}
-		n.Labels[v1.LabelHostname] = n.Name
 	}
 }
 

@@ -27,6 +27,12 @@ func newPriorities(objs []object, g *gatherer) *priorities {
 		if !class.GlobalDefault {
 			continue
 		}
+		if p.fallback != nil && p.fallback.Name != class.Name && g.left != nil {
+			if class.Value < p.fallback.Value { // as admission does
+				p.fallback = class
+			}
+			continue
+		}
 		if p.fallback != nil && p.fallback.Name != class.Name {
 			g.add(o.place.at(nil, "globalDefault",
 				fmt.Sprintf("priorityclass %s at %s is already the default", p.fallback.Name, Source{first.chunk.file, first.first}),
@@ -49,12 +55,13 @@ func newPriorities(objs []object, g *gatherer) *priorities {
 
 // admit sets a pod's priority, class and preemption policy. A given priority is kept: a pod
 // from a cluster has the value from its creation, and a test may set a number without a class.
-func (p *priorities) admit(o object, pod *v1.Pod, g *gatherer) {
+// It reports whether the pod can be used.
+func (p *priorities) admit(o object, pod *v1.Pod, g *gatherer) bool {
 	s := &pod.Spec
 	if s.PriorityClassName == "" {
 		if p.fallback == nil || s.Priority != nil {
 			setPriority(pod, 0, v1.PreemptLowerPriority)
-			return
+			return true
 		}
 		s.PriorityClassName = p.fallback.Name
 	}
@@ -62,12 +69,18 @@ func (p *priorities) admit(o object, pod *v1.Pod, g *gatherer) {
 	switch {
 	case class != nil:
 		setPriority(pod, class.Value, *class.PreemptionPolicy)
-	case g.full():
-		g.omitted++
+	case s.Priority != nil: // the class did its work when the pod was created
+		setPriority(pod, 0, v1.PreemptLowerPriority)
 	default:
-		g.add(o.place.at(nil, "spec.priorityClassName", fmt.Sprintf("there is no priorityclass %q", s.PriorityClassName),
+		if g.full() { // do not look up its line
+			g.refuse(o, &Error{})
+			return false
+		}
+		g.refuse(o, o.place.at(nil, "spec.priorityClassName", fmt.Sprintf("there is no priorityclass %q", s.PriorityClassName),
 			"add it to the files, or write one of "+strings.Join(p.names(), ", ")))
+		return false
 	}
+	return true
 }
 
 // differs says how a pod's own priority differs from that of its class; "" if it does not.

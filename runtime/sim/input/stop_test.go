@@ -50,9 +50,9 @@ func TestLoadStopsWithTheContext(t *testing.T) {
 	write("d.yaml", "no object\n---\nnot either\n")
 	for name, load := range map[string]func(ctx context.Context) error{
 		"cluster": func(ctx context.Context) error {
-			return second(LoadCluster(ctx, []string{dir + "/a.yaml", dir + "/b.json", dir + "/c.yaml"}))
+			return second(LoadCluster(ctx, []string{dir + "/a.yaml", dir + "/b.json", dir + "/c.yaml"}, false))
 		},
-		"folder": func(ctx context.Context) error { return second(LoadCluster(ctx, []string{dir})) },
+		"folder": func(ctx context.Context) error { return second(LoadCluster(ctx, []string{dir}, false)) },
 		"trace": func(ctx context.Context) error {
 			return second(LoadTrace(ctx, "openb", nodes, pods, TraceOptions{Inflate: 0.9, Departures: true}))
 		},

@@ -42,7 +42,7 @@ func LoadTemplates(ctx context.Context, paths []string, classes []*schedulingv1.
 	if err != nil {
 		return nil, err
 	}
-	unique(objs, &g)
+	objs = unique(objs, &g)
 	priorities := newPriorities(objs, &g)
 	for _, class := range classes {
 		if priorities.classes[class.Name] == nil {
@@ -53,8 +53,9 @@ func LoadTemplates(ctx context.Context, paths []string, classes []*schedulingv1.
 	for _, o := range objs {
 		switch x := o.Object.(type) {
 		case *v1.Pod:
-			priorities.admit(o, x, &g)
-			t.Pods = append(t.Pods, Template{x, 1})
+			if priorities.admit(o, x, &g) {
+				t.Pods = append(t.Pods, Template{x, 1})
+			}
 		case *v1.PersistentVolumeClaim:
 			t.Claims = append(t.Claims, x)
 		case *resourcev1.ResourceClaim:
@@ -82,7 +83,7 @@ func LoadNodes(ctx context.Context, path string) ([]*v1.Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	unique(objs, &g)
+	objs = unique(objs, &g)
 	if len(objs) == 0 && g.err() == nil {
 		g.add(&Error{File: path, Detail: "it contains no node", Fix: "name a file with nodes"})
 	}

@@ -147,11 +147,12 @@ func (n traceNode) object(o TraceOptions) *v1.Node {
 		ObjectMeta: metav1.ObjectMeta{
 			Name:        n.name,
 			Annotations: map[string]string{GPUCountAnnotation: strconv.FormatInt(n.gpus, 10)},
+			Labels:      map[string]string{v1.LabelHostname: n.name},
 		},
 		Status: v1.NodeStatus{Capacity: capacity},
 	}
 	if n.model != "" {
-		node.Labels = map[string]string{GPUModelLabel: n.model}
+		node.Labels[GPUModelLabel] = n.model
 	}
 	defaultMeta(&node.ObjectMeta, "Node", false)
 	defaultNode(node)

@@ -14,11 +14,11 @@ import (
 // reports; there may be more.
 const maxStrict = 100
 
-// unknownStatus returns the paths of the unknown fields under status; only is false if the
-// decoder reported anything else. A newer cluster has more status fields than the types here,
-// and the user cannot change that. Elsewhere in an object, an unknown field is a requirement
-// that would not be met.
-func unknownStatus(err error) (paths []string, only bool) {
+// unknownFields returns the paths of unknown fields; only is false if the decoder reported anything
+// else. A newer cluster has more fields than the types here, and the user cannot change that. Unless
+// the reading is lenient, only those under status count: elsewhere in an object, an unknown field is
+// a requirement that would not be met.
+func unknownFields(err error, lenient bool) (paths []string, only bool) {
 	strict, ok := runtime.AsStrictDecodingError(err)
 	if !ok {
 		return nil, false
@@ -26,7 +26,7 @@ func unknownStatus(err error) (paths []string, only bool) {
 	for _, one := range strict.Errors() {
 		quoted, unknown := strings.CutPrefix(one.Error(), "unknown field ")
 		path, err := strconv.Unquote(quoted)
-		if !unknown || err != nil || !strings.HasPrefix(path, "status.") {
+		if !unknown || err != nil || !lenient && !strings.HasPrefix(path, "status.") {
 			return nil, false
 		}
 		paths = append(paths, path)
