@@ -9,7 +9,6 @@ import (
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
-	"oras.land/oras-go/v2/registry"
 )
 
 // The types of artifacts that Berth attaches to images. Sigstore's is cosign's
@@ -23,6 +22,11 @@ const (
 	ConformanceType = "application/vnd.berth.plugin.conformance.v1+json"
 	BenchType       = "application/vnd.berth.plugin.bench.v1+json"
 )
+
+// attachedTypes returns the types that Berth reads.
+func attachedTypes() []string {
+	return []string{BundleType, ReadmeType, LicenseType, SBOMType, ConformanceType, BenchType}
+}
 
 // Limits of attachments: the number per type and image, and the size of one in bytes.
 const (
@@ -56,57 +60,56 @@ func (s *Store) Attach(ctx context.Context, subject ocispec.Descriptor, a Attach
 		return "", err
 	}
 	manifest.Subject = &ocispec.Descriptor{MediaType: subject.MediaType, Digest: subject.Digest, Size: subject.Size}
+	var notes []error
 	for range tries {
 		described, err := s.manifest(ctx, manifest)
 		if err != nil {
 			return "", err
 		}
-		listed, err := s.referrers(ctx, subject, a.Type)
-		if err != nil {
+		var listed []ocispec.Descriptor
+		if listed, notes, err = s.referrers(ctx, subject, a.Type); err != nil {
 			return "", err
 		}
 		if slices.ContainsFunc(listed, func(d ocispec.Descriptor) bool { return d.Digest == described.Digest }) {
 			return described.Digest, nil
 		}
 	}
+	if len(notes) > 0 {
+		return "", s.ref.problem("ask the registry's operator", "%s was stored, but the registry does not list it: %v", a.Type, notes[len(notes)-1])
+	}
 	return "", s.ref.problem("try again", "other clients changed its list of attachments %d times in the meantime", tries)
 }
 
 // referrers returns the artifacts that, according to the registry, refer to an image and may be
 // of a type. Some registries list no type or the config's type, so it requests the artifacts of
-// all types.
-func (s *Store) referrers(ctx context.Context, subject ocispec.Descriptor, artifactType string) ([]ocispec.Descriptor, error) {
-	var out []ocispec.Descriptor
-	add := func(page []ocispec.Descriptor) error {
-		for _, d := range page {
-			if d.ArtifactType == artifactType || isVague(d.ArtifactType) {
-				out = append(out, d)
-			}
-		}
-		if len(out) > maxAttachments {
-			return s.ref.problem("have unused artifacts removed from the registry", "more than %d artifacts of type %s refer to it", maxAttachments, artifactType)
-		}
-		return nil
+// all types. Its notes say why there may be none.
+func (s *Store) referrers(ctx context.Context, subject ocispec.Descriptor, artifactType string) (out []ocispec.Descriptor, notes []error, err error) {
+	all, notes, err := s.list(ctx, subject)
+	if err != nil {
+		return nil, nil, err
 	}
-	var err error
-	if lister, ok := s.source.(registry.ReferrerLister); ok {
-		err = lister.Referrers(ctx, subject, "", add)
-	} else {
-		var page []ocispec.Descriptor
-		if page, err = registry.Referrers(ctx, s.source, subject, artifactType); err == nil {
-			err = add(page)
+	for _, d := range all {
+		if d.ArtifactType == artifactType || isVague(d.ArtifactType) {
+			out = append(out, d)
 		}
 	}
-	return out, s.ref.At(subject.Digest).fail("what refers to it", err)
+	if len(out) > maxAttachments {
+		return nil, nil, s.ref.At(subject.Digest).problem("have unused artifacts removed from the registry", "more than %d artifacts of type %s refer to it", maxAttachments, artifactType)
+	}
+	if other := foreign(all); len(out) == 0 && other != nil {
+		notes = append(notes, other)
+	}
+	return out, notes, nil
 }
 
 // isVague reports whether a list leaves an artifact's type open.
 func isVague(listed string) bool { return listed == "" || listed == ocispec.MediaTypeEmptyJSON }
 
 // Attachments gets the attachments of a type. It skips a listed artifact that is about another
-// image, of another type, or missing; lies says why, for each.
+// image, of another type, or missing; lies says why, for each, and what is odd about how the registry
+// lists them.
 func (s *Store) Attachments(ctx context.Context, subject ocispec.Descriptor, artifactType string) (found []Attachment, lies []error, err error) {
-	listed, err := s.referrers(ctx, subject, artifactType)
+	listed, lies, err := s.referrers(ctx, subject, artifactType)
 	if err != nil {
 		return nil, nil, err
 	}

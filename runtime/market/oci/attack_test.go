@@ -212,9 +212,9 @@ func TestLyingReferrers(t *testing.T) {
 	other := ocispec.Descriptor{MediaType: described.MediaType, Digest: digest.FromString("another image"), Size: 13}
 	attach := func(subject ocispec.Descriptor, kind, text string) ocispec.Descriptor {
 		t.Helper()
-		// The lying list is empty, so the stored attachment is not found.
+		// The lying list has no manifests, so the stored attachment is not found.
 		_, err := store.Attach(t.Context(), subject, oci.Attachment{Type: kind, Data: []byte(text)})
-		if err == nil || !strings.Contains(err.Error(), "other clients changed its list of attachments") {
+		if err == nil || !strings.Contains(err.Error(), "was stored, but the registry does not list it: the registry's list of what refers to it has no manifests") {
 			t.Fatalf("error is %v", err)
 		}
 		raw := fmt.Sprintf(`{"schemaVersion":2,"mediaType":%q,"artifactType":%q,"config":{"mediaType":"application/vnd.oci.empty.v1+json","digest":%q,"size":2},"layers":[{"mediaType":%q,"digest":%q,"size":%d}],"subject":{"mediaType":%q,"digest":%q,"size":%d}}`,

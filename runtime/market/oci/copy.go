@@ -32,10 +32,13 @@ func (c *Client) Copy(ctx context.Context, from, to Reference) (ocispec.Descript
 	if err != nil {
 		return none, err
 	}
-	err = copyAll(ctx, source, target, subject, attached)
 	if to.Tag == "" {
 		to.Tag = from.Tag
 	}
+	if to.Tag != "" {
+		target.ref = target.ref.named(to.Tag)
+	}
+	err = copyAll(ctx, source, target, subject, attached)
 	if err == nil && to.Tag != "" {
 		err = to.fail("tag", target.target.Tag(ctx, subject, to.Tag))
 	}
@@ -100,7 +103,7 @@ func partsOf(manifest ocispec.Descriptor) func(context.Context, content.Fetcher,
 // listed artifacts are not copied.
 func (s *Store) attached(ctx context.Context, subject ocispec.Descriptor) ([]Attachment, error) {
 	var out []Attachment
-	for _, kind := range []string{BundleType, ReadmeType, LicenseType, SBOMType, ConformanceType, BenchType} {
+	for _, kind := range attachedTypes() {
 		found, _, err := s.Attachments(ctx, subject, kind)
 		if err != nil {
 			return nil, err

@@ -161,6 +161,12 @@ func (s *Store) Push(ctx context.Context, module []byte, m *wire.Manifest) (*Ima
 	if tag == "" {
 		tag = strings.ReplaceAll(m.Version, "+", "_") // tags cannot contain a plus; helm replaces it too
 	}
+	tagged := *s // so that errors name the tag
+	tagged.ref = s.ref.named(tag)
+	return tagged.push(ctx, module, m, tag)
+}
+
+func (s *Store) push(ctx context.Context, module []byte, m *wire.Manifest, tag string) (*Image, error) {
 	layer := content.NewDescriptorFromBytes(LayerMediaType, module)
 	config, err := json.Marshal(wasmConfig{Created: "1970-01-01T00:00:00Z", Author: m.Publisher, Architecture: "wasm", OS: "wasip1", LayerDigests: []digest.Digest{layer.Digest}})
 	if err != nil {
@@ -186,7 +192,7 @@ func (s *Store) Push(ctx context.Context, module []byte, m *wire.Manifest) (*Ima
 	if err := s.target.Tag(ctx, described, tag); err != nil {
 		return nil, s.ref.fail("tag", err)
 	}
-	return &Image{Ref: s.ref.named(tag), Descriptor: described, Annotations: manifest.Annotations, Module: layer, config: manifest.Config, layers: layer.Size}, nil
+	return &Image{Ref: s.ref, Descriptor: described, Annotations: manifest.Annotations, Module: layer, config: manifest.Config, layers: layer.Size}, nil
 }
 
 // manifest stores a manifest.

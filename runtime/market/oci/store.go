@@ -45,6 +45,7 @@ type Store struct {
 	ref    Reference
 	source oras.ReadOnlyGraphTarget
 	target oras.GraphTarget // nil if the store is read-only
+	api    *referrersAPI    // of a registry
 	close  func() error
 }
 
@@ -71,11 +72,11 @@ func (c *Client) Open(ctx context.Context, ref Reference) (*Store, error) {
 		}
 		return &Store{ref: ref, source: source}, nil
 	}
-	repository, err := c.repository(ref)
+	repository, api, err := c.repository(ref)
 	if err != nil {
 		return nil, err
 	}
-	return &Store{ref: ref, source: repository, target: repository}, nil
+	return &Store{ref: ref, source: repository, target: repository, api: api}, nil
 }
 
 // Create opens the place of a reference for writing, and creates it if it is missing. The
@@ -111,18 +112,19 @@ const (
 
 // repository returns a client for a repository. It connects to a registry on this machine
 // without TLS, as docker does.
-func (c *Client) repository(ref Reference) (*remote.Repository, error) {
+func (c *Client) repository(ref Reference) (*remote.Repository, *referrersAPI, error) {
 	store, err := credentials.NewStoreFromDocker(credentials.StoreOptions{})
 	if err != nil {
-		return nil, ref.fail("credentials of docker login", err)
+		return nil, nil, ref.fail("credentials of docker login", err)
 	}
 	at := registry.Reference{Registry: ref.Registry, Repository: ref.Repository}
 	host := at.Host()
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
 	}
+	api := &referrersAPI{inner: retry.NewTransport(naming{host: host, inner: c.transport})}
 	client := &auth.Client{
-		Client:     &http.Client{Transport: retry.NewTransport(naming{host: host, inner: c.transport})},
+		Client:     &http.Client{Transport: api},
 		Cache:      auth.NewCache(),
 		Credential: credentials.Credential(store),
 	}
@@ -131,7 +133,7 @@ func (c *Client) repository(ref Reference) (*remote.Repository, error) {
 		Client: client, Reference: at, PlainHTTP: isLocal(host),
 		MaxMetadataBytes: maxList, ReferrerListMaxPages: maxPages,
 		SkipReferrersGC: true, // many registries forbid deleting; other clients may still read the old list
-	}, nil
+	}, api, nil
 }
 
 // naming marks requests to a host that the user named.
