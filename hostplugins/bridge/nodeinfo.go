@@ -12,6 +12,7 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/kube-scheduler/framework"
 
+	"github.com/berth-scheduler/berth/runtime/quantity"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
@@ -246,8 +247,8 @@ func (n *nodeInfo) account(p framework.PodInfo, sign int64) {
 func (n *nodeInfo) sum(p framework.PodInfo, sign int64) {
 	r := p.CalculateResource()
 	n.requested.add(r.Resource, sign)
-	n.nonZero.milliCPU = state.Sum(n.nonZero.milliCPU, sign*r.Non0CPU)
-	n.nonZero.memory = state.Sum(n.nonZero.memory, sign*r.Non0Mem)
+	n.nonZero.milliCPU = quantity.Sum(n.nonZero.milliCPU, sign*r.Non0CPU)
+	n.nonZero.memory = quantity.Sum(n.nonZero.memory, sign*r.Non0Mem)
 }
 
 // SetNode implements framework.NodeInfo, for copies.

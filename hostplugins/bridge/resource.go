@@ -7,6 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/kube-scheduler/framework"
 
+	"github.com/berth-scheduler/berth/runtime/quantity"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
@@ -36,11 +37,11 @@ func (r *resources) setScalar(name v1.ResourceName, n int64) {
 
 // add adds what a pod requests, or subtracts it.
 func (r *resources) add(o framework.Resource, sign int64) {
-	r.milliCPU = state.Sum(r.milliCPU, sign*o.GetMilliCPU())
-	r.memory = state.Sum(r.memory, sign*o.GetMemory())
-	r.ephemeralStorage = state.Sum(r.ephemeralStorage, sign*o.GetEphemeralStorage())
+	r.milliCPU = quantity.Sum(r.milliCPU, sign*o.GetMilliCPU())
+	r.memory = quantity.Sum(r.memory, sign*o.GetMemory())
+	r.ephemeralStorage = quantity.Sum(r.ephemeralStorage, sign*o.GetEphemeralStorage())
 	for name, n := range o.GetScalarResources() {
-		r.setScalar(name, state.Sum(r.scalars[name], sign*n))
+		r.setScalar(name, quantity.Sum(r.scalars[name], sign*n))
 	}
 }
 

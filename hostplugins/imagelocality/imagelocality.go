@@ -10,6 +10,7 @@ import (
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/abi/wire"
 	"github.com/berth-scheduler/berth/runtime/plugin"
+	"github.com/berth-scheduler/berth/runtime/quantity"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
@@ -81,7 +82,7 @@ func (p *ImageLocality) Score(c *plugin.Cycle, rows []uint32, out []int64) *plug
 		var sum int64
 		for j := range wanted {
 			if at := find(images, wanted[j].name); at < len(images) && images[at].Name == wanted[j].name {
-				sum = state.Sum(sum, int64(min(float64(float64(images[at].Size)*wanted[j].spread), math.MaxInt64/2)))
+				sum = quantity.Sum(sum, int64(min(float64(float64(images[at].Size)*wanted[j].spread), math.MaxInt64/2)))
 			}
 		}
 		if sum > minBytes { // less is 0 points

@@ -7,7 +7,7 @@ import (
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/runtime/plugin"
-	"github.com/berth-scheduler/berth/runtime/state"
+	"github.com/berth-scheduler/berth/runtime/quantity"
 )
 
 // BalancedName is the name of Balanced in a profile.
@@ -93,7 +93,7 @@ func (b *Balanced) Score(c *plugin.Cycle, rows []uint32, out []int64) *plugin.St
 					continue
 				}
 			}
-			with = append(with, min(1, float64(state.Sum(allocated, u.amount))/float64(capacity)))
+			with = append(with, min(1, float64(quantity.Sum(allocated, u.amount))/float64(capacity)))
 			without = append(without, min(1, float64(allocated)/float64(capacity)))
 		}
 		out[i] = half + (half+evenness(with)-evenness(without))/2

@@ -10,6 +10,7 @@ import (
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/hostplugins/internal/shape"
 	"github.com/berth-scheduler/berth/runtime/plugin"
+	"github.com/berth-scheduler/berth/runtime/quantity"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
@@ -171,7 +172,7 @@ func average(list []usage, rows []uint32, out []int64, rate func(requested, capa
 					continue
 				}
 			}
-			sum += u.weight * rate(state.Sum(allocated, u.amount), capacity)
+			sum += u.weight * rate(quantity.Sum(allocated, u.amount), capacity)
 			weights += u.weight
 		}
 		if weights != 0 {
@@ -185,12 +186,12 @@ func unused(requested, capacity int64) int64 {
 	if requested > capacity {
 		return 0
 	}
-	return state.Portion(capacity-requested, abi.MaxScore, capacity)
+	return quantity.Portion(capacity-requested, abi.MaxScore, capacity)
 }
 
 // used is the share of a resource in use, 0 … 100.
 func used(requested, capacity int64) int64 {
-	return state.Portion(min(requested, capacity), abi.MaxScore, capacity)
+	return quantity.Portion(min(requested, capacity), abi.MaxScore, capacity)
 }
 
 // byShape is like average, but leaves out resources that score 0, and rounds.
@@ -205,7 +206,7 @@ func byShape(s shape.Shape, list []usage, rows []uint32, out []int64) {
 					continue
 				}
 			}
-			if rating := s.Of(state.Sum(allocated, u.amount), capacity); rating > 0 {
+			if rating := s.Of(quantity.Sum(allocated, u.amount), capacity); rating > 0 {
 				sum += u.weight * rating
 				weights += u.weight
 			}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/berth-scheduler/berth/hostplugins/internal/claims"
 	"github.com/berth-scheduler/berth/runtime/plugin"
+	"github.com/berth-scheduler/berth/runtime/quantity"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
@@ -145,7 +146,7 @@ func afterCapacityChange(_ *state.Pod, object state.Object) (state.Hint, error) 
 		return state.Queue, nil
 	}
 	before, after := largest(was), largest(now)
-	if after != nil && (before == nil || state.Whole(*after) > state.Whole(*before)) {
+	if after != nil && (before == nil || quantity.Whole(*after) > quantity.Whole(*before)) {
 		return state.Queue, nil
 	}
 	return state.QueueSkip, nil

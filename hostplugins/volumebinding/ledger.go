@@ -13,6 +13,7 @@ import (
 	"github.com/berth-scheduler/berth/hostplugins/internal/claims"
 	"github.com/berth-scheduler/berth/hostplugins/internal/topology"
 	"github.com/berth-scheduler/berth/runtime/plugin/objects"
+	"github.com/berth-scheduler/berth/runtime/quantity"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
@@ -58,7 +59,7 @@ type free struct {
 
 // bySize orders volumes so that the first match is the smallest.
 func bySize(a, b free) int {
-	return cmp.Or(state.Compare(a.size, b.size), strings.Compare(a.pv.Name, b.pv.Name))
+	return cmp.Or(quantity.Compare(a.size, b.size), strings.Compare(a.pv.Name, b.pv.Name))
 }
 
 // classVolumes is the volumes of one class.

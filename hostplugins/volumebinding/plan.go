@@ -15,6 +15,7 @@ import (
 
 	"github.com/berth-scheduler/berth/hostplugins/internal/nodeselector"
 	"github.com/berth-scheduler/berth/hostplugins/internal/topology"
+	"github.com/berth-scheduler/berth/runtime/quantity"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
@@ -73,7 +74,7 @@ type provision struct {
 // resolve looks up what Filter needs for the waiting claims.
 func (b *VolumeBinding) resolve(p *plan) {
 	slices.SortStableFunc(p.open, func(x, y *unbound) int {
-		return state.Compare(sizeOf(x.claim), sizeOf(y.claim))
+		return quantity.Compare(sizeOf(x.claim), sizeOf(y.claim))
 	})
 	for _, u := range p.open {
 		b.resolveVolumes(u, p.snapshot)
@@ -138,7 +139,7 @@ func (b *VolumeBinding) naming(claim *v1.PersistentVolumeClaim, class *classVolu
 
 // suits reports whether a volume is large enough for a claim and of the same kind.
 func suits(claim *v1.PersistentVolumeClaim, pv *v1.PersistentVolume) bool {
-	return state.Compare(pv.Spec.Capacity[v1.ResourceStorage], sizeOf(claim)) >= 0 &&
+	return quantity.Compare(pv.Spec.Capacity[v1.ResourceStorage], sizeOf(claim)) >= 0 &&
 		!volume.CheckVolumeModeMismatches(&claim.Spec, &pv.Spec) &&
 		ptr.Deref(claim.Spec.VolumeAttributesClassName, "") == ptr.Deref(pv.Spec.VolumeAttributesClassName, "") &&
 		pv.DeletionTimestamp == nil
@@ -163,10 +164,10 @@ func (b *VolumeBinding) provision(u *unbound, s *state.Snapshot) provision {
 	if !sized || driver == nil || !ptr.Deref(driver.Spec.StorageCapacity, false) {
 		return out
 	}
-	bytes := state.Whole(size)
+	bytes := quantity.Whole(size)
 	out.pools = topology.NewQuery(b.deps.Ledger.capacitiesOf(u.class), s, func(c *storagev1.CSIStorageCapacity) bool {
 		limit := largest(c)
-		return limit != nil && state.Whole(*limit) >= bytes
+		return limit != nil && quantity.Whole(*limit) >= bytes
 	})
 	return out
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/runtime/plugin"
-	"github.com/berth-scheduler/berth/runtime/state"
+	"github.com/berth-scheduler/berth/runtime/quantity"
 )
 
 // PreScore skips scoring without a shape.
@@ -58,8 +58,8 @@ func (p *plan) usage(dst []usage, row uint32) []usage {
 		pv := p.volumes[n-1]
 		size, capacity := sizeOf(u.claim), pv.Spec.Capacity[v1.ResourceStorage]
 		at := ofClass(&dst, pv.Spec.StorageClassName)
-		at.requested = state.Sum(at.requested, state.Whole(size))
-		at.capacity = state.Sum(at.capacity, state.Whole(capacity))
+		at.requested = quantity.Sum(at.requested, quantity.Whole(size))
+		at.capacity = quantity.Sum(at.capacity, quantity.Whole(capacity))
 	}
 	if len(dst) > 0 {
 		return dst
@@ -71,11 +71,11 @@ func (p *plan) usage(dst []usage, row uint32) []usage {
 			}
 			size := sizeOf(u.claim)
 			at := ofClass(&dst, u.class)
-			at.requested = state.Sum(at.requested, state.Whole(size))
+			at.requested = quantity.Sum(at.requested, quantity.Whole(size))
 			// Not a sum: the claims share one capacity.
 			at.capacity = 0
 			if c := p.capacities[u.pool[row]-1].Capacity; c != nil {
-				at.capacity = state.Whole(*c)
+				at.capacity = quantity.Whole(*c)
 			}
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"k8s.io/component-helpers/storage/volume"
 	csitranslation "k8s.io/csi-translation-lib"
 
-	"github.com/berth-scheduler/berth/runtime/state"
+	"github.com/berth-scheduler/berth/runtime/quantity"
 )
 
 const annSelectedNode = volume.AnnSelectedNode
@@ -123,7 +123,7 @@ func (v *volumes) takeOff(claim *v1.PersistentVolumeClaim, class *storagev1.Stor
 		if most == nil {
 			most = c.Capacity
 		}
-		if c.NodeTopology == nil || most == nil || state.Compare(*most, size) < 0 {
+		if c.NodeTopology == nil || most == nil || quantity.Compare(*most, size) < 0 {
 			continue
 		}
 		selector, err := metav1.LabelSelectorAsSelector(c.NodeTopology)

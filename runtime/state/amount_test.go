@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
 
+	"github.com/berth-scheduler/berth/runtime/quantity"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
@@ -29,7 +30,7 @@ func drawQuantity(t *rapid.T, what string) resource.Quantity {
 
 // nearest is the quantity, in units of 10^−scale, rounded up, as an int64.
 func nearest(q resource.Quantity, scale int) int64 {
-	if state.Endless(q) {
+	if quantity.Endless(q) {
 		return math.MaxInt64
 	}
 	dec := q.AsDec()
@@ -60,29 +61,29 @@ func clamped(n *big.Int) int64 {
 func TestAmounts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		q := drawQuantity(t, "q")
-		if got, want := state.Whole(q), nearest(q, 0); got != want {
+		if got, want := quantity.Whole(q), nearest(q, 0); got != want {
 			t.Fatalf("Whole(%v) = %d, want %d", q.AsDec(), got, want)
 		}
 		want := nearest(q, 3)
 		if q.AsDec().Scale() >= 0 && q.CmpInt64(resource.MaxMilliValue) > 0 {
 			want = math.MaxInt64 // above the largest whole number whose thousandths fit
 		}
-		if got := state.Milli(q); got != want {
+		if got := quantity.Milli(q); got != want {
 			t.Fatalf("Milli(%v) = %d, want %d", q.AsDec(), got, want)
 		}
 		a, b := rapid.Int64().Draw(t, "a"), rapid.Int64().Draw(t, "b")
-		if got, want := state.Sum(a, b), clamped(new(big.Int).Add(big.NewInt(a), big.NewInt(b))); got != want {
+		if got, want := quantity.Sum(a, b), clamped(new(big.Int).Add(big.NewInt(a), big.NewInt(b))); got != want {
 			t.Fatalf("Sum(%d, %d) = %d, want %d", a, b, got, want)
 		}
 		all := rapid.Int64Range(1, math.MaxInt64).Draw(t, "all")
 		part, whole := rapid.Int64Range(0, all).Draw(t, "part"), rapid.Int64Range(0, math.MaxInt64).Draw(t, "whole")
 		product := new(big.Int).Mul(big.NewInt(part), big.NewInt(whole))
-		if got, want := state.Portion(part, whole, all), product.Quo(product, big.NewInt(all)).Int64(); got != want {
+		if got, want := quantity.Portion(part, whole, all), product.Quo(product, big.NewInt(all)).Int64(); got != want {
 			t.Fatalf("Portion(%d, %d, %d) = %d, want %d", part, whole, all, got, want)
 		}
 		p := drawQuantity(t, "p")
-		got := state.Compare(q, p)
-		if state.Endless(q) || state.Endless(p) {
+		got := quantity.Compare(q, p)
+		if quantity.Endless(q) || quantity.Endless(p) {
 			return // as if they were the largest int64, at once
 		}
 		if want := q.Cmp(p); got != want {

@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/berth-scheduler/berth/runtime/quantity"
 )
 
 // PlacedPod is a pod on a node, with its slot in the pods table and the
@@ -106,6 +108,6 @@ func (n *NodeInfo) sum(p *Pod, sign int64) {
 		// Otherwise a node keeps a resource, and snapshots its column, forever.
 		n.Requested.Scalars = slices.DeleteFunc(n.Requested.Scalars, func(s Scalar) bool { return s.Value == 0 })
 	}
-	n.NonZeroCPU = Sum(n.NonZeroCPU, sign*p.NonZeroCPU)
-	n.NonZeroMemory = Sum(n.NonZeroMemory, sign*p.NonZeroMemory)
+	n.NonZeroCPU = quantity.Sum(n.NonZeroCPU, sign*p.NonZeroCPU)
+	n.NonZeroMemory = quantity.Sum(n.NonZeroMemory, sign*p.NonZeroMemory)
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/berth-scheduler/berth/runtime/quantity"
 )
 
 // Overlay adds an overlay row: a copy of a row that AddPod and RemovePod may change. It is
@@ -150,7 +152,7 @@ func (t *NodeTable) sum(row uint32, pod *Pod, sign int64) {
 	r := &pod.Requests
 	add := func(resource int, amount int64) {
 		sum := &t.Resources[resource].Requested[row]
-		*sum = Sum(*sum, sign*amount)
+		*sum = quantity.Sum(*sum, sign*amount)
 	}
 	add(CPU, r.MilliCPU)
 	add(Memory, r.Memory)
@@ -159,6 +161,6 @@ func (t *NodeTable) sum(row uint32, pod *Pod, sign int64) {
 	for _, scalar := range r.Scalars {
 		add(t.resource(scalar.Name), scalar.Value)
 	}
-	t.NonZeroCPU[row] = Sum(t.NonZeroCPU[row], sign*pod.NonZeroCPU)
-	t.NonZeroMemory[row] = Sum(t.NonZeroMemory[row], sign*pod.NonZeroMemory)
+	t.NonZeroCPU[row] = quantity.Sum(t.NonZeroCPU[row], sign*pod.NonZeroCPU)
+	t.NonZeroMemory[row] = quantity.Sum(t.NonZeroMemory[row], sign*pod.NonZeroMemory)
 }

@@ -13,6 +13,7 @@ import (
 	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
 
 	"github.com/berth-scheduler/berth/abi/wire"
+	"github.com/berth-scheduler/berth/runtime/quantity"
 )
 
 // The assumed requests of a container without requests, for scores, as in kube-scheduler.
@@ -110,7 +111,7 @@ func NewPod(object *v1.Pod) *Pod {
 			InPlacePodLevelResourcesVerticalScalingEnabled: true,
 			NonMissingContainerRequests:                    defaultRequests(),
 		})
-		p.ScoredCPU, p.ScoredMemory = Milli(*list.Cpu()), Whole(*list.Memory())
+		p.ScoredCPU, p.ScoredMemory = quantity.Milli(*list.Cpu()), quantity.Whole(*list.Memory())
 	}
 	if r := &p.Requests; r.MilliCPU != 0 || r.Memory != 0 || r.EphemeralStorage != 0 || len(r.Scalars) > 0 {
 		p.Features |= FeatureRequests
@@ -187,10 +188,10 @@ func requests(pod *v1.Pod) (r Resources, cpu, memory int64) {
 	if list, ok := only(pod); ok {
 		r, cpu, memory = NewResources(list), DefaultMilliCPURequest, DefaultMemoryRequest
 		if q, ok := list[v1.ResourceCPU]; ok {
-			cpu = Milli(q)
+			cpu = quantity.Milli(q)
 		}
 		if q, ok := list[v1.ResourceMemory]; ok {
-			memory = Whole(q)
+			memory = quantity.Whole(q)
 		}
 		return r, cpu, memory
 	}
@@ -205,7 +206,7 @@ func requests(pod *v1.Pod) (r Resources, cpu, memory int64) {
 	if len(options.NonMissingContainerRequests) > 0 {
 		nonZero = resourcehelper.PodRequests(pod, options)
 	}
-	return NewResources(list), Milli(*nonZero.Cpu()), Whole(*nonZero.Memory())
+	return NewResources(list), quantity.Milli(*nonZero.Cpu()), quantity.Whole(*nonZero.Memory())
 }
 
 // only returns the requests of a pod that has one container and nothing else that counts. That

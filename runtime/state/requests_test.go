@@ -10,6 +10,7 @@ import (
 	resourcehelper "k8s.io/component-helpers/resource"
 	"pgregory.net/rapid"
 
+	"github.com/berth-scheduler/berth/runtime/quantity"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
@@ -171,7 +172,7 @@ func TestRequestsOfOneContainer(t *testing.T) {
 		}
 		nonZero := resourcehelper.PodRequests(pod, options)
 		p := state.NewPod(pod)
-		if fmt.Sprint(p.Requests) != fmt.Sprint(want) || p.NonZeroCPU != state.Milli(*nonZero.Cpu()) || p.NonZeroMemory != state.Whole(*nonZero.Memory()) {
+		if fmt.Sprint(p.Requests) != fmt.Sprint(want) || p.NonZeroCPU != quantity.Milli(*nonZero.Cpu()) || p.NonZeroMemory != quantity.Whole(*nonZero.Memory()) {
 			t.Fatalf("requests %+v, %d and %d for scores; want %+v, %v", p.Requests, p.NonZeroCPU, p.NonZeroMemory, want, nonZero)
 		}
 	})

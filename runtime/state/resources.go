@@ -7,6 +7,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/berth-scheduler/berth/runtime/quantity"
 )
 
 // Scalar is an amount of a resource without a field of its own in Resources: an extended
@@ -30,19 +32,19 @@ type Resources struct {
 // resources: unknown names without a domain. Amounts beyond an int64 are the nearest one.
 func NewResources(list v1.ResourceList) Resources {
 	var r Resources
-	for name, quantity := range list {
+	for name, q := range list {
 		switch name {
 		case v1.ResourceCPU:
-			r.MilliCPU = Milli(quantity)
+			r.MilliCPU = quantity.Milli(q)
 		case v1.ResourceMemory:
-			r.Memory = Whole(quantity)
+			r.Memory = quantity.Whole(q)
 		case v1.ResourceEphemeralStorage:
-			r.EphemeralStorage = Whole(quantity)
+			r.EphemeralStorage = quantity.Whole(q)
 		case v1.ResourcePods:
-			r.Pods = Whole(quantity)
+			r.Pods = quantity.Whole(q)
 		default:
 			if IsScalarResource(name) {
-				r.Scalars = append(r.Scalars, Scalar{Name: name, Value: Whole(quantity)})
+				r.Scalars = append(r.Scalars, Scalar{Name: name, Value: quantity.Whole(q)})
 			}
 		}
 	}
@@ -98,10 +100,10 @@ func (r *Resources) Full(o *Resources) bool {
 }
 
 func (r *Resources) accumulate(o *Resources, sign int64) {
-	r.MilliCPU = Sum(r.MilliCPU, sign*o.MilliCPU)
-	r.Memory = Sum(r.Memory, sign*o.Memory)
-	r.EphemeralStorage = Sum(r.EphemeralStorage, sign*o.EphemeralStorage)
-	r.Pods = Sum(r.Pods, sign*o.Pods)
+	r.MilliCPU = quantity.Sum(r.MilliCPU, sign*o.MilliCPU)
+	r.Memory = quantity.Sum(r.Memory, sign*o.Memory)
+	r.EphemeralStorage = quantity.Sum(r.EphemeralStorage, sign*o.EphemeralStorage)
+	r.Pods = quantity.Sum(r.Pods, sign*o.Pods)
 	for _, s := range o.Scalars {
 		i, found := slices.BinarySearchFunc(r.Scalars, s.Name, func(e Scalar, name v1.ResourceName) int {
 			return strings.Compare(string(e.Name), string(name))
@@ -109,7 +111,7 @@ func (r *Resources) accumulate(o *Resources, sign int64) {
 		if !found {
 			r.Scalars = slices.Insert(r.Scalars, i, Scalar{Name: s.Name})
 		}
-		r.Scalars[i].Value = Sum(r.Scalars[i].Value, sign*s.Value)
+		r.Scalars[i].Value = quantity.Sum(r.Scalars[i].Value, sign*s.Value)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
 	"k8s.io/klog/v2"
 
+	"github.com/berth-scheduler/berth/runtime/quantity"
 	"github.com/berth-scheduler/berth/runtime/report"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
@@ -105,7 +106,7 @@ func (q *question) requests(pod *v1.Pod) (out []trial) {
 	var all []lowered
 	for i := range pod.Spec.Containers {
 		for _, name := range slices.Sorted(maps.Keys(pod.Spec.Containers[i].Resources.Requests)) {
-			own := state.AmountOf(name, pod.Spec.Containers[i].Resources.Requests[name])
+			own := quantity.Of(name, pod.Spec.Containers[i].Resources.Requests[name])
 			if _, known := nearest[name]; !known {
 				nearest[name] = twoBelow(need.Amount(name), free, name)
 			}

@@ -9,7 +9,7 @@ import (
 	configv1 "k8s.io/kube-scheduler/config/v1"
 
 	"github.com/berth-scheduler/berth/abi"
-	"github.com/berth-scheduler/berth/runtime/state"
+	"github.com/berth-scheduler/berth/runtime/quantity"
 )
 
 // Shape maps utilization (percent) to a score (0 … 100), linearly between its
@@ -42,7 +42,7 @@ func (s Shape) Of(requested, capacity int64) int64 {
 	if capacity == 0 || requested > capacity {
 		return s.at(100)
 	}
-	return s.at(state.Portion(requested, 100, capacity))
+	return s.at(quantity.Portion(requested, 100, capacity))
 }
 
 func (s Shape) at(utilization int64) int64 {

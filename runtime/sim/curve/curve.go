@@ -13,6 +13,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/berth-scheduler/berth/runtime/quantity"
 	"github.com/berth-scheduler/berth/runtime/sim/input"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
@@ -59,7 +60,7 @@ func (c *Curve) Answered(pod *state.Pod, name string) {
 	c.arrived += gpus * milli
 	if n, ok := c.nodes[name]; ok {
 		c.used += gpus * milli
-		n.cpu = state.Sum(n.cpu, -pod.Requests.MilliCPU)
+		n.cpu = quantity.Sum(n.cpu, -pod.Requests.MilliCPU)
 		if !n.take(pod.Object.Annotations[input.GPUDevicesAnnotation], gpus, milli) {
 			c.blind = true
 		}

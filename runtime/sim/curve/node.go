@@ -7,8 +7,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/berth-scheduler/berth/runtime/quantity"
 	"github.com/berth-scheduler/berth/runtime/sim/input"
-	"github.com/berth-scheduler/berth/runtime/state"
 )
 
 const whole = 1000 // milli-GPU of a device
@@ -22,7 +22,7 @@ type node struct {
 }
 
 func newNode(object *v1.Node) *node {
-	n := &node{model: object.Labels[input.GPUModelLabel], cpu: state.Milli(*object.Status.Allocatable.Cpu())}
+	n := &node{model: object.Labels[input.GPUModelLabel], cpu: quantity.Milli(*object.Status.Allocatable.Cpu())}
 	n.free = slices.Repeat([]int64{whole}, int(number(object.Annotations[input.GPUCountAnnotation])))
 	return n
 }

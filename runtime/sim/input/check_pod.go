@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	"github.com/berth-scheduler/berth/runtime/state"
+	"github.com/berth-scheduler/berth/runtime/quantity"
 )
 
 func (c *checker) pod(p *v1.Pod) {
@@ -97,7 +97,7 @@ func (c *checker) resources(path string, r *v1.ResourceRequirements) {
 	}
 	var wrong []v1.ResourceName
 	for name, limit := range r.Limits {
-		if request, ok := r.Requests[name]; ok && state.Compare(request, limit) > 0 {
+		if request, ok := r.Requests[name]; ok && quantity.Compare(request, limit) > 0 {
 			wrong = append(wrong, name)
 		}
 	}
@@ -109,7 +109,7 @@ func (c *checker) resources(path string, r *v1.ResourceRequirements) {
 }
 
 func above(request, limit resource.Quantity) string {
-	if state.Endless(request) || state.Endless(limit) {
+	if quantity.Endless(request) || quantity.Endless(limit) {
 		return "it is above the limit"
 	}
 	return fmt.Sprintf("%s is above the limit of %s", request.String(), limit.String())

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	"github.com/berth-scheduler/berth/runtime/state"
+	"github.com/berth-scheduler/berth/runtime/quantity"
 )
 
 // quantities refuses negative amounts, and fractions of resources that are counted. Names with a
@@ -24,7 +24,7 @@ func (c *checker) quantities(path string, list v1.ResourceList) {
 	for _, name := range wrong {
 		q, at := list[name], path+"["+string(name)+"]"
 		switch {
-		case q.Sign() < 0 && state.Endless(q):
+		case q.Sign() < 0 && quantity.Endless(q):
 			c.bad(at, "it is negative", "write 0 or more")
 		case q.Sign() < 0:
 			c.bad(at, q.String()+" is negative", "write 0 or more")
@@ -51,7 +51,7 @@ func (c *checker) resourceNames(path string, list v1.ResourceList) {
 // whole reports whether a quantity is a whole number, or of a resource that has fractions. Like the
 // API server, it looks at thousandths.
 func whole(name v1.ResourceName, q resource.Quantity) bool {
-	return divisible(name) || state.Whole(q) > resource.MaxMilliValue || state.Milli(q)%1000 == 0
+	return divisible(name) || quantity.Whole(q) > resource.MaxMilliValue || quantity.Milli(q)%1000 == 0
 }
 
 // divisible reports whether a resource may be requested in thousandths.

@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	helper "k8s.io/component-helpers/resource"
 
-	"github.com/berth-scheduler/berth/runtime/state"
+	"github.com/berth-scheduler/berth/runtime/quantity"
 )
 
 // defaultPod is SetDefaults_Pod and SetDefaults_PodSpec of k8s.io/kubernetes
@@ -91,7 +91,7 @@ func defaultPodRequests(p *v1.Pod) {
 func anyEndless(list []v1.Container) bool {
 	for i := range list {
 		for _, q := range list[i].Resources.Requests {
-			if state.Endless(q) {
+			if quantity.Endless(q) {
 				return true
 			}
 		}

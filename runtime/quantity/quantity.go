@@ -1,4 +1,7 @@
-package state
+// Package quantity turns the API's quantities into int64 amounts, and adds them up. A quantity has
+// no maximum, but kube-scheduler's arithmetic has one, and wraps beyond it. Here amounts stop at the
+// largest int64, and so do their sums.
+package quantity
 
 import (
 	"cmp"
@@ -8,9 +11,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 )
-
-// The API has no largest quantity, but kube-scheduler's arithmetic has one, and wraps beyond it.
-// Here amounts stop at the largest int64, and so do their sums.
 
 // Sum returns a + b, or the nearest int64 to it.
 func Sum(a, b int64) int64 {
@@ -57,8 +57,9 @@ func Milli(q resource.Quantity) int64 {
 	return q.MilliValue()
 }
 
-// AmountOf returns the quantity of a resource in the unit of Resources.
-func AmountOf(name v1.ResourceName, q resource.Quantity) int64 {
+// Of returns the quantity of a resource in the scheduler's unit: thousandths for cpu, whole units
+// for others.
+func Of(name v1.ResourceName, q resource.Quantity) int64 {
 	if name == v1.ResourceCPU {
 		return Milli(q)
 	}
@@ -105,51 +106,3 @@ func Endless(q resource.Quantity) bool {
 }
 
 const maxDigits = 100
-
-// bounded returns the pod with the largest int64 instead of endless requests, so that they can be
-// added up; the pod itself if none is endless.
-func bounded(pod *v1.Pod) *v1.Pod {
-	found := false
-	eachRequests(pod, func(list v1.ResourceList) {
-		for _, q := range list {
-			found = found || Endless(q)
-		}
-	})
-	if !found {
-		return pod
-	}
-	pod = pod.DeepCopy()
-	eachRequests(pod, func(list v1.ResourceList) {
-		for name, q := range list {
-			if Endless(q) {
-				list[name] = *resource.NewQuantity(Whole(q), q.Format)
-			}
-		}
-	})
-	return pod
-}
-
-// eachRequests calls f for each list of requests of a pod that has any.
-func eachRequests(pod *v1.Pod, f func(v1.ResourceList)) {
-	for _, list := range [][]v1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
-		for i := range list {
-			f(list[i].Resources.Requests)
-		}
-	}
-	f(pod.Spec.Overhead)
-	if r := pod.Spec.Resources; r != nil {
-		f(r.Requests)
-	}
-	for _, list := range [][]v1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
-		for i := range list {
-			f(list[i].AllocatedResources)
-			if r := list[i].Resources; r != nil {
-				f(r.Requests)
-			}
-		}
-	}
-	f(pod.Status.AllocatedResources)
-	if r := pod.Status.Resources; r != nil {
-		f(r.Requests)
-	}
-}
