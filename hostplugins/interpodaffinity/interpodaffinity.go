@@ -83,16 +83,7 @@ func New(args *configv1.InterPodAffinityArgs) (*InterPodAffinity, error) {
 			abi.PodAffinity, abi.IncomingNamespace, abi.IncomingLabels, abi.IncomingNamespaceLabels,
 		),
 		Enforces: state.FeatureInterPodAffinity,
-		Events: []plugin.Event{
-			{
-				ClusterEvent: state.ClusterEvent{Resource: state.PodResource, Action: state.Add | state.UpdatePodLabel | state.Delete},
-				Hint:         afterPodChange,
-			},
-			{
-				ClusterEvent: state.ClusterEvent{Resource: state.NodeResource, Action: state.Add | state.UpdateNodeLabel},
-				Hint:         afterNodeChange,
-			},
-		},
+		Events:   events(),
 	}
 	return p, nil
 }

@@ -113,9 +113,9 @@ func (s *Scheduler) Handle(ctx context.Context, e inbox.Event) (tried bool) {
 	case *inbox.NodeGone:
 		s.deleteNode(e.Name)
 	case *inbox.Namespace:
-		s.cache.AddNamespace(e.Namespace)
+		s.setNamespace(e.Namespace)
 	case *inbox.NamespaceGone:
-		s.cache.RemoveNamespace(e.Name)
+		s.deleteNamespace(e.Name)
 	case *inbox.Pods:
 		s.setPods(e.Pods)
 	case *inbox.PodGone:

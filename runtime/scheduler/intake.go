@@ -3,6 +3,7 @@ package scheduler
 import (
 	"context"
 	"log/slog"
+	"maps"
 	"slices"
 	"time"
 
@@ -25,11 +26,10 @@ func (s *Scheduler) SetNode(node *state.Node) { s.post(&inbox.Node{Node: node}) 
 // DeleteNode removes a node.
 func (s *Scheduler) DeleteNode(name string) { s.post(&inbox.NodeGone{Name: name}) }
 
-// SetNamespace adds or updates a namespace. The next attempt sees it. Neither this nor
-// DeleteNamespace moves pods: kube-scheduler v1.36 has no cluster event for namespaces
-// (k8s.io/kube-scheduler/framework, EventResource), so plugins cannot register for it. A pod
-// that was rejected because of a namespace's labels waits for another event or for the flush of
-// leftovers.
+// SetNamespace adds or updates a namespace. kube-scheduler has no cluster event for namespaces
+// (k8s.io/kube-scheduler/framework, EventResource); Berth raises one when a namespace is new, is
+// deleted, or its labels changed, so that pods that were rejected because of them need not wait
+// for the flush of leftovers.
 func (s *Scheduler) SetNamespace(namespace *state.Namespace) {
 	s.post(&inbox.Namespace{Namespace: namespace})
 }
@@ -94,6 +94,28 @@ func (s *Scheduler) setNode(node *state.Node) {
 	}
 	for _, event := range node.Changes(old) {
 		s.move(event, state.Object{OldNode: old, NewNode: node}, took)
+	}
+}
+
+func (s *Scheduler) setNamespace(namespace *state.Namespace) {
+	watch := clock.Start()
+	old, known := s.cache.Namespace(namespace.Name)
+	s.cache.AddNamespace(namespace)
+	event := state.ClusterEvent{Resource: state.NamespaceResource, Action: state.Add}
+	object := state.Object{New: namespace.Object}
+	if known {
+		if maps.Equal(old.Labels, namespace.Labels) {
+			return
+		}
+		event.Action, object.Old = state.UpdateOther, old.Object
+	}
+	s.move(event, object, watch.Elapsed())
+}
+
+func (s *Scheduler) deleteNamespace(name string) {
+	watch := clock.Start()
+	if old, known := s.cache.RemoveNamespace(name); known {
+		s.move(state.ClusterEvent{Resource: state.NamespaceResource, Action: state.Delete}, state.Object{Old: old.Object}, watch.Elapsed())
 	}
 }
 

@@ -25,6 +25,8 @@ const (
 	ResourceClaimResource         EventResource = "resource.k8s.io/ResourceClaim"
 	ResourceSliceResource         EventResource = "resource.k8s.io/ResourceSlice"
 	DeviceClassResource           EventResource = "resource.k8s.io/DeviceClass"
+	// NamespaceResource is a namespace; an update is one of its labels. k8s.io/kube-scheduler/framework does not have it.
+	NamespaceResource EventResource = "Namespace"
 	// WildCardResource matches every resource when registered. An event with it moves every
 	// parked pod.
 	WildCardResource EventResource = "*"

@@ -5,6 +5,8 @@ import (
 	"context"
 	"log/slog"
 
+	v1 "k8s.io/api/core/v1"
+
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/state"
@@ -123,11 +125,16 @@ func (p *Plugin) Hint(event state.ClusterEvent, object state.Object, pods []*sta
 	}
 }
 
-// seesEvent reports whether the plugin may learn of an event. One about a pod of another namespace
+// seesEvent reports whether the plugin may learn of an event. One about another namespace or a pod in it
 // would tell it how many there are.
 func (p *Plugin) seesEvent(object *state.Object) bool {
 	for _, pod := range []*state.Pod{object.OldPod, object.NewPod} {
 		if pod != nil && !p.applies(pod) {
+			return false
+		}
+	}
+	for _, other := range []any{object.Old, object.New} {
+		if namespace, ok := other.(*v1.Namespace); ok && !p.projection.Sees(namespace.Name) {
 			return false
 		}
 	}
