@@ -228,7 +228,7 @@ func (o *simulateOptions) simulation(ctx context.Context, modules *assembly.Modu
 		return sim.Config{}, nil, nil, err
 	}
 	a.Scheduler = scheduler
-	c := sim.Config{Assembly: a, Attempts: o.attempts, Explain: explain, Log: log}
+	c := sim.Config{Assembly: a, Attempts: o.attempts, Flush: true, Explain: explain, Log: log}
 	objects, typical, err := o.input.load(ctx, &c, o.seed)
 	if err != nil {
 		return sim.Config{}, nil, nil, err

@@ -38,6 +38,7 @@ type apiServer struct {
 	leaving   *heap.Heap[types.UID, *simPod] // by the time at which they leave
 	resting   []*simPod                      // in the order in which they were set aside
 	answered  int                            // see Config.Progress
+	placed    int                            // number of bindings
 	changes   int                            // number of changes in the cluster: an attempt after one may end differently
 	usage     *usage
 	budgets   *budgets
@@ -205,6 +206,7 @@ func (w *apiServer) Bind(_ context.Context, b objects.Binding) error {
 	if p.runs > 0 {
 		w.leaves(p, w.clock.Now().Add(p.runs))
 	}
+	w.placed++
 	w.changes++
 	w.answer(p)
 	w.scheduler.SetPods(p.pod)

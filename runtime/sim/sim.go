@@ -4,6 +4,7 @@
 package sim
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,6 +20,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/assembly"
 	"github.com/berth-scheduler/berth/runtime/inbox"
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
+	"github.com/berth-scheduler/berth/runtime/queue"
 	"github.com/berth-scheduler/berth/runtime/report"
 	"github.com/berth-scheduler/berth/runtime/scheduler"
 	"github.com/berth-scheduler/berth/runtime/sim/input"
@@ -60,6 +62,9 @@ type Config struct {
 	// Attempts is how often each pod is tried before it is given up; 0 means as long as an
 	// attempt can succeed.
 	Attempts int
+	// Flush retries parked pods after the last event, as the queue would after MaxUnschedulable, and again whenever
+	// that placed a pod.
+	Flush bool
 	// NoEvictions lets preemptions be decided, and no pod be evicted.
 	NoEvictions bool
 	// Recorder (optional) receives all that enters the scheduler's loop.
@@ -91,6 +96,7 @@ type Sim struct {
 	api      *apiServer
 	next     int // index of the next arrival
 	changed  int // index of the next change
+	flushed  int // number of placements before the last flush; -1 before the first
 }
 
 // New checks the input and makes a simulation, which can be run once.
@@ -106,7 +112,7 @@ func New(config Config) (*Sim, error) {
 	if config.Start.IsZero() { // any fixed time will do: only durations matter
 		config.Start = time.Date(2000, time.January, 1, 0, 0, 0, 0, time.UTC)
 	}
-	s := &Sim{config: config, clock: clock.NewStep(config.Start)}
+	s := &Sim{config: config, clock: clock.NewStep(config.Start), flushed: -1}
 	s.api = newAPIServer(&s.config, s.clock)
 	owners := s.api.owners
 	if (config.Explain != types.NamespacedName{}) {
@@ -177,6 +183,9 @@ func (s *Sim) run(ctx context.Context) error {
 			}
 		}
 		at, ok := s.nextEvent()
+		if !ok {
+			at, ok = s.flush()
+		}
 		if ok {
 			s.watched(at.Sub(s.api.start))
 		} else {
@@ -221,8 +230,8 @@ func (s *Sim) arrive() {
 // nextEvent returns the time of the next event; false if there is none.
 //
 // Parked pods alone are not an event. The queue would retry them every five minutes, but the
-// cluster is as it was when they were rejected. They are retried with a helpful event, or with
-// any event more than five minutes later.
+// cluster is as it was when they were rejected. They are retried with a helpful event, with any
+// event more than five minutes later, or by flush.
 func (s *Sim) nextEvent() (at time.Time, ok bool) {
 	earliest := func(t time.Time) {
 		if !ok || t.Before(at) {
@@ -245,6 +254,17 @@ func (s *Sim) nextEvent() (at time.Time, ok bool) {
 		}
 	}
 	return at, ok
+}
+
+// flush returns when the queue has released all pods that are parked after the last event; false if there are none, or if
+// nothing was placed since the last flush.
+func (s *Sim) flush() (at time.Time, ok bool) {
+	if !s.config.Flush || s.flushed == s.api.placed || s.assembly.Scheduler.Pending().Queue.Unschedulable == 0 {
+		return time.Time{}, false
+	}
+	s.flushed = s.api.placed
+	limits := queue.DefaultConfig()
+	return s.clock.Now().Add(cmp.Or(s.config.Assembly.MaxUnschedulable, limits.MaxUnschedulable) + limits.LeftoverInterval), true
 }
 
 // stalled reports whether pods wait for a plugin that is called again soon. One whose pause has become the longest has failed
