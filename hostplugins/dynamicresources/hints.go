@@ -5,6 +5,7 @@ import (
 
 	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/dynamic-resource-allocation/resourceclaim"
 
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/state"
@@ -19,13 +20,14 @@ func (d *DynamicResources) events() []plugin.Event {
 		{ClusterEvent: on(state.ResourceClaimResource, state.Add|state.Update), Hint: d.afterClaimChange},
 		{ClusterEvent: on(state.ResourceClaimResource, state.Delete), Hint: afterClaimGone},
 		{ClusterEvent: on(state.PodResource, state.UpdatePodGeneratedResourceClaim), Hint: d.afterPodChange},
-		{ClusterEvent: on(state.DeviceClassResource, state.Add|state.Update)},
-		{ClusterEvent: on(state.ResourceSliceResource, state.Add|state.Update)},
+		{ClusterEvent: on(state.AssignedPodResource, state.Delete), Hint: d.afterPodDelete},
+		{ClusterEvent: on(state.DeviceClassResource, state.Add|state.Update|state.Delete)},
+		{ClusterEvent: on(state.ResourceSliceResource, state.Add|state.Update|state.Delete)},
 	}
 }
 
-// afterClaimChange queues the pod when devices were freed, or the status of one of its claims
-// changed.
+// afterClaimChange queues the pod when devices were freed, perhaps for others of the same claim, or the status of one of
+// its claims changed.
 func (d *DynamicResources) afterClaimChange(pod *state.Pod, object state.Object) (state.Hint, error) {
 	was, ok := object.Old.(*resourcev1.ResourceClaim)
 	if !ok && object.Old != nil {
@@ -39,7 +41,7 @@ func (d *DynamicResources) afterClaimChange(pod *state.Pod, object state.Object)
 	if err != nil {
 		return state.QueueSkip, nil //nolint:nilerr // the pod cannot be placed yet
 	}
-	if was != nil && was.Status.Allocation != nil && now.Status.Allocation == nil {
+	if was != nil && was.Status.Allocation != nil && !equality.Semantic.DeepEqual(was.Status.Allocation, now.Status.Allocation) {
 		return state.Queue, nil
 	}
 	uses := false
@@ -81,4 +83,34 @@ func (d *DynamicResources) afterPodChange(pod *state.Pod, object state.Object) (
 		return state.QueueSkip, nil //nolint:nilerr // the pod cannot be placed yet
 	}
 	return state.Queue, nil
+}
+
+// afterPodDelete queues the pod when a pod with claims that are not allocated was removed from its node: it may have been
+// binding, and the devices that it had reserved are free again.
+func (d *DynamicResources) afterPodDelete(_ *state.Pod, object state.Object) (state.Hint, error) {
+	gone := object.OldPod
+	if gone == nil {
+		return state.Queue, errors.New("the event of a deleted pod has no pod")
+	}
+	if gone.NodeName() == "" {
+		return state.QueueSkip, nil
+	}
+	for i := range gone.Object.Spec.ResourceClaims {
+		name, _, err := resourceclaim.Name(gone.Object, &gone.Object.Spec.ResourceClaims[i])
+		if err != nil || name == nil {
+			continue
+		}
+		if claim := d.deps.Devices.Claims.ResourceClaim(gone.Namespace, *name); claim == nil || claim.Status.Allocation == nil {
+			return state.Queue, nil
+		}
+	}
+	if gone.Object.Status.ExtendedResourceClaimStatus != nil {
+		return state.QueueSkip, nil
+	}
+	for _, s := range gone.Requests.Scalars {
+		if s.Value != 0 && d.deps.Ledger.Provides(s.Name) {
+			return state.Queue, nil
+		}
+	}
+	return state.QueueSkip, nil
 }

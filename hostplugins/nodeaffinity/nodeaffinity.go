@@ -88,33 +88,32 @@ func (n *NodeAffinity) add(added *v1.NodeAffinity, path *field.Path) (err error)
 // Info describes the plugin.
 func (n *NodeAffinity) Info() *plugin.Info { return &n.info }
 
-// afterNodeChange queues the pod when a matching node was added, or when an update made a node
-// match.
+// afterNodeChange queues the pod when a matching node was added, or when an update made a node match. kube-scheduler does
+// not ask whether the node matched addedAffinity before.
 func (n *NodeAffinity) afterNodeChange(pod *state.Pod, object state.Object) (state.Hint, error) {
 	if object.NewNode == nil {
 		return state.Queue, fmt.Errorf("the event of an added or updated node has no node")
 	}
-	node := object.NewNode.Object
-	if n.addedSelector != nil && !n.addedSelector.Match(node) {
-		return state.QueueSkip, nil
-	}
 	required := nodeaffinity.GetRequiredNodeAffinity(pod.Object)
-	matches, err := required.Match(node)
+	matches := func(node *v1.Node) (bool, error) {
+		if n.addedSelector != nil && !n.addedSelector.Match(node) {
+			return false, nil
+		}
+		return required.Match(node)
+	}
+	is, err := matches(object.NewNode.Object)
 	if err != nil {
 		return state.Queue, err
 	}
-	if !matches {
+	if !is {
 		return state.QueueSkip, nil
 	}
 	if object.OldNode == nil {
 		return state.Queue, nil
 	}
-	matched, err := required.Match(object.OldNode.Object)
-	if err != nil {
+	was, err := matches(object.OldNode.Object)
+	if err != nil || !was {
 		return state.Queue, err
 	}
-	if matched {
-		return state.QueueSkip, nil
-	}
-	return state.Queue, nil
+	return state.QueueSkip, nil
 }

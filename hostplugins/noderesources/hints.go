@@ -50,8 +50,7 @@ func frees(was, now, asked *state.Resources) bool {
 
 // afterNodeChange queues the pod when it would fit the node if the node were empty, and the
 // node is new, has more than before of a resource that the pod requests, or has room for more
-// pods. A resource that device classes provide, and the node does not have, fits. As in
-// kube-scheduler, resources that the args ignore are checked here.
+// pods. A resource that device classes provide, and the node does not have, fits, and so does one that the args ignore.
 func (f *Fit) afterNodeChange(pod *state.Pod, object state.Object) (state.Hint, error) {
 	if object.NewNode == nil {
 		return state.Queue, errors.New("the event of an added or updated node has no node")
@@ -95,7 +94,7 @@ func (f *Fit) fitsEmpty(asked, has *state.Resources) bool {
 		return false
 	}
 	for _, s := range asked.Scalars {
-		if s.Value > has.Scalar(s.Name) && !f.delegated(s.Name, has) {
+		if s.Value > has.Scalar(s.Name) && !f.delegated(s.Name, has) && !f.ignores(s.Name) {
 			return false
 		}
 	}

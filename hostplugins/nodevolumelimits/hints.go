@@ -2,14 +2,71 @@ package nodevolumelimits
 
 import (
 	"errors"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/berth-scheduler/berth/hostplugins/internal/claims"
 	"github.com/berth-scheduler/berth/hostplugins/internal/migration"
+	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
+
+func events() []plugin.Event {
+	on := func(resource state.EventResource, action state.Action) state.ClusterEvent {
+		return state.ClusterEvent{Resource: resource, Action: action}
+	}
+	return []plugin.Event{
+		{ClusterEvent: on(state.NodeResource, state.Add)},
+		{ClusterEvent: on(state.CSINodeResource, state.Add|state.Delete)},
+		{ClusterEvent: on(state.CSINodeResource, state.Update), Hint: afterCSINodeUpdate},
+		{ClusterEvent: on(state.PodResource, state.Delete), Hint: afterPodDelete},
+		{ClusterEvent: on(state.AssignedPodResource, state.Add), Hint: afterPodAdd},
+		{ClusterEvent: on(state.PersistentVolumeClaimResource, state.Add), Hint: afterClaimAdd},
+		{ClusterEvent: on(state.PersistentVolumeClaimResource, state.Update), Hint: afterClaimUpdate},
+		{ClusterEvent: on(state.VolumeAttachmentResource, state.Delete), Hint: afterDetach},
+		// Without these objects it is unknown which driver attaches a volume, so it does not count.
+		{ClusterEvent: on(state.PersistentVolumeClaimResource, state.Delete)},
+		{ClusterEvent: on(state.PersistentVolumeResource, state.Delete)},
+		{ClusterEvent: on(state.StorageClassResource, state.Delete)},
+	}
+}
+
+// afterPodAdd queues the pod when a pod with one of its volumes came to a node: there the volume need not be attached
+// again.
+func afterPodAdd(pod *state.Pod, object state.Object) (state.Hint, error) {
+	came := object.NewPod
+	if came == nil {
+		return state.Queue, errors.New("the event of an added pod has no pod")
+	}
+	inline := func(v v1.Volume) bool { _, ok := migration.Inline(&v); return ok }
+	if slices.ContainsFunc(pod.Object.Spec.Volumes, inline) && slices.ContainsFunc(came.Object.Spec.Volumes, inline) {
+		return state.Queue, nil
+	}
+	for i := range came.Object.Spec.Volumes {
+		name, _, ok := claims.Of(came.Object, &came.Object.Spec.Volumes[i])
+		claim := v1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: came.Namespace, Name: name}}
+		if ok && claims.Uses(pod.Object, &claim, true) {
+			return state.Queue, nil
+		}
+	}
+	return state.QueueSkip, nil
+}
+
+// afterClaimUpdate queues the pod when a claim was bound: its volume may be attached already.
+func afterClaimUpdate(_ *state.Pod, object state.Object) (state.Hint, error) {
+	was, ok := object.Old.(*v1.PersistentVolumeClaim)
+	now, also := object.New.(*v1.PersistentVolumeClaim)
+	if !ok || !also {
+		return state.Queue, errors.New("the event of an updated claim lacks one of its versions")
+	}
+	if was.Spec.VolumeName == now.Spec.VolumeName {
+		return state.QueueSkip, nil
+	}
+	return state.Queue, nil
+}
 
 // afterPodDelete queues the pod when a pod with a volume that might have been attached was
 // removed from a node, or lost its nomination.
@@ -63,13 +120,16 @@ func afterDetach(pod *state.Pod, object state.Object) (state.Hint, error) {
 	return state.QueueSkip, nil
 }
 
-// afterCSINodeUpdate queues the pod when the node's limit for a driver was raised or removed;
-// kube-scheduler v1.36 takes a removed limit for a limit of 0.
+// afterCSINodeUpdate queues the pod when the node's limit for a driver was raised or removed, or when it changed which
+// in-tree volumes a driver attaches; kube-scheduler v1.36 takes a removed limit for a limit of 0.
 func afterCSINodeUpdate(_ *state.Pod, object state.Object) (state.Hint, error) {
 	was, ok := object.Old.(*storagev1.CSINode)
 	now, also := object.New.(*storagev1.CSINode)
 	if !ok || !also {
 		return state.Queue, errors.New("the event of an updated CSINode lacks one of its versions")
+	}
+	if was.Annotations[v1.MigratedPluginsAnnotationKey] != now.Annotations[v1.MigratedPluginsAnnotationKey] {
+		return state.Queue, nil
 	}
 	before, after := limits(was), limits(now)
 	for name, limit := range after {

@@ -12,7 +12,6 @@ import (
 	"github.com/berth-scheduler/berth/hostplugins/internal/migration"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/plugin/objects"
-	"github.com/berth-scheduler/berth/runtime/state"
 )
 
 // Name is the plugin's name in a profile.
@@ -48,15 +47,9 @@ func New(deps Deps) *NodeVolumeLimits {
 	return &NodeVolumeLimits{
 		attached: newAttached(deps), exceeded: []string{ReasonExceeded},
 		info: plugin.Info{
-			Name:  Name,
-			Reads: plugin.Whole(abi.NodeName, abi.NodePods, abi.PodVolumes),
-			Events: []plugin.Event{
-				{ClusterEvent: state.ClusterEvent{Resource: state.CSINodeResource, Action: state.Add}},
-				{ClusterEvent: state.ClusterEvent{Resource: state.CSINodeResource, Action: state.Update}, Hint: afterCSINodeUpdate},
-				{ClusterEvent: state.ClusterEvent{Resource: state.PodResource, Action: state.Delete}, Hint: afterPodDelete},
-				{ClusterEvent: state.ClusterEvent{Resource: state.PersistentVolumeClaimResource, Action: state.Add}, Hint: afterClaimAdd},
-				{ClusterEvent: state.ClusterEvent{Resource: state.VolumeAttachmentResource, Action: state.Delete}, Hint: afterDetach},
-			},
+			Name:   Name,
+			Reads:  plugin.Whole(abi.NodeName, abi.NodePods, abi.PodVolumes),
+			Events: events(),
 		},
 	}
 }

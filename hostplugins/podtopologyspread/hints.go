@@ -2,17 +2,20 @@ package podtopologyspread
 
 import (
 	"errors"
+	"maps"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// afterPodChange queues the pod when a pod that it counts was added or deleted, or when a label
-// change made a pod match or no longer match; and when its own tolerations changed and a
-// constraint honours taints.
+// afterPodChange queues the pod when a pod that it counts was added or deleted, began to terminate, or came to match or
+// no longer matches by a label change; when its own labels changed, because selectors may contain them (matchLabelKeys);
+// and when its own tolerations changed and a constraint honours taints.
 func (p *PodTopologySpread) afterPodChange(pod *state.Pod, object state.Object) (state.Hint, error) {
 	before, now := object.OldPod, object.NewPod
 	if before == nil && now == nil {
@@ -41,6 +44,11 @@ func (p *PodTopologySpread) afterPodChange(pod *state.Pod, object state.Object) 
 }
 
 func afterPodUpdate(pod, before, now *state.Pod, constraints []state.SpreadConstraint) state.Hint {
+	terminates := before.Object.DeletionTimestamp == nil && now.Object.DeletionTimestamp != nil
+	relabelled := !maps.Equal(before.Object.Labels, now.Object.Labels)
+	if pod.UID == now.UID && relabelled && len(constraints) > 0 {
+		return state.Queue
+	}
 	if pod.UID == now.UID && !equality.Semantic.DeepEqual(before.Tolerations, now.Tolerations) {
 		for i := range constraints {
 			if constraints[i].HonorTaints {
@@ -49,8 +57,11 @@ func afterPodUpdate(pod, before, now *state.Pod, constraints []state.SpreadConst
 		}
 	}
 	for i := range constraints {
-		selector := constraints[i].Selector
-		if selector.Matches(labels.Set(before.Object.Labels)) != selector.Matches(labels.Set(now.Object.Labels)) {
+		if !terminates && !relabelled {
+			break
+		}
+		matched := constraints[i].Selector.Matches(labels.Set(before.Object.Labels))
+		if matched && terminates || matched != constraints[i].Selector.Matches(labels.Set(now.Object.Labels)) {
 			return state.Queue
 		}
 	}
@@ -67,7 +78,9 @@ func counts(pod, other *state.Pod) bool {
 }
 
 // afterNodeChange queues the pod when a node with the labels of all constraints was added or
-// deleted, or when a node gained, lost or changed one of these labels, or its taints changed.
+// deleted, or when a node gained, lost or changed one of these labels, or its taints changed; and
+// when the pod's node affinity came to match such a node, or no longer matches it, and a constraint
+// honours that.
 func (p *PodTopologySpread) afterNodeChange(pod *state.Pod, object state.Object) (state.Hint, error) {
 	before, now := object.OldNode, object.NewNode
 	if before == nil && now == nil {
@@ -81,8 +94,20 @@ func (p *PodTopologySpread) afterNodeChange(pod *state.Pod, object state.Object)
 	if before == nil || now == nil {
 		return hint(had || has), nil
 	}
-	return hint(had != has || has && (otherDomain(before, now, constraints) ||
-		!equality.Semantic.DeepEqual(before.Object.Spec.Taints, now.Object.Spec.Taints))), nil
+	if had != has || has && (otherDomain(before, now, constraints) ||
+		!equality.Semantic.DeepEqual(before.Object.Spec.Taints, now.Object.Spec.Taints)) {
+		return state.Queue, nil
+	}
+	if !has || !slices.ContainsFunc(constraints, func(c state.SpreadConstraint) bool { return c.HonorAffinity }) {
+		return state.QueueSkip, nil
+	}
+	required := nodeaffinity.GetRequiredNodeAffinity(pod.Object)
+	matched, err := required.Match(before.Object)
+	if err != nil {
+		return state.Queue, err
+	}
+	matches, err := required.Match(now.Object)
+	return hint(err != nil || matched != matches), err
 }
 
 func hint(queue bool) state.Hint {

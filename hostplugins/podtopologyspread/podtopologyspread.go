@@ -98,7 +98,7 @@ func New(args *configv1.PodTopologySpreadArgs, deps Deps) (*PodTopologySpread, e
 		Events: []plugin.Event{
 			{
 				ClusterEvent: state.ClusterEvent{
-					Resource: state.PodResource, Action: state.Add | state.UpdatePodLabel | state.UpdatePodToleration | state.Delete,
+					Resource: state.PodResource, Action: state.Add | state.UpdatePodLabel | state.UpdatePodToleration | state.UpdateOther | state.Delete,
 				},
 				Hint: p.afterPodChange,
 			},

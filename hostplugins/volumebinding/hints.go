@@ -25,7 +25,7 @@ func (b *VolumeBinding) events() []plugin.Event {
 		{ClusterEvent: on(state.PersistentVolumeResource, state.Add|state.Update)},
 		{ClusterEvent: on(state.NodeResource, state.Add|state.UpdateNodeLabel)},
 		{ClusterEvent: on(state.CSINodeResource, state.Add|state.Update), Hint: afterCSINodeChange},
-		{ClusterEvent: on(state.CSIDriverResource, state.Update), Hint: b.afterDriverUpdate},
+		{ClusterEvent: on(state.CSIDriverResource, state.Update|state.Delete), Hint: b.afterDriverChange},
 		{ClusterEvent: on(state.CSIStorageCapacityResource, state.Add|state.Update), Hint: afterCapacityChange},
 		// kube-scheduler does not register this event; its pods wait for the next flush.
 		{ClusterEvent: on(state.AssignedPodResource, state.Delete), Hint: b.afterPodDelete},
@@ -103,20 +103,21 @@ func afterCSINodeChange(_ *state.Pod, object state.Object) (state.Hint, error) {
 	return state.QueueSkip, nil
 }
 
-// afterDriverUpdate queues the pod when a driver's storage capacities no longer count and the
+// afterDriverChange queues the pod when a driver's storage capacities no longer count, as when it is gone, and the
 // pod has a claim that the driver provisions. kube-scheduler v1.36 checks for an inline volume
 // of the driver, which capacities do not affect; that is checked here too.
-func (b *VolumeBinding) afterDriverUpdate(pod *state.Pod, object state.Object) (state.Hint, error) {
-	was, now, err := versions[storagev1.CSIDriver](object)
-	if err != nil {
-		return state.Queue, err
+func (b *VolumeBinding) afterDriverChange(pod *state.Pod, object state.Object) (state.Hint, error) {
+	was, ok := object.Old.(*storagev1.CSIDriver)
+	if !ok {
+		return state.Queue, errors.New("the event of an updated or deleted CSIDriver lacks its former version")
 	}
-	if was == nil || !ptr.Deref(was.Spec.StorageCapacity, false) || ptr.Deref(now.Spec.StorageCapacity, false) {
+	now, _ := object.New.(*storagev1.CSIDriver)
+	if !ptr.Deref(was.Spec.StorageCapacity, false) || now != nil && ptr.Deref(now.Spec.StorageCapacity, false) {
 		return state.QueueSkip, nil
 	}
 	for i := range pod.Object.Spec.Volumes {
 		v := &pod.Object.Spec.Volumes[i]
-		if v.CSI != nil && v.CSI.Driver == now.Name {
+		if v.CSI != nil && v.CSI.Driver == was.Name {
 			return state.Queue, nil
 		}
 		name, _, ok := claims.Of(pod.Object, v)
@@ -128,7 +129,7 @@ func (b *VolumeBinding) afterDriverUpdate(pod *state.Pod, object state.Object) (
 			continue
 		}
 		class := b.deps.Storage.Classes.StorageClass(volume.GetPersistentVolumeClaimClass(claim))
-		if class != nil && class.Provisioner == now.Name {
+		if class != nil && class.Provisioner == was.Name {
 			return state.Queue, nil
 		}
 	}

@@ -54,7 +54,7 @@ func New(deps Deps) *VolumeRestrictions {
 			Enforces: state.FeatureExclusiveVolumes,
 			Events: []plugin.Event{
 				{ClusterEvent: state.ClusterEvent{Resource: state.PodResource, Action: state.Delete}, Hint: afterPodDelete},
-				{ClusterEvent: state.ClusterEvent{Resource: state.NodeResource, Action: state.Add}},
+				{ClusterEvent: state.ClusterEvent{Resource: state.NodeResource, Action: state.Add | state.Delete}},
 				{ClusterEvent: state.ClusterEvent{Resource: state.PersistentVolumeClaimResource, Action: state.Add}, Hint: afterClaimAdd},
 			},
 		},
