@@ -66,7 +66,7 @@ func (c *checker) containers(path string, list []v1.Container, hostNetwork bool,
 			c.resources(fmt.Sprintf("%s[%d].resources", path, i), &x.Resources)
 		}
 		for j := range x.Ports {
-			c.port(fmt.Sprintf("%s[%d].ports[%d]", path, i, j), &x.Ports[j], hostNetwork)
+			c.port(fmt.Sprintf("%s[%d].ports[%d]", path, i, j), &x.Ports[j], hostNetwork && path == "spec.containers")
 		}
 		if x.RestartPolicy != nil && path == "spec.initContainers" {
 			c.oneOf(fmt.Sprintf("%s[%d].restartPolicy", path, i), string(*x.RestartPolicy), "Always", "OnFailure", "Never")

@@ -54,11 +54,11 @@ func whole(name v1.ResourceName, q resource.Quantity) bool {
 	return divisible(name) || quantity.Whole(q) > resource.MaxMilliValue || quantity.Milli(q)%1000 == 0
 }
 
-// divisible reports whether a resource may be requested in thousandths.
+// divisible reports whether a resource may be requested in thousandths: all but pods and extended
+// resources (pkg/apis/core/helper of k8s.io/kubernetes).
 func divisible(name v1.ResourceName) bool {
-	domain, _, extended := strings.Cut(string(name), "/")
-	if extended && domain != "kubernetes.io" && !strings.HasSuffix(domain, ".kubernetes.io") {
-		return false
-	}
-	return name != v1.ResourcePods
+	s := string(name)
+	extended := strings.Contains(s, "/") && !strings.Contains(s, v1.ResourceDefaultNamespacePrefix) &&
+		!strings.HasPrefix(s, v1.DefaultResourceRequestsPrefix) && len(validation.IsQualifiedName(v1.DefaultResourceRequestsPrefix+s)) == 0
+	return !extended && name != v1.ResourcePods
 }

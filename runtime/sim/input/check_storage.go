@@ -24,7 +24,6 @@ func (c *checker) storageCapacity(s *storagev1.CSIStorageCapacity) {
 	c.given("storageClassName", s.StorageClassName, "name the class that the capacity is for")
 	c.selector("nodeTopology", s.NodeTopology)
 	c.bytes("capacity", s.Capacity)
-	c.bytes("maximumVolumeSize", s.MaximumVolumeSize)
 }
 
 func (c *checker) volume(p *v1.PersistentVolume) {
