@@ -33,10 +33,8 @@ HOSTILE   ?=
 export GOFLAGS := $(filter-out -trimpath,$(GOFLAGS)) -trimpath
 
 # Tests are run by internal/runtests. -v names what is compiled, so that something is printed.
-RUNTESTS := go build -v -o "$(CURDIR)/bin/runtests" ./internal/runtests && \
-	"$(CURDIR)/bin/runtests" -events "$(CURDIR)/bin/tests.json"
-RUNTESTS_IN_TEST := go build -v -o "$(CURDIR)/bin/runtests" ./internal/runtests && cd test && \
-	"$(CURDIR)/bin/runtests" -events "$(CURDIR)/bin/tests.json"
+RUNTESTS := go build -v -o "$(CURDIR)/bin/runtests" ./internal/runtests && "$(CURDIR)/bin/runtests"
+RUNTESTS_IN_TEST := go build -v -o "$(CURDIR)/bin/runtests" ./internal/runtests && cd test && "$(CURDIR)/bin/runtests"
 
 # Tests of these names are slow, and left out of make test.
 REST := ^TestRest[A-Z]
@@ -55,7 +53,7 @@ packages-with = $(shell grep -rlE --include='*_test.go' '^func $(1)[A-Z_]' abi r
 example: ## build cmd/app/example, a scheduler with a plugin compiled in, and run the commands of docs/library.md
 	cd cmd/app/example && go test -count=1 ./...
 
-.PHONY: help build binaries demo examples test test-rest test-all test-race test-arm64 release reproducible e2e skew chart market screenshots cosign pauses race race-plugins tenants soak prices bench bench-report bench-compare fuzz rewrite generate fmt lint vet laws mod check clean sdk-rust sdk-c sdk-assemblyscript fgd
+.PHONY: help build binaries demo examples test test-rest test-all test-random test-race test-arm64 release reproducible e2e skew chart market screenshots cosign pauses race race-plugins tenants soak prices bench bench-report bench-compare fuzz rewrite generate fmt lint vet laws mod check clean sdk-rust sdk-c sdk-assemblyscript fgd
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9.-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -81,7 +79,7 @@ release: build ## build berth for PLATFORMS into dist/ with SBOMs and SHA256SUMS
 	cd dist && sha256sum berth-* > SHA256SUMS
 	$(if $(KEY),bin/berth plugin sign dist/SHA256SUMS --key $(KEY),@echo "dist/SHA256SUMS is not signed: name the private key with KEY=FILE")
 
-reproducible: ## make the release of HEAD for one platform in two clones, and compare the digests
+reproducible: ## make the release of HEAD for one platform in two clones, and compare the digests (FRESH=1 compiles all anew)
 	.ci/reproducible
 
 demo: demo-says examples ## schedule the bundled cluster through two WASM plugins and explain a pod that stays pending (EXPLAIN=namespace/pod)
@@ -106,6 +104,13 @@ test-rest: ## run the slow tests, which make test leaves out
 	@$(RUNTESTS) -packages '$(call packages-with,TestRest)' -- -vet=off -run='$(REST)'
 
 test-all: test test-rest ## run all tests
+
+# Files with tests that draw what they test.
+DRAWING := grep -rlE --include='*_test.go' 'pgregory.net/rapid"' abi internal runtime hostplugins cmd wasm-examples
+test-random: ## run the tests that draw cases with a new seed, and print it (BERTH_TEST_SEED=n repeats one)
+	@export BERTH_TEST_SEED=$${BERTH_TEST_SEED:-random}; \
+	$(RUNTESTS) -packages "$$($(DRAWING) | xargs -n1 dirname | sort -u | sed 's|^|./|')" -- -vet=off -count=1 -skip='$(REST)' \
+		-run="^($$($(DRAWING) | xargs grep -ohE '^func Test\w+' | cut -c6- | sort -u | paste -sd '|'))$$"
 
 test-race: ## run all tests under the race detector (needs a C compiler)
 	@$(RUNTESTS) -packages '$(PKG)' -except . -cpu 60m -- -race

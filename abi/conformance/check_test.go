@@ -270,12 +270,25 @@ func checkSeed(t *testing.T, seed uint64, name, mistake string, cycles int) *con
 	return report
 }
 
+// rightGuest returns the report of 24 cycles of a plugin without a mistake, which several tests read.
+func rightGuest(t *testing.T, name string) *conformance.Report {
+	t.Helper()
+	if report := rightGuests[name]; report != nil {
+		return report
+	}
+	report := check(t, name, "", 24)
+	rightGuests[name] = report
+	return report
+}
+
+var rightGuests = map[string]*conformance.Report{}
+
 // TestCheckPassesGoodGuests: plugins that fulfil all duties pass, one of scope node and one
 // with every point. Every duty is checked for at least one of them.
 func TestCheckPassesGoodGuests(t *testing.T) {
 	looked := map[string]bool{}
 	for _, name := range []string{"pools", "everything", "sums"} {
-		report := check(t, name, "", 24)
+		report := rightGuest(t, name)
 		if !report.OK() {
 			t.Errorf("%s:\n%s", name, report)
 		}
@@ -300,8 +313,16 @@ func TestCheckPassesGoodGuests(t *testing.T) {
 
 // TestCheckOfFewCycles: with few cycles the clusters have fewer nodes, pods and labels than what else a call may be about,
 // an event for example, which must have room too.
-func TestCheckOfFewCycles(t *testing.T) {
-	for seed := range uint64(12) {
+func TestCheckOfFewCycles(t *testing.T)     { checkOfFewCycles(t) }
+func TestRestCheckOfFewCycles(t *testing.T) { checkOfFewCycles(t) }
+
+func checkOfFewCycles(t *testing.T) {
+	t.Helper()
+	seeds := uint64(12)
+	if !testrest.In(t) {
+		seeds = 3 // slow: each is a whole check of three plugins
+	}
+	for seed := range seeds {
 		for _, name := range []string{"pools", "everything", "sums"} {
 			cycles := 1 + int(seed)%4
 			if report := checkSeed(t, seed, name, "", cycles); !report.OK() {
@@ -320,7 +341,7 @@ func checkFindsMistakes(t *testing.T) {
 	t.Helper()
 	all, sample := guestMistakes(), rand.New(rand.NewPCG(1, 1))
 	for _, mistake := range slices.Sorted(maps.Keys(all)) {
-		if drawn := sample.IntN(8) == 0; !drawn && !testrest.In(t) {
+		if drawn := sample.IntN(16) == 0; !drawn && !testrest.In(t) {
 			continue // slow: each is a whole check, of all duties
 		}
 		want := all[mistake]
@@ -376,7 +397,7 @@ func TestRestCheckAllowsBlocks(t *testing.T) {
 // TestUnsaid: a report lists the codes of a point and the reasons of the guest that no answer
 // had.
 func TestUnsaid(t *testing.T) {
-	report := check(t, "pools", "", 24)
+	report := rightGuest(t, "pools")
 	for _, want := range []string{"; never UnschedulableAndUnresolvable, Pending\n", "\"never said\" was never returned: add a hint\n"} {
 		if !strings.Contains(report.String(), want) {
 			t.Errorf("the report has no %q:\n%s", want, report)
@@ -386,7 +407,7 @@ func TestUnsaid(t *testing.T) {
 		t.Errorf("not said: %q, want %q", report.Unsaid, want)
 	}
 	// A Wait is one however long it is, and a row set is not a code.
-	report = check(t, "everything", "", 24)
+	report = rightGuest(t, "everything")
 	for _, want := range []string{
 		"permit answered 13 Success, 3 Wait for 1000 ms; never Unschedulable, UnschedulableAndUnresolvable, Pending\n",
 		"preFilter answered 24 Success, 24 row sets; never Skip, Unschedulable, UnschedulableAndUnresolvable\n",

@@ -142,7 +142,10 @@ func scripts(t *testing.T) []string {
 	return slices.DeleteFunc(files, func(file string) bool {
 		name := filepath.Base(file)
 		chosen, err := filepath.Match(moduleScripts, name)
-		return strings.HasPrefix(name, "modules_") && (err != nil || !chosen || !testrest.In(t)) // slow: compile builds guests in Go
+		modules := strings.HasPrefix(name, "modules_")
+		// Slow: compile builds guests in Go; and in the others each command is a process.
+		slow := modules || slices.Contains([]string{"run_input.txtar", "replay.txtar", "trace.txtar", "seed.txtar"}, name)
+		return modules && (err != nil || !chosen) || slow != testrest.In(t)
 	})
 }
 

@@ -32,14 +32,13 @@ func main() {
 	patterns := flag.String("packages", "./...", "package `patterns`, separated by spaces")
 	except := flag.String("except", "", "a package `folder` to leave out, as . is one")
 	each := flag.Bool("each", false, "print each test, not each package")
-	record := flag.String("events", "", "write the events of go test -json into this `file`")
 	var limits limits
 	flag.DurationVar(&limits.cpu, "cpu", 20*time.Minute, "end a test program that used so much CPU `time`")
 	flag.DurationVar(&limits.idle, "idle", 2*time.Minute, "end a test program that used no CPU for a `time`")
 	flag.Parse()
 	r := newReport(os.Stdout)
 	r.each = *each
-	if err := run(r, limits, strings.Fields(*patterns), *except, flag.Args(), *record); err != nil {
+	if err := run(r, limits, strings.Fields(*patterns), *except, flag.Args()); err != nil {
 		fmt.Fprintln(os.Stderr, "runtests:", err)
 		os.Exit(1)
 	}
@@ -48,7 +47,7 @@ func main() {
 var errFailed = errors.New("there are failures")
 
 // run lists the packages, runs their tests with some flags of go test, and prints the summary.
-func run(r *report, limits limits, patterns []string, except string, flags []string, record string) error {
+func run(r *report, limits limits, patterns []string, except string, flags []string) error {
 	start := time.Now()
 	seed := os.Getenv(seedVariable)
 	if seed == "random" {
@@ -71,15 +70,6 @@ func run(r *report, limits limits, patterns []string, except string, flags []str
 		return fmt.Errorf("no package of %s has tests", strings.Join(patterns, " "))
 	}
 	r.expect(packages)
-	events := io.Discard
-	if record != "" {
-		file, err := os.Create(record)
-		if err != nil {
-			return err
-		}
-		defer file.Close() //nolint:errcheck // for people who look at it
-		events = file
-	}
 	args := append([]string{"test", "-json", "-timeout=0"}, slices.Sorted(maps.Keys(packages))...)
 	cmd := exec.Command("go", append(args, flags...)...)
 	cmd.Stderr = os.Stderr
@@ -90,7 +80,7 @@ func run(r *report, limits limits, patterns []string, except string, flags []str
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	follow(r, newWatch(limits, cmd.Process.Pid, r.out), io.TeeReader(stdout, events))
+	follow(r, newWatch(limits, cmd.Process.Pid, r.out), stdout)
 	err = cmd.Wait()
 	cpu := cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 	r.summary(time.Since(start), cpu)

@@ -3,6 +3,8 @@
 package testrest
 
 import (
+	"flag"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -19,4 +21,17 @@ func Only(t testing.TB) {
 	if !In(t) {
 		t.Skip("slow: make test-rest runs it")
 	}
+}
+
+// Checks has rapid draw so many cases in a test of make test, unless its flag is set; in others it draws as many as ever.
+func Checks(t testing.TB, few int) {
+	t.Helper()
+	f := flag.Lookup("rapid.checks")
+	if In(t) || f.Value.String() != f.DefValue {
+		return
+	}
+	if err := f.Value.Set(strconv.Itoa(few)); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = f.Value.Set(f.DefValue) }) // a value that it had
 }

@@ -14,6 +14,7 @@ import (
 
 	berth "github.com/berth-scheduler/berth/abi/sdk/go"
 	"github.com/berth-scheduler/berth/abi/wire"
+	"github.com/berth-scheduler/berth/internal/testrest"
 	"github.com/berth-scheduler/berth/runtime/assembly"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/report"
@@ -110,7 +111,12 @@ func makePeek(name string) plugin.Factory {
 
 // TestReuseReloading: attempts are the same with kept answers as without while plugins, which read anything that a module can,
 // come, go and change between pods, and with them their order, weights, arguments and namespaces.
-func TestReuseReloading(t *testing.T) {
+func TestReuseReloading(t *testing.T)     { reuseReloading(t) }
+func TestRestReuseReloading(t *testing.T) { reuseReloading(t) }
+
+func reuseReloading(t *testing.T) {
+	t.Helper()
+	testrest.Checks(t, 30)
 	reused := int64(0)
 	rapid.Check(t, func(r *rapid.T) {
 		d := changing{r}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/abi/wire"
+	"github.com/berth-scheduler/berth/internal/testrest"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/state"
 	"github.com/berth-scheduler/berth/runtime/wasm"
@@ -114,7 +115,12 @@ func (w *tenanted) tellOf(pod *state.Pod) state.Hint {
 // TestNothingOfOthers: what the guests of a tenant's plugin are given is the same, byte for byte,
 // whatever pods and namespaces other tenants have, create and delete meanwhile: at each point, in
 // the whole memory, with the numbers of slots, the sizes of tables, and all orders.
-func TestNothingOfOthers(t *testing.T) {
+func TestNothingOfOthers(t *testing.T)     { nothingOfOthers(t) }
+func TestRestNothingOfOthers(t *testing.T) { nothingOfOthers(t) }
+
+func nothingOfOthers(t *testing.T) {
+	t.Helper()
+	testrest.Checks(t, 30)
 	for _, c := range []struct {
 		name          string
 		nodes, shards int
