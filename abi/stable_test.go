@@ -8,8 +8,10 @@ import (
 	"go/parser"
 	"go/token"
 	"go/types"
+	"io"
 	"maps"
 	"os"
+	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -87,7 +89,14 @@ func constants(t *testing.T) map[string]string {
 		}
 	}
 	var problems []error
-	config := types.Config{Importer: importer.ForCompiler(fset, "source", nil), Error: func(err error) { problems = append(problems, err) }}
+	imports := importer.ForCompiler(fset, "gc", func(path string) (io.ReadCloser, error) {
+		export, err := exec.Command("go", "list", "-export", "-f", "{{.Export}}", path).Output()
+		if err != nil {
+			return nil, err
+		}
+		return os.Open(strings.TrimSpace(string(export)))
+	})
+	config := types.Config{Importer: imports, Error: func(err error) { problems = append(problems, err) }}
 	pkg, _ := config.Check("abi", fset, files, nil)
 	if len(problems) > 0 {
 		t.Fatal(problems[0])
