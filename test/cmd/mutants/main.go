@@ -147,7 +147,7 @@ func finders() [][]string {
 		{"^(TestReuse|TestClassBeforeOthers)$", "./runtime/pipeline"},
 		{"^(TestShared|TestPlaced)$", "./runtime/reuse", "-rapid.nofailfile", "-rapid.checks=2000"},
 		{"^TestReuse$", "./hostplugins", "-rapid.nofailfile"},
-		{"^TestReuse(Reloading)?$", "./runtime/sim", "-rapid.nofailfile"},
+		{"^Test(Reuse|RestReuseReloading)$", "./runtime/sim", "-rapid.nofailfile"},
 	}
 }
 
