@@ -36,7 +36,7 @@ func (o *recordOptions) flags(f *pflag.FlagSet) {
 // recording is a recording that is being written. A nil recording records nothing.
 type recording struct {
 	*records.Writer
-	file *os.File
+	file *recordFile // nil if none could be written
 	tell func(text string)
 	// lacks is why the recording cannot be replayed, as it was logged last.
 	lacks string
@@ -44,8 +44,8 @@ type recording struct {
 	short bool
 }
 
-// segments is into how many parts the size of a folder is divided. A segment has one, or two if the scheduler
-// was too busy to begin another.
+// segments is into how many parts the size of a folder is divided. A segment has one, or up to segments/2 if pods in flight
+// keep another one from beginning.
 const segments = 16
 
 // recorder returns it for a scheduler: nil must become a nil interface.
@@ -81,37 +81,56 @@ func (r *recording) close() error {
 		return nil
 	}
 	r.Close()
+	if r.file == nil {
+		return nil
+	}
 	if err := r.file.Close(); err != nil {
 		return fmt.Errorf("--record: %w", err)
 	}
 	return nil
 }
 
-// begin begins a recording in a file.
-func begin(file string, c records.Config, tell func(text string)) (*recording, error) {
-	f, err := create(file)
-	if err != nil {
-		return nil, fmt.Errorf("--record: %w", err)
-	}
-	r := &recording{file: f, tell: tell}
+// begin begins a recording in a file, or without one where c.Next says.
+func begin(file *recordFile, c records.Config, tell func(text string)) (*recording, error) {
+	r := &recording{file: file, tell: tell}
+	ended := c.Ended
 	c.Ended = func(err error) {
 		r.short = true
-		tell(fmt.Sprintf("the recording %s ends here: %v", r.file.Name(), err))
+		where := "a recording"
+		if r.file != nil {
+			where = "the recording " + r.file.Name()
+		}
+		if c.Retry > 0 {
+			err = fmt.Errorf("%w (pods are scheduled all the same; it is tried again after %v)", err, c.Retry)
+		}
+		tell(fmt.Sprintf("%s ends here: %v", where, err))
+		if ended != nil {
+			ended(err)
+		}
 	}
 	if next := c.Next; next != nil {
 		c.Next = func() (io.Writer, error) {
+			if last := r.file; last != nil {
+				r.file = nil
+				if err := errors.Join(last.Close(), tidy(last.Name())); err != nil {
+					tell(fmt.Sprintf("the recording %s: %v", last.Name(), err))
+				}
+			}
 			out, err := next()
 			if err != nil {
 				return nil, err
 			}
-			last := r.file
-			r.file = out.(*os.File)
-			return out, errors.Join(last.Close(), tidy(last.Name()))
+			r.file = out.(*recordFile)
+			return out, nil
 		}
 	}
-	r.Writer, err = records.NewWriter(f, c)
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("--record: %w", err), f.Close())
+	var out io.Writer
+	if file != nil {
+		out = file
+	}
+	var err error
+	if r.Writer, err = records.NewWriter(out, c); err != nil {
+		return nil, errors.Join(fmt.Errorf("--record: %w", err), file.Close())
 	}
 	return r, nil
 }
@@ -128,8 +147,26 @@ func tidy(file string) error {
 	return err
 }
 
-func create(file string) (*os.File, error) {
-	return os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+// recordFile is a file of a recording.
+type recordFile struct {
+	*os.File
+	left  int64  // how much is written before grown is called
+	every int64  // and then again
+	grown func() // optional
+}
+
+// Write implements io.Writer.
+func (f *recordFile) Write(p []byte) (int, error) {
+	if f.left -= int64(len(p)); f.left < 0 && f.grown != nil {
+		f.left = f.every
+		f.grown()
+	}
+	return f.File.Write(p)
+}
+
+func create(file string) (*recordFile, error) {
+	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	return &recordFile{File: f}, err
 }
 
 // toFile begins the recording of a simulation; nil if none is wanted.
@@ -137,12 +174,19 @@ func (o *recordOptions) toFile(stderr io.Writer) (*recording, error) {
 	if o.to == "" {
 		return nil, nil
 	}
-	return begin(o.to, records.Config{}, plainly(stderr))
+	f, err := create(o.to)
+	if err != nil {
+		return nil, fmt.Errorf("--record: %w", err)
+	}
+	return begin(f, records.Config{}, plainly(stderr))
 }
 
+// recordMetrics is told whether a recording is written.
+type recordMetrics interface{ Recording(stopped bool) }
+
 // toFolder begins the recording of berth run; nil if none is wanted. It removes the oldest recordings of
-// the folder, so that all of them with the new one have room.
-func (o *recordOptions) toFolder(log *slog.Logger) (*recording, error) {
+// the folder, so that all of them with the new one have room. If nothing can be written, it is tried again.
+func (o *recordOptions) toFolder(log *slog.Logger, metrics recordMetrics) (*recording, error) {
 	if o.to == "" {
 		return nil, nil
 	}
@@ -150,30 +194,40 @@ func (o *recordOptions) toFolder(log *slog.Logger) (*recording, error) {
 	if err != nil || size.Value() < 16<<20 {
 		return nil, fmt.Errorf("--record-size: %q is not a size of at least 16Mi; write for example 1Gi", o.size)
 	}
-	if err := os.MkdirAll(o.to, 0o700); err != nil {
-		return nil, fmt.Errorf("--record: %w", err)
+	if info, err := os.Stat(o.to); err == nil && !info.IsDir() {
+		return nil, fmt.Errorf("--record: %s is not a folder", o.to)
 	}
 	part := size.Value() / segments
-	next := func() (string, error) {
+	next := func() (io.Writer, error) {
+		if err := os.MkdirAll(o.to, 0o700); err != nil {
+			return nil, err
+		}
 		name := time.Now().UTC().Format("20060102T150405.000000000Z") + recordedSuffix
-		return filepath.Join(o.to, name), shrink(o.to, size.Value()-2*part)
-	}
-	file, err := next()
-	if err != nil {
-		return nil, fmt.Errorf("--record: %w", err)
-	}
-	return begin(file, records.Config{MaxBytes: 2 * part, SegmentBytes: part, Retry: time.Minute, Patience: 5 * time.Second, Next: func() (io.Writer, error) {
-		file, err := next()
+		if err := shrink(o.to, "", size.Value()-2*part); err != nil {
+			return nil, err
+		}
+		f, err := create(filepath.Join(o.to, name))
 		if err != nil {
 			return nil, err
 		}
-		return create(file)
-	}}, func(text string) { log.Warn(text) })
+		f.left, f.every = 2*part, part
+		f.grown = func() {
+			if err := shrink(o.to, name, size.Value()-2*part); err != nil {
+				log.Warn("old recordings could not be removed", "error", err)
+			}
+		}
+		return f, nil
+	}
+	metrics.Recording(false)
+	return begin(nil, records.Config{
+		MaxBytes: size.Value() / 2, SegmentBytes: part, Retry: time.Minute, Patience: 5 * time.Second, Next: next,
+		Ended: func(error) { metrics.Recording(true) }, Resumed: func() { metrics.Recording(false) },
+	}, func(text string) { log.Warn(text) })
 }
 
 // shrink removes the oldest recordings of a folder until the others have at most some bytes. Their names
-// are in the order of their times.
-func shrink(dir string, most int64) error {
+// are in the order of their times. current stays, and counts.
+func shrink(dir, current string, most int64) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return err
@@ -183,7 +237,7 @@ func shrink(dir string, most int64) error {
 		if err != nil || !info.Mode().IsRegular() || !strings.HasSuffix(e.Name(), recordedSuffix) {
 			continue
 		}
-		if most -= info.Size(); most < 0 {
+		if most -= info.Size(); most < 0 && e.Name() != current {
 			if err := os.Remove(filepath.Join(dir, e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) { // others may clear up, too
 				return err
 			}

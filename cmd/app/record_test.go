@@ -31,8 +31,9 @@ func TestRecordFolder(t *testing.T) {
 		}
 	}
 	var log bytes.Buffer
+	var told stops
 	o := recordOptions{to: dir, size: "16Mi"}
-	r, err := o.toFolder(slog.New(slog.NewTextHandler(&log, nil)))
+	r, err := o.toFolder(slog.New(slog.NewTextHandler(&log, nil)), &told)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +111,7 @@ func TestRecordShrink(t *testing.T) {
 	var all sync.WaitGroup
 	for range 8 {
 		all.Go(func() {
-			if err := shrink(dir, 300); err != nil {
+			if err := shrink(dir, "", 300); err != nil {
 				t.Error(err)
 			}
 		})
@@ -138,18 +139,19 @@ func TestRecordTidy(t *testing.T) {
 	}
 }
 
-// TestRecordTooLarge: a segment that cannot end in time ends at twice its size, with a warning, and another one follows.
+// TestRecordTooLarge: a segment that cannot end in time ends at half the size of the folder, with a warning, and another one follows.
 func TestRecordTooLarge(t *testing.T) {
 	var log bytes.Buffer
+	var told stops
 	o := recordOptions{to: t.TempDir(), size: "16Mi"}
-	r, err := o.toFolder(slog.New(slog.NewTextHandler(&log, nil)))
+	r, err := o.toFolder(slog.New(slog.NewTextHandler(&log, nil)), &told)
 	if err != nil {
 		t.Fatal(err)
 	}
 	r.Enter(&inbox.Settings{})
 	r.Enter(&inbox.Step{})
 	reason := make([]byte, 4096)
-	for range 600 {
+	for range 2300 {
 		if _, err := rand.Read(reason); err != nil {
 			t.Fatal(err)
 		}
@@ -174,47 +176,49 @@ func TestRecordTooLarge(t *testing.T) {
 	}
 }
 
-// TestRecordCheckpointTooLarge: a recording whose checkpoints do not fit into a segment ends.
-func TestRecordCheckpointTooLarge(t *testing.T) {
+// stops counts how often a recording stopped, and says whether it is.
+type stops struct {
+	stopped bool
+	times   int
+}
+
+// Recording implements recordMetrics.
+func (s *stops) Recording(stopped bool) {
+	if s.stopped = stopped; stopped {
+		s.times++
+	}
+}
+
+// TestRecordNowhere: a scheduler starts although nothing can be recorded, says so, and its metrics too.
+func TestRecordNowhere(t *testing.T) {
 	var log bytes.Buffer
-	o := recordOptions{to: t.TempDir(), size: "16Mi"}
-	r, err := o.toFolder(slog.New(slog.NewTextHandler(&log, nil)))
+	var told stops
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o := recordOptions{to: filepath.Join(file, "folder"), size: "16Mi"}
+	r, err := o.toFolder(slog.New(slog.NewTextHandler(&log, nil)), &told)
 	if err != nil {
 		t.Fatal(err)
 	}
 	r.Enter(&inbox.Settings{})
-	reason := make([]byte, 1<<20)
-	for range 2 { // the first segment is full before the scheduler has begun, as that of a replica that waits
-		for range 3 {
-			if _, err := rand.Read(reason); err != nil {
-				t.Fatal(err)
-			}
-			r.Enter(&inbox.Reject{UID: "u", Plugin: "p", Reason: string(reason)})
-		}
-		r.Sync()
-		if r.Full() {
-			t.Error("full before the first turn")
-		}
-		r.Enter(&inbox.Step{})
-		r.Sync()
-		if r.Full() {
-			r.Begin()
-		}
+	r.Enter(&inbox.Step{})
+	if err := r.close(); err != nil || !told.stopped || told.times != 1 || !strings.Contains(log.String(), "it is tried again after 1m0s") {
+		t.Errorf("%+v, %v\n%s", told, err, log.String())
 	}
-	r.Sync()
-	if r.Full() || strings.Count(log.String(), "maximum size") != 2 {
-		t.Errorf("full: %v, %s", r.Full(), log.String())
-	}
-	if err := r.close(); err != nil {
-		t.Fatal(err)
+	o.to = file
+	if _, err := o.toFolder(slog.Default(), &told); err == nil || !strings.Contains(err.Error(), "is not a folder") {
+		t.Error(err)
 	}
 }
 
 // TestRecordLacks: a recording that cannot be replayed says so at its start, and when plugins are replaced, once.
 func TestRecordLacks(t *testing.T) {
 	var log bytes.Buffer
+	var told stops
 	o := recordOptions{to: t.TempDir(), size: "16Mi"}
-	r, err := o.toFolder(slog.New(slog.NewTextHandler(&log, nil)))
+	r, err := o.toFolder(slog.New(slog.NewTextHandler(&log, nil)), &told)
 	if err != nil {
 		t.Fatal(err)
 	}

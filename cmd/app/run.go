@@ -222,7 +222,7 @@ func (o *runOptions) schedule(ctx context.Context, s *config.Scheduler, modules 
 	if err != nil {
 		return err
 	}
-	recording, err := o.record.toFolder(log)
+	recording, err := o.record.toFolder(log, w.metrics)
 	if err != nil {
 		return err
 	}

@@ -95,7 +95,7 @@ func TestPrivate(t *testing.T) {
 		}
 		for _, e := range events {
 			packed := written(t, record.Config{}, e)[len(record.Header):]
-			frame, err := io.ReadAll(flate.NewReader(bytes.NewReader(packed[12 : 12+binary.LittleEndian.Uint32(packed)])))
+			frame, err := io.ReadAll(flate.NewReader(bytes.NewReader(packed[frameHead : frameHead+binary.LittleEndian.Uint32(packed)])))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -2,12 +2,8 @@ package record
 
 import (
 	"bufio"
-	"bytes"
-	"compress/flate"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io"
 	"strings"
 
@@ -20,15 +16,17 @@ type Reader struct {
 	in      *bufio.Reader
 	text    bool
 	first   bool // it has the first version
+	old     bool // it has frames of version 4
+	chain   chain
 	decoder *inbox.Decoder
 	frame   []byte
 	read    int // events so far
 	ended   bool
 }
 
-// ErrCut is the error of a recording that ends without End: the process was killed, or the recording
-// had reached its maximum size. All events before it were read.
-var ErrCut = errors.New("the recording was not closed: its last second may be missing")
+// ErrCut is the error of a recording that ends without End: the process was killed, the disk was full or too slow, the recording
+// had reached its maximum size, or the file was cut off. All events before it were read.
+var ErrCut = errors.New("the recording was not closed, so what follows is missing: at most a second, if the process was killed; more, if the log says that the recording ended, or if the file was cut off")
 
 // NewReader begins to read a recording.
 //
@@ -36,12 +34,15 @@ var ErrCut = errors.New("the recording was not closed: its last second may be mi
 //
 // The input is not a recording, or is of another version.
 func NewReader(in io.Reader) (*Reader, error) {
-	r := &Reader{in: bufio.NewReaderSize(in, 64<<10), decoder: inbox.NewDecoder()}
+	r := &Reader{in: bufio.NewReaderSize(in, 64<<10), decoder: inbox.NewDecoder(), chain: newChain()}
 	first, err := r.in.ReadSlice('\n') // no more than the buffer: the file may be anything
 	plain, text := strings.CutPrefix(string(first), "# ")
 	switch {
 	case plain == Header:
 		r.text = text
+		return r, nil
+	case plain == fourthHeader:
+		r.text, r.old = text, true
 		return r, nil
 	case text && (plain == firstHeader || plain == secondHeader || plain == thirdHeader):
 		r.text, r.first = true, plain == firstHeader
@@ -49,7 +50,7 @@ func NewReader(in io.Reader) (*Reader, error) {
 	case err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, bufio.ErrBufferFull):
 		return nil, err
 	case strings.HasPrefix(plain, "berth recording "):
-		return nil, fmt.Errorf("the recording has the format %q, and this berth reads %q and the text form of older ones: use the berth that wrote it, or print it as text with that one (berth replay FILE --text)",
+		return nil, fmt.Errorf("the recording has the format %q, and this berth reads %q, the version before, and the text form of older ones: use the berth that wrote it, or print it as text with that one (berth replay FILE --text)",
 			strings.TrimSpace(plain), strings.TrimSpace(Header))
 	}
 	return nil, errors.New("it is not a recording of berth: its first line is not " + strings.TrimSpace(Header))
@@ -127,43 +128,11 @@ func (r *Reader) line() (inbox.Event, error) {
 
 func (r *Reader) event() (e inbox.Event, err error) {
 	if len(r.frame) == 0 {
-		if r.frame, err = r.next(); err != nil {
+		if r.frame, err = r.nextFrame(); err != nil {
 			return nil, err
 		}
 		r.decoder.Reset()
 	}
 	e, r.frame, err = r.decoder.Next(r.frame)
 	return e, err
-}
-
-// next reads a frame.
-func (r *Reader) next() ([]byte, error) {
-	var head [12]byte
-	if _, err := io.ReadFull(r.in, head[:]); errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return nil, ErrCut
-	} else if err != nil {
-		return nil, err
-	}
-	packed, size, sum := binary.LittleEndian.Uint32(head[:]), binary.LittleEndian.Uint32(head[4:]), binary.LittleEndian.Uint32(head[8:])
-	if packed > maxFrame || size > maxFrame || size == 0 {
-		return nil, errors.New("the next frame has an impossible size")
-	}
-	// Buffers grow with what is read, so that a wrong size costs nothing.
-	var data, frame bytes.Buffer
-	_, short := io.CopyN(&data, r.in, int64(packed))
-	if short != nil && !errors.Is(short, io.EOF) {
-		return nil, short
-	}
-	n, err := io.Copy(&frame, io.LimitReader(flate.NewReader(&data), int64(size)+1))
-	switch {
-	case short != nil && errors.Is(err, io.ErrUnexpectedEOF): // what is there is the beginning of a frame
-		return nil, ErrCut
-	case err != nil:
-		return nil, fmt.Errorf("the next frame cannot be unpacked: %w", err)
-	case short != nil || data.Len() > 0: // flate takes no byte more than it needs
-		return nil, errors.New("the next frame has a wrong size")
-	case n != int64(size) || crc32.Checksum(frame.Bytes(), crc32.MakeTable(crc32.Castagnoli)) != sum:
-		return nil, errors.New("the next frame has a wrong checksum")
-	}
-	return frame.Bytes(), nil
 }

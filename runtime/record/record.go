@@ -12,14 +12,15 @@ import (
 )
 
 // Header is the first line of a recording. Its number is the version of the format.
-const Header = "berth recording 4\n"
+const Header = "berth recording 5\n"
 
 // firstHeader, secondHeader and thirdHeader are those of earlier versions, of which only the text form can be read: the
-// compact form of some events has more fields now.
+// compact form of some events has more fields now. Of the previous version, with fourthHeader, both forms are read.
 const (
 	firstHeader  = "berth recording 1\n"
 	secondHeader = "berth recording 2\n"
 	thirdHeader  = "berth recording 3\n"
+	fourthHeader = "berth recording 4\n"
 )
 
 const (
@@ -33,7 +34,7 @@ const (
 
 // Config configures a Writer.
 type Config struct {
-	// MaxBytes bounds what is written, or each segment; 0 means no bound.
+	// MaxBytes bounds what follows the checkpoint of a recording or a segment, modules apart; 0 means no bound.
 	MaxBytes int64
 	// SegmentBytes is how much follows the checkpoint of a segment before another one begins; 0 means never.
 	SegmentBytes int64
@@ -44,9 +45,11 @@ type Config struct {
 	// Patience is how long Enter waits for a slow disk, when very many events wait to be written. Then the segment ends;
 	// 0 means for ever.
 	Patience time.Duration
-	// Ended (optional) is called if the recording, or one of its segments, ends before it should, with the reason. Neither
-	// Ended nor Next is called on the goroutine that enters events.
-	Ended func(err error)
+	// Ended (optional) is called if the recording, or one of its segments, ends before it should, with the reason, and Resumed
+	// (optional) when the next segment has begun after that. Neither of them, nor Next, is called on the goroutine that enters
+	// events, but for the start.
+	Ended   func(err error)
+	Resumed func()
 }
 
 // Writer writes a recording. It implements inbox.Recorder.
@@ -82,13 +85,16 @@ type entry struct {
 
 var _ inbox.Segmented = (*Writer)(nil)
 
-// NewWriter begins a recording. Close ends it; it does not close out.
+// NewWriter begins a recording. Close ends it; it does not close out. With out nil it is written to Next's first writer: if
+// there is none, or it cannot be written, the recording begins after Config.Retry.
 func NewWriter(out io.Writer, config Config) (*Writer, error) {
-	segments, err := newSegments(out, &config)
-	if err != nil {
+	w := &Writer{config: config}
+	var err error
+	if w.segments, err = newSegments(out, &w.config); err != nil {
 		return nil, err
 	}
-	w := &Writer{config: config, segments: segments, room: make(chan struct{}, 1), wake: make(chan struct{}, 1), stop: make(chan struct{})}
+	w.known = w.segments.progress()
+	w.room, w.wake, w.stop = make(chan struct{}, 1), make(chan struct{}, 1), make(chan struct{})
 	w.stopped.Go(w.encodes)
 	return w, nil
 }

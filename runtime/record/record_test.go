@@ -25,6 +25,9 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
+// frameHead is the size of a frame's head.
+const frameHead = 32
+
 // written records events and returns the recording.
 func written(t testing.TB, config record.Config, events ...inbox.Event) []byte {
 	t.Helper()
@@ -96,11 +99,11 @@ func TestDamaged(t *testing.T) {
 	}
 	for in, want := range map[string]string{
 		"":                                 "it is not a recording",
-		"berth recording 5\n":              `has the format "berth recording 5"`,
-		"# berth recording 5\nstep\nend\n": `has the format "berth recording 5"`,
-		"berth recording 3\n":              `has the format "berth recording 3", and this berth reads "berth recording 4" and the text form of older ones`,
-		"berth recording 2\n":              `has the format "berth recording 2", and this berth reads "berth recording 4" and the text form of older ones`,
-		"berth recording 1\n":              `has the format "berth recording 1", and this berth reads "berth recording 4" and the text form of older ones`,
+		"berth recording 6\n":              `has the format "berth recording 6"`,
+		"# berth recording 6\nstep\nend\n": `has the format "berth recording 6"`,
+		"berth recording 3\n":              `has the format "berth recording 3", and this berth reads "berth recording 5", the version before, and the text form of older ones`,
+		"berth recording 2\n":              `has the format "berth recording 2", and this berth reads "berth recording 5", the version before, and the text form of older ones`,
+		"berth recording 1\n":              `has the format "berth recording 1", and this berth reads "berth recording 5", the version before, and the text form of older ones`,
 		"# berth recording 1\nstep\noverrun default-scheduler a Filter row=1 fuel=7 detail=d\nend\n": "damaged after event 1: an overrun in the format \"berth recording 1\" does not say which call it was",
 		"# " + record.Header + "step\nstumble\n":                                                     `the recording is damaged after event 1: "stumble" is not an event`,
 		"# " + record.Header + "step\nste":                                                           record.ErrCut.Error(),
@@ -113,7 +116,7 @@ func TestDamaged(t *testing.T) {
 
 // TestOlder: the text of earlier versions is read.
 func TestOlder(t *testing.T) {
-	for version := 1; version <= 3; version++ {
+	for version := 1; version <= 4; version++ {
 		if lines, err := read(t, fmt.Appendf(nil, "# berth recording %d\nbound attempt=1\nend\n", version)); err != nil || len(lines) != 2 {
 			t.Errorf("version %d: %q, %v", version, lines, err)
 		}
@@ -125,14 +128,14 @@ func TestOlder(t *testing.T) {
 func TestDamagedSize(t *testing.T) {
 	recording := written(t, record.Config{}, many(5000)...)
 	for at, n := len(record.Header), 0; at < len(recording); n++ {
-		for bit := range 12 * 8 {
+		for bit := n % 3; bit < frameHead*8; bit += 3 {
 			other := bytes.Clone(recording)
 			other[at+bit/8] ^= 1 << (bit % 8)
 			if lines, err := read(t, other); err == nil || !strings.Contains(err.Error(), "the recording is damaged after event ") {
 				t.Errorf("bit %d of the head of frame %d: %d events, %v", bit, n, len(lines), err)
 			}
 		}
-		at += 12 + int(binary.LittleEndian.Uint32(recording[at:]))
+		at += frameHead + int(binary.LittleEndian.Uint32(recording[at:]))
 	}
 	for at := len(record.Header); at < len(recording); at += 97 {
 		other := bytes.Clone(recording)
@@ -332,7 +335,8 @@ func TestRedacted(t *testing.T) {
 }
 
 // TestVersion: a committed recording with all types of events stays readable, as what it was. If this fails, the format
-// has changed: give it the next version (Header). Then -rewrite commits another recording.
+// has changed: give it the next version (Header), and keep the files of this one under its number, because the next one reads
+// them. Then -rewrite commits another recording.
 func TestVersion(t *testing.T) {
 	const compact, printed = "testdata/events.berthrec", "testdata/events.txt"
 	recording, err := os.ReadFile(compact)
@@ -344,11 +348,21 @@ func TestVersion(t *testing.T) {
 	} else if err != nil {
 		t.Fatal(err)
 	}
+	check(t, printed, printedOf(t, recording))
+	before, err := os.ReadFile("testdata/events-4.berthrec")
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden.Compare(t, "testdata/events-4.txt", printedOf(t, before))
+}
+
+func printedOf(t *testing.T, recording []byte) []byte {
+	t.Helper()
 	lines, err := read(t, recording)
 	if err != nil {
 		t.Fatal(err)
 	}
-	check(t, printed, []byte(strings.Join(lines, "\n")+"\n"))
+	return []byte(strings.Join(lines, "\n") + "\n")
 }
 
 // all returns events of all types but End.

@@ -3,21 +3,13 @@ package record
 import (
 	"bytes"
 	"compress/flate"
-	"encoding/binary"
 	"fmt"
-	"hash/crc32"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/berth-scheduler/berth/runtime/inbox"
-)
-
-const (
-	// frameSize is the size at which events are written, before compression.
-	frameSize = 256 << 10
-	// maxFrame bounds a frame before and after compression: the largest event is a module.
-	maxFrame = 1 << 30
 )
 
 // segments encodes the events of a recording, segment by segment, in their order.
@@ -35,15 +27,25 @@ type segments struct {
 	written int64
 	ended   bool
 	full    bool // it ended because of MaxBytes
+	failed  bool // the last segment ended early
 	retry   time.Time
-	// begun is what the segment had when the loop took its first turn: its checkpoint.
+	chain   chain
+	// begun is what the segment had when the loop took its first turn, its checkpoint, and the modules that came after that. It
+	// does not count.
 	begun   int64
 	stepped bool // it took a turn, whether or not the segment had ended
 	later   bool // the segment is not the first
-	last    bool // even the checkpoint had no room
+	free    bool // what is being written does not count
 	// What the next segment begins with.
 	settings *inbox.Settings
-	modules  []*inbox.Module
+	modules  []*attachment
+}
+
+// attachment is a module that the settings name, or that the next swap is to name.
+type attachment struct {
+	*inbox.Module
+	used bool // the settings have named it
+	has  bool // the segment has it
 }
 
 func newSegments(out io.Writer, config *Config) (*segments, error) {
@@ -51,18 +53,88 @@ func newSegments(out io.Writer, config *Config) (*segments, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := io.WriteString(out, Header); err != nil {
-		return nil, err
+	s := &segments{config: config, encoder: inbox.NewEncoder(), redact: newRedactor(), frame: make([]byte, 0, frameSize+frameSize/4), packer: packer}
+	if out == nil {
+		s.open()
+		return s, nil
 	}
-	return &segments{config: config, out: out, encoder: inbox.NewEncoder(), redact: newRedactor(), frame: make([]byte, 0, frameSize+frameSize/4), packer: packer, written: int64(len(Header))}, nil
+	return s, s.to(out)
+}
+
+// to writes the first line of a segment.
+func (s *segments) to(out io.Writer) error {
+	if _, err := io.WriteString(out, Header); err != nil {
+		return err
+	}
+	s.out, s.written, s.ended, s.begun, s.chain = out, int64(len(Header)), false, 0, newChain()
+	s.frame = s.frame[:0]
+	s.encoder.Reset()
+	return nil
+}
+
+// open begins a segment where Next says.
+func (s *segments) open() {
+	s.ended = true
+	out, err := s.config.Next()
+	if err == nil {
+		err = s.to(out)
+	}
+	if err != nil {
+		s.end(fmt.Errorf("begin a segment: %w", err))
+	}
 }
 
 // enter takes the next event.
 func (s *segments) enter(e inbox.Event) {
+	if m, ok := e.(*inbox.Module); ok {
+		s.attach(m)
+		return
+	}
 	s.remember(e)
 	if !s.ended {
 		s.append(e)
 	}
+}
+
+// attach takes a module.
+func (s *segments) attach(m *inbox.Module) {
+	i := slices.IndexFunc(s.modules, func(known *attachment) bool { return known.File == m.File })
+	if i < 0 {
+		i = len(s.modules)
+		s.modules = append(s.modules, &attachment{Module: m})
+	}
+	s.modules[i].used = false // a swap that is still to come names it
+	s.write(s.modules[i])
+}
+
+// write writes a module, unless the segment has it.
+func (s *segments) write(a *attachment) {
+	if s.ended || a.has {
+		return
+	}
+	if !s.stepped { // with the settings, before what follows them
+		s.append(a.Module)
+		a.has = !s.ended
+		return
+	}
+	s.flush()
+	before := s.written
+	s.free = true
+	s.append(a.Module)
+	s.flush()
+	s.free = false
+	s.begun += s.written - before
+	a.has = !s.ended
+}
+
+// keep forgets modules that the settings name no more.
+func (s *segments) keep() {
+	s.modules = slices.DeleteFunc(s.modules, func(m *attachment) bool {
+		named := strings.Contains(s.settings.Config, m.File) || bytes.Contains(s.settings.Attached, []byte(m.File))
+		was := m.used
+		m.used = named
+		return was && !named
+	})
 }
 
 // lose ends a segment that lacks what comes next.
@@ -88,11 +160,13 @@ func (s *segments) remember(e inbox.Event) {
 	case *inbox.Settings:
 		own := *e
 		s.settings = &own
+		s.keep()
 	case *inbox.Swap:
 		if s.settings == nil {
 			return // a swap of a recording without a beginning
 		}
 		s.settings.Config, s.settings.Attached, s.settings.Lacks = e.Config, e.Attached, e.Lacks
+		s.keep()
 		for _, key := range e.Annotations {
 			if !slices.Contains(s.settings.Annotations, key) {
 				s.settings.Annotations = append(slices.Clone(s.settings.Annotations), key)
@@ -101,10 +175,6 @@ func (s *segments) remember(e inbox.Event) {
 	case *inbox.Step:
 		if !s.stepped {
 			s.stepped, s.begun = true, s.size()
-		}
-	case *inbox.Module:
-		if !slices.ContainsFunc(s.modules, func(known *inbox.Module) bool { return known.File == e.File }) {
-			s.modules = append(s.modules, e)
 		}
 	}
 }
@@ -117,11 +187,11 @@ type progress struct {
 	again time.Time
 }
 
-// progress returns how far the segment is. A recording whose checkpoints have no room does not go on.
+// progress returns how far the segment is.
 func (s *segments) progress() progress {
 	p := progress{ended: s.ended}
 	switch {
-	case s.config.SegmentBytes == 0 || !s.stepped || s.last || s.settings == nil || s.settings.Ranked: // ranks come once, with the nodes
+	case s.config.SegmentBytes == 0 || !s.stepped || s.settings == nil || s.settings.Ranked: // ranks come once, with the nodes
 	case !s.ended || s.full:
 		p.full = s.full || s.size()-s.begun >= s.config.SegmentBytes
 	case s.config.Retry > 0:
@@ -138,21 +208,17 @@ func (s *segments) begin() {
 	if !s.ended {
 		s.append(&inbox.End{})
 	}
-	s.ended, s.full, s.stepped, s.later = true, false, false, true
-	out, err := s.config.Next()
-	if err == nil {
-		_, err = io.WriteString(out, Header)
+	s.full, s.stepped, s.later = false, false, true
+	s.open()
+	for _, m := range s.modules {
+		m.has = false
 	}
-	if err != nil {
-		s.end(fmt.Errorf("begin the next segment: %w", err))
+	if s.ended {
 		return
 	}
-	s.out, s.written, s.ended = out, int64(len(Header)), false
-	s.frame = s.frame[:0]
-	s.encoder.Reset()
 	s.append(s.settings)
 	for _, m := range s.modules {
-		s.append(m)
+		s.write(m)
 	}
 }
 
@@ -175,8 +241,9 @@ func (s *segments) append(e inbox.Event) {
 		return
 	}
 	if _, last := e.(*inbox.End); last {
+		s.free = true
 		s.flush()
-		s.ended = true
+		s.free, s.ended = false, true
 	} else if len(s.frame) >= frameSize {
 		s.flush()
 	}
@@ -197,27 +264,44 @@ func (s *segments) flush() {
 		s.end(err)
 		return
 	}
-	head := binary.LittleEndian.AppendUint32(nil, uint32(s.packed.Len()))
-	head = binary.LittleEndian.AppendUint32(head, uint32(len(s.frame)))
-	head = binary.LittleEndian.AppendUint32(head, crc32.Checksum(s.frame, crc32.MakeTable(crc32.Castagnoli)))
-	s.frame = s.frame[:0]
-	s.encoder.Reset()
-	size := int64(len(head) + s.packed.Len())
-	if s.config.MaxBytes > 0 && s.written+size > s.config.MaxBytes {
-		s.full, s.last = true, s.later && !s.stepped
-		s.end(fmt.Errorf("it has reached its maximum size of %d bytes", s.config.MaxBytes))
+	size := int64(headSize + s.packed.Len())
+	if counts := s.stepped || !s.later; counts && !s.free && s.config.MaxBytes > 0 && s.written-s.begun+size > s.config.MaxBytes {
+		s.exceeded()
 		return
 	}
+	head := s.chain.head(s.packed.Bytes(), s.frame)
+	s.frame = s.frame[:0]
+	s.encoder.Reset()
 	if _, err := s.out.Write(append(head, s.packed.Bytes()...)); err != nil { // in one write, so that a kill leaves whole frames
 		s.end(err)
 		return
 	}
+	s.chain.next(head, s.packed.Bytes())
 	s.written += size
+	if s.failed {
+		s.failed = false
+		if s.config.Resumed != nil {
+			s.config.Resumed()
+		}
+	}
+}
+
+// exceeded ends a segment that is too large. Of a scheduler that has not led, nothing is missing: the next segment begins when it
+// does.
+func (s *segments) exceeded() {
+	s.full = true
+	if s.stepped || s.config.SegmentBytes == 0 {
+		s.end(fmt.Errorf("it has reached its maximum size of %d bytes", s.config.MaxBytes))
+		return
+	}
+	s.frame = s.frame[:0]
+	s.encoder.Reset()
+	s.append(&inbox.End{})
 }
 
 // end ends the recording early.
 func (s *segments) end(err error) {
-	s.ended, s.retry = true, now().Add(s.config.Retry)
+	s.ended, s.failed, s.retry = true, true, now().Add(s.config.Retry)
 	if s.config.Ended != nil {
 		s.config.Ended(err)
 	}

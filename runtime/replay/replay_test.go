@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
@@ -50,6 +51,24 @@ func TestSmall(t *testing.T) {
 			if err != nil || r.Cut || r.Decisions != strings.Count(small(t), "\ndecision ") || r.Placed == 0 || decisions != r.Decisions {
 				t.Errorf("%+v, %v", r, err)
 			}
+		}
+	}
+}
+
+// TestVersions: recordings of the versions that are read are repeated. Their files stay as the Berth of that time wrote them.
+func TestVersions(t *testing.T) {
+	files, err := filepath.Glob("testdata/version-*.berthrec")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	for _, file := range files {
+		recording, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := run(t.Context(), t, string(recording), replay.Config{})
+		if err != nil || r.Cut || r.Decisions == 0 || r.Placed == 0 {
+			t.Errorf("%s: %+v, %v", file, r, err)
 		}
 	}
 }

@@ -224,3 +224,13 @@ func (m *Metrics) Prepared(profile, driver, result string, own bool, took time.D
 		m.prepared.WithLabelValues(profile, driver, result).Inc()
 	}
 }
+
+// Recording tells whether a recording is written. Each call with stopped is another time that it could not be.
+func (m *Metrics) Recording(stopped bool) {
+	if !stopped {
+		m.recordingStopped.Set(0)
+		return
+	}
+	m.recordingStopped.Set(1)
+	m.recordingStops.Inc()
+}

@@ -44,6 +44,8 @@ type Metrics struct {
 
 	unenforced                                                         *prometheus.CounterVec // feature, profile
 	bugs                                                               *prometheus.CounterVec // profile
+	recordingStopped                                                   prometheus.Gauge
+	recordingStops                                                     prometheus.Counter
 	pluginBroken                                                       *prometheus.CounterVec // plugin, digest
 	pluginCalls, pluginRows, pluginReused, pluginFaults, pluginSeconds *prometheus.CounterVec // plugin, digest, extension_point, profile
 
@@ -104,6 +106,13 @@ func New(version string, now func() *State) *Metrics {
 	m.prepareTime = histogram(name("dra_bindingconditions_wait_duration_seconds", "Time that pods waited for their devices to become ready, for each device."),
 		prometheus.ExponentialBuckets(0.1, 2, 14), "profile", "driver", "status")
 
+	m.recordingStopped = prometheus.NewGauge(prometheus.GaugeOpts{
+		Namespace: "berth", Name: "recording_stopped", Help: "1 while the recording that --record asks for cannot be written, otherwise 0.",
+	})
+	r.MustRegister(m.recordingStopped)
+	m.recordingStops = counter(prometheus.Opts{
+		Namespace: "berth", Name: "recording_stops_total", Help: "How often a recording ended early, or could not be begun.",
+	}).WithLabelValues()
 	m.unenforced = counter(prometheus.Opts{
 		Namespace: "berth", Name: "pods_unenforced_total",
 		Help: "Pods bound that use a feature that no plugin enforces and that their profile leaves to others (allowUnenforced).",
