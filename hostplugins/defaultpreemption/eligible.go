@@ -18,7 +18,7 @@ func ineligible(c *plugin.Cycle, d *plugin.Diagnosis) string {
 		return ReasonNever
 	}
 	row, known := c.Snapshot.Row(nominated(c))
-	if !known || d.Codes[row] == abi.UnschedulableAndUnresolvable {
+	if !known || d.Codes[row] == abi.UnschedulableAndUnresolvable && !d.OnWord(row) {
 		return ""
 	}
 	for _, slot := range c.Snapshot.Nodes.Pods.Row(row) {

@@ -104,7 +104,7 @@ func (s *search) findLower(row uint32) {
 	t := &s.c.Snapshot.Pods
 	s.lower = s.lower[:0]
 	for _, slot := range s.c.Snapshot.Nodes.Pods.Row(row) {
-		if t.Priority[slot] < s.c.Pod.Priority {
+		if t.Priority[slot] < s.c.Pod.Priority && s.d.MayEvict(row, t.Pod[slot]) {
 			s.lower = append(s.lower, t.Pod[slot])
 		}
 	}

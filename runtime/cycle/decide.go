@@ -69,7 +69,11 @@ func (s *draft) feasible(subset []uint32) (rows []uint32, ok bool) {
 	if node := s.input.Pod.NominatedNode(); node != "" {
 		if row, known := s.in.Snapshot.Row(node); known {
 			feasible, _, status := s.run.Filter([]uint32{row}, 0, 1)
-			if status.Success() && len(feasible) > 0 && s.extendersLet(feasible) {
+			_, in := slices.BinarySearch(subset, row)
+			switch {
+			case !status.Success() || len(feasible) == 0:
+			case subset != nil && !in: // PreFilter left it out
+			case s.extendersLet(feasible):
 				s.nominated = true
 				return feasible, true
 			}

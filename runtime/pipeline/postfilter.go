@@ -7,6 +7,7 @@ import (
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
 	"github.com/berth-scheduler/berth/runtime/plugin"
+	"github.com/berth-scheduler/berth/runtime/state"
 )
 
 // PostFilterOutcome is the outcome of the PostFilter plugins.
@@ -37,6 +38,9 @@ func (r *Run) postFilter(extenders plugin.PreemptionExtender) PostFilterOutcome 
 	// Hypothetical nodes are judged in rows of their own, after those that plugins read.
 	w := &whatIf{run: r}
 	d := &plugin.Diagnosis{Codes: slices.Clone(r.Outcome.Codes[:r.Cycle.Snapshot.Len()]), WhatIf: w, Extenders: extenders}
+	if own := r.own.own; own != nil {
+		d.Own, d.Attached = own, r.onWord
+	}
 	var out PostFilterOutcome
 	for _, s := range r.own.postFilter {
 		before, watch := w.nodes, clock.Start()
@@ -44,6 +48,9 @@ func (r *Run) postFilter(extenders plugin.PreemptionExtender) PostFilterOutcome 
 		r.timings.add(s.index, abi.PostFilter, w.nodes-before, answer.CodeOf(), watch.Elapsed())
 		if len(result.Allow) > 0 || len(result.Reject) > 0 {
 			out.Directives = append(out.Directives, plugin.Directives{Plugin: s.info.Name, Allow: result.Allow, Reject: result.Reject})
+		}
+		if row, ok := r.Cycle.Snapshot.Row(result.NominatedNode); ok && !mayEvictAll(d, row, result.Preemption.Victims) {
+			result, answer = plugin.PostFilterResult{}, plugin.NewStatus(abi.Unschedulable, reasonOthers)
 		}
 		if !answer.Success() {
 			result.Preemption = plugin.Preemption{}
@@ -79,4 +86,21 @@ func broken(answer *plugin.Status) *plugin.Status {
 		err = fmt.Errorf("unexpected status %s", answer.CodeOf())
 	}
 	return plugin.Fail(err)
+}
+
+// reasonOthers says why a preemption is not carried out.
+const reasonOthers = "preemption: an attached plugin's rejection removes no pods of other namespaces"
+
+// mayEvictAll holds what PostFilter plugins and extenders chose to the rule of [plugin.Diagnosis.MayEvict].
+func mayEvictAll(d *plugin.Diagnosis, row uint32, victims []*state.Pod) bool {
+	return !slices.ContainsFunc(victims, func(pod *state.Pod) bool { return !d.MayEvict(row, pod) })
+}
+
+// onWord reports whether a row was rejected on the word of an attached plugin.
+func (r *Run) onWord(row uint32) bool {
+	if r.heldOnWord {
+		return true
+	}
+	index, number := r.Outcome.Group(row)
+	return number != 0 && r.p.infos[index].Namespaces != nil
 }

@@ -31,6 +31,7 @@ func (r *Run) preFilter() (rows []uint32, narrowedBy []string, status *plugin.St
 		watch := clock.Start()
 		subset, answer := s.plugin.PreFilter(&r.Cycle)
 		r.timings.add(s.index, abi.PreFilter, 0, answer.CodeOf(), watch.Elapsed())
+		r.heldOnWord = r.heldOnWord || answer.Rejected() && s.info.Namespaces != nil
 		switch answer.CodeOf() {
 		case abi.Success:
 		case abi.Skip:

@@ -43,13 +43,15 @@ type Run struct {
 	classes   map[string]*Class
 	classKey  []byte
 	classOnce *reuse.Once
-	unlike    bool     // no pod came lately that is alike
-	judged    int      // how many of the filters have judged all rows
-	changed   []uint32 // rows
-	again     []uint32 // rows of which answers are checked
-	order     []int    // of groups
-	fell      []group  // by number of verdict in the Outcome
-	ratings   []int64
+	unlike    bool // no pod came lately that is alike
+	// heldOnWord tells that an attached plugin rejected the pod at PreFilter.
+	heldOnWord bool
+	judged     int      // how many of the filters have judged all rows
+	changed    []uint32 // rows
+	again      []uint32 // rows of which answers are checked
+	order      []int    // of groups
+	fell       []group  // by number of verdict in the Outcome
+	ratings    []int64
 }
 
 // worker is what one worker needs to evaluate a block.
@@ -93,7 +95,7 @@ func (p *Pipeline) NewRun(store *reuse.Store) *Run {
 // those for nominated pods, before any plugin resolves strings of the snapshot.
 func (r *Run) Begin(c plugin.Cycle) {
 	r.forgetAnswers(c.Snapshot)
-	r.Cycle, r.judged = c, 0
+	r.Cycle, r.judged, r.heldOnWord = c, 0, false
 	r.Cycle.Unenforced = ^(r.p.enforced | r.p.config.AllowUnenforced)
 	c.Snapshot.DropOverlays()
 	r.own = r.p.viewOf(c.Pod)

@@ -29,6 +29,7 @@ type view struct {
 	number   uint64
 	plugins  []int // indexes, ascending
 	breakers []plugin.Breaker
+	own      []string // the namespaces that all attached plugins are attached to; nil if there is none
 }
 
 // viewKey says which pods have a view in common.
@@ -70,6 +71,11 @@ func (p *Pipeline) newView(key viewKey) *view {
 	for i := range in {
 		if in[i] {
 			v.plugins = append(v.plugins, i)
+			if names := p.infos[i].Namespaces; v.own == nil {
+				v.own = names
+			} else if names != nil {
+				v.own = slices.DeleteFunc(slices.Clone(v.own), func(name string) bool { return !slices.Contains(names, name) })
+			}
 		}
 	}
 	for _, b := range p.breakers {

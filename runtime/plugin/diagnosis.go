@@ -1,6 +1,8 @@
 package plugin
 
 import (
+	"slices"
+
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berth-scheduler/berth/abi"
@@ -14,8 +16,25 @@ type Diagnosis struct {
 	Codes []abi.Code
 	// WhatIf judges hypothetical nodes.
 	WhatIf WhatIf
+	// Attached reports whether the verdict on a row is that of a plugin that is attached to namespaces; nil if no such
+	// plugin applies to the pod. Own are the namespaces that all of these are attached to, sorted.
+	Attached func(row uint32) bool
+	Own      []string
 	// Extenders (optional) may change the candidates of a preemption.
 	Extenders PreemptionExtender
+}
+
+// OnWord reports whether a row was rejected on the word of an attached plugin.
+func (d *Diagnosis) OnWord(row uint32) bool { return d.Attached != nil && d.Attached(row) }
+
+// MayEvict reports whether a pod may have to leave a row for the cycle's pod: on the word of an
+// attached plugin only pods of its own namespaces do.
+func (d *Diagnosis) MayEvict(row uint32, pod *state.Pod) bool {
+	if !d.OnWord(row) {
+		return true
+	}
+	_, own := slices.BinarySearch(d.Own, pod.Namespace)
+	return own
 }
 
 // WhatIf makes hypothetical nodes, on which the cycle's pod is judged.
