@@ -163,14 +163,17 @@ func (o *runOptions) run(ctx context.Context, stderr io.Writer) error {
 	w.yanks.begin(ctx, digests, tell)
 	saveMemory(ctx)
 	connection := kube.Connection{ClientConnectionConfiguration: scheduler.ClientConnection, Master: o.connection.master, Reach: reach}
-	clients, err := connection.Connect(scheduler.LeaderElection)
-	if err != nil {
-		return err
-	}
 	if o.seed == 0 {
 		o.seed = rand.Int64()
 	}
-	return o.schedule(ctx, scheduler, modules, clients, w, log)
+	return rounds(ctx, log, sleep, func(ctx context.Context, suspects *suspects) error {
+		clients, err := connection.Connect(scheduler.LeaderElection)
+		if err != nil {
+			return err
+		}
+		w.suspects = suspects
+		return o.schedule(ctx, scheduler, modules, clients, w, log)
+	})
 }
 
 // load reads the configuration, and adds flags and the modules of --plugin.
@@ -209,7 +212,7 @@ func (o *runOptions) schedule(ctx context.Context, s *config.Scheduler, modules 
 	for i := range s.Profiles {
 		profiles = append(profiles, s.Profiles[i].SchedulerName)
 	}
-	cluster, err := kube.New(kube.Config{Profiles: profiles, Quiet: o.events == eventsFailures}, kube.Deps{Client: clients.Main, Plugins: clients.Plugins, KubeConfig: clients.REST, Events: clients.Events, Covered: clients.Covered, Reach: clients.Reach, Observer: w.metrics, Log: log})
+	cluster, err := kube.New(kube.Config{Profiles: profiles, Quiet: o.events == eventsFailures}, kube.Deps{Client: clients.Main, Plugins: clients.Plugins, KubeConfig: clients.REST, Events: clients.Events, Covered: clients.Covered, Reach: clients.Reach, Observer: w.metrics, Log: log, Panicked: w.panicked})
 	if err != nil {
 		return err
 	}
@@ -237,6 +240,7 @@ func (o *runOptions) schedule(ctx context.Context, s *config.Scheduler, modules 
 			Binder: cluster, Evictor: cluster, Patcher: cluster, Outlet: cluster,
 			Recorder: recording.recorder(), Objects: cluster, Budgets: cluster.Budgets(), Storage: cluster.Storage(), Devices: cluster.Devices(), Services: cluster.Services(), Controllers: cluster.Controllers(),
 			Observer: both{w}, Moved: w.moved, Handled: w.metrics.Handled, Worked: w.metrics.Worked, Broken: w.broken, Framework: cluster.Framework, Log: log,
+			Panicked: w.panicked, Suspects: w.suspects,
 		})
 	if err != nil {
 		return err

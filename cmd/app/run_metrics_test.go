@@ -41,6 +41,7 @@ var notHere = map[string]string{
 	"scheduler_dra_bindingconditions_allocations_total":     "it takes a driver that prepares devices; TestMetrics of runtime/telemetry has it",
 	"scheduler_dra_bindingconditions_wait_duration_seconds": "it takes a driver that prepares devices; TestMetrics of runtime/telemetry has it",
 	"berth_bugs_total":                                      "there are none that are known; TestMetrics of runtime/telemetry has it",
+	"berth_panics_total":                                    "there are none that are known; TestMetrics of runtime/telemetry has it",
 	"berth_rollout_step":                                    rollouts,
 	"berth_rollout_share":                                   rollouts,
 	"berth_rollout_step_attempts":                           rollouts,

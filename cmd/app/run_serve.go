@@ -112,6 +112,7 @@ type watched struct {
 	recorder *debughttp.Recorder
 	canaries follow.Meter
 	running  atomic.Pointer[running]
+	suspects *suspects  // of the rounds before
 	yanks    *yanks     // nil without --index
 	asking   sync.Mutex // held while a what-if is being answered
 }

@@ -112,6 +112,10 @@ type Deps struct {
 	Handled     func(state.ClusterEvent, time.Duration) // optional, see scheduler.Deps
 	Worked      func(string, []report.Timing)           // optional, see scheduler.Deps
 	Broken      func(pipeline.Broken)                   // optional, see pipeline.Deps
+	// Panicked (optional) is told of each panic that was stopped, besides Log.
+	Panicked func(*plugin.Panic)
+	Suspects *scheduler.Suspects   // optional, see scheduler.Deps
+	Fault    func(at, what string) // optional, see scheduler.Deps
 	// CutOff (optional) is for replays, and needs a Recorder: it reports whether a search for devices on a node, by
 	// its number among those on the node during an event, was cut off in the recording.
 	CutOff func(node string, search uint64) bool
@@ -257,6 +261,7 @@ func New(c Config, d Deps) (*Assembly, error) {
 		scheduler.Deps{
 			Clock: a.clock, Recorder: a.counted(), Objects: d.Objects, Pipelines: pipelines, Extenders: extenders, Outlet: d.Outlet, Evictor: d.Evictor,
 			Observer: d.Observer, Tried: a.shadow.Tried, Moved: d.Moved, Handled: d.Handled, Worked: d.Worked, Log: d.Log, Spawn: d.Spawn,
+			Panicked: a.panicked, Suspects: d.Suspects, Fault: d.Fault,
 		},
 	)
 	if err != nil {
@@ -275,6 +280,16 @@ func New(c Config, d Deps) (*Assembly, error) {
 // It shows whether a configuration is usable. The scheduler must not be run.
 func NewUnconnected(c Config) (*Assembly, error) {
 	return New(c, Deps{Binder: noBinder{}, Outlet: struct{ scheduler.Outlet }{}})
+}
+
+// panicked logs a panic that was stopped.
+func (a *Assembly) panicked(p *plugin.Panic) {
+	if a.deps.Log != nil {
+		a.deps.Log.Error("a panic was stopped; please report it", "place", string(p.Place), "what", p.What, "panic", p.Value, "stack", string(p.Stack))
+	}
+	if a.deps.Panicked != nil {
+		a.deps.Panicked(p)
+	}
 }
 
 // broken logs that answers of a plugin are no longer reused.

@@ -17,6 +17,7 @@ import (
 
 	"github.com/berth-scheduler/berth/hostplugins"
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
+	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/plugin/objects"
 	"github.com/berth-scheduler/berth/runtime/plugin/objects/stores"
 	"github.com/berth-scheduler/berth/runtime/scheduler"
@@ -59,6 +60,11 @@ type Deps struct {
 	Observer WriteObserver
 	Clock    clock.Clock  // optional: the machine's if nil
 	Log      *slog.Logger // optional
+	// Panicked (optional) is told of each panic that was stopped, besides Log, by any goroutine.
+	Panicked func(*plugin.Panic)
+	// Fault (optional) is for tests: it may panic where a panic must be stopped. at is conversion, status, event or claim,
+	// and what the object.
+	Fault func(at, what string)
 }
 
 // WriteObserver observes writes to the API server. Several goroutines call it.
@@ -138,7 +144,7 @@ func New(config Config, deps Deps) (*Cluster, error) {
 	if c.plugins, err = newPluginWatch(c); err != nil {
 		return nil, fmt.Errorf("kube: berth.dev: %w", err)
 	}
-	if c.events, err = newEventWriter(config.Profiles, deps.Events); err != nil {
+	if c.events, err = newEventWriter(config.Profiles, deps.Events, &c.deps); err != nil {
 		return nil, fmt.Errorf("kube: events: %w", err)
 	}
 	c.status = newStatusWriter(config.StatusWriters, &c.deps)

@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/util/retry"
 
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
+	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/plugin/objects"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
@@ -269,7 +270,14 @@ func (w *claimWriter) beside(
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), writeTimeout)
 		defer cancel()
-		if err := request(ctx); err != nil && !errors.Is(err, ErrLeaseLost) {
+		var err error
+		if caught := w.cluster.deps.guard(plugin.InWrite, "resource claim "+claim.Namespace+"/"+claim.Name, func() {
+			w.cluster.deps.fault("claim", claim.Namespace+"/"+claim.Name)
+			err = request(ctx)
+		}); caught != nil {
+			err = caught
+		}
+		if err != nil && !errors.Is(err, ErrLeaseLost) {
 			w.cluster.log.LogAttrs(ctx, slog.LevelWarn, "cannot "+what, slog.String("resourceclaim", claim.Namespace+"/"+claim.Name), slog.Any("error", err))
 			failed()
 		}

@@ -20,6 +20,7 @@ import (
 	"github.com/berth-scheduler/berth/internal/plain"
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
 	"github.com/berth-scheduler/berth/runtime/internal/workers"
+	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
@@ -28,6 +29,7 @@ const noteLimit = 1024
 
 // eventWriter writes events, beside the loop and in series where they repeat.
 type eventWriter struct {
+	deps        *Deps
 	sink        *eventSink
 	broadcaster events.EventBroadcaster
 	recorders   map[string]events.EventRecorderLogger // by profile
@@ -41,13 +43,13 @@ type eventWriter struct {
 }
 
 // newEventWriter begins to write.
-func newEventWriter(profiles []string, client kubernetes.Interface) (*eventWriter, error) {
+func newEventWriter(profiles []string, client kubernetes.Interface, deps *Deps) (*eventWriter, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	forLease, endLease := context.WithCancel(context.Background())
 	sink := newEventSink(client)
 	host, _ := os.Hostname()
 	w := &eventWriter{
-		host:        host,
+		deps: deps, host: host,
 		context:     ctx,
 		sink:        sink,
 		broadcaster: events.NewBroadcaster(sink),
@@ -102,11 +104,14 @@ func (w *eventWriter) placed(pod *state.Pod, note string) {
 		},
 	}
 	w.beside.Go(func() {
-		if err := w.sink.once(w.context, event); err != nil {
-			_ = w.broadcaster.(interface {
-				Action(kind watch.EventType, event runtime.Object) error
-			}).Action(watch.Added, event) // it fails only at the end
-		}
+		_ = w.deps.guard(plugin.InWrite, "an event of pod "+pod.Key(), func() {
+			w.deps.fault("event", pod.Key())
+			if err := w.sink.once(w.context, event); err != nil {
+				_ = w.broadcaster.(interface {
+					Action(kind watch.EventType, event runtime.Object) error
+				}).Action(watch.Added, event) // it fails only at the end
+			}
+		})
 	})
 }
 

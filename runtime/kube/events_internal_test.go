@@ -33,7 +33,7 @@ func TestPlacedAsRecorded(t *testing.T) {
 		}
 	})
 	writer := func() *eventWriter {
-		w, err := newEventWriter([]string{"p"}, client)
+		w, err := newEventWriter([]string{"p"}, client, &Deps{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,6 +1,7 @@
 package kube
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -10,7 +11,7 @@ import (
 // Loop is the scheduler's loop: a *scheduler.Scheduler.
 type Loop interface {
 	Scheduler
-	Standby(ctx context.Context)
+	Standby(ctx context.Context) error
 	Run(ctx context.Context) error
 }
 
@@ -39,7 +40,7 @@ type RunConfig struct {
 //
 // # Errors
 //
-// ErrLeaseLost.
+// ErrLeaseLost; an error of the loop, for which the lease is released.
 func (c *Cluster) Run(ctx context.Context, config RunConfig, loop Loop, election *Election) error {
 	if !config.DelayCacheUntilActive {
 		if err := c.Start(loop); err != nil {
@@ -48,15 +49,16 @@ func (c *Cluster) Run(ctx context.Context, config RunConfig, loop Loop, election
 	}
 	standby, leave := context.WithCancel(ctx)
 	left := make(chan struct{})
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	var broken error
 	go func() {
 		defer close(left)
-		loop.Standby(standby)
+		if broken = loop.Standby(standby); broken != nil {
+			end() // this replica does not want to lead any more
+		}
 	}()
-	defer func() {
-		leave()
-		<-left
-	}()
-	return election.Lead(ctx, func(ctx context.Context) error {
+	err := election.Lead(ctx, func(ctx context.Context) error {
 		if config.Leading != nil {
 			config.Leading()
 		}
@@ -102,4 +104,7 @@ func (c *Cluster) Run(ctx context.Context, config RunConfig, loop Loop, election
 		c.finish(last)
 		return err
 	})
+	leave()
+	<-left
+	return cmp.Or(err, broken)
 }

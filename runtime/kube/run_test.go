@@ -11,10 +11,11 @@ import (
 // loop is an ear that tells when it stands by and when it schedules.
 type loop struct{ *ear }
 
-func (l loop) Standby(ctx context.Context) {
+func (l loop) Standby(ctx context.Context) error {
 	l.hear("stands by")
 	<-ctx.Done()
 	l.hear("stands by no more")
+	return nil
 }
 
 func (l loop) Run(ctx context.Context) error {

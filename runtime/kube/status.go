@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
+	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
@@ -174,7 +175,12 @@ func (w *statusWriter) write(uid types.UID) {
 	var now *v1.Pod
 	var err error
 	if s != nil {
-		now, err = w.send(s)
+		if caught := w.deps.guard(plugin.InWrite, "the status of pod "+s.pod.Namespace+"/"+s.pod.Name, func() {
+			w.deps.fault("status", s.pod.Namespace+"/"+s.pod.Name)
+			now, err = w.send(s)
+		}); caught != nil {
+			err = caught
+		}
 	}
 	again := err != nil && worthAnotherTry(err) && w.context.Err() == nil && w.queue.NumRequeues(uid) < statusRepeats
 	w.mu.Lock()
@@ -223,7 +229,8 @@ func (w *statusWriter) send(s *statusWrite) (*v1.Pod, error) {
 // worthAnotherTry reports whether the same write may succeed later. A write that the server
 // refuses for its content will be refused again.
 func worthAnotherTry(err error) bool {
-	if errors.Is(err, ErrLeaseLost) {
+	var caught *plugin.Panic
+	if errors.Is(err, ErrLeaseLost) || errors.As(err, &caught) {
 		return false
 	}
 	switch apierrors.ReasonForError(err) {

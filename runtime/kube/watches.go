@@ -108,7 +108,7 @@ func (c *Cluster) Start(s Scheduler) error {
 	w.cancel = cancel
 	c.claims.start(s)
 	for _, k := range w.kinds {
-		registration, err := k.informer.AddEventHandler(k.handler(s))
+		registration, err := k.informer.AddEventHandler(guardedHandler{k.handler(s), c, s})
 		if err != nil {
 			return fmt.Errorf("watch %s: %w", k.name, err)
 		}

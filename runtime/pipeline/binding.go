@@ -122,7 +122,11 @@ func (b *Binding) Reserve(carryOut func(plugin.Directives) error) *plugin.Status
 func (b *Binding) reserve(carryOut func(plugin.Directives) error) *plugin.Status {
 	for _, s := range b.own.reserve {
 		watch := clock.Start()
-		d, answer := s.plugin.Reserve(&b.Placement)
+		var d plugin.Directives
+		answer := b.p.ask(s.info, abi.Reserve, func() (answer *plugin.Status) {
+			d, answer = s.plugin.Reserve(&b.Placement)
+			return answer
+		})
 		b.called(s.index, abi.Reserve, answer.CodeOf(), watch)
 		if answer.Rejected() {
 			return answer.By(s.info.Name)
@@ -144,7 +148,8 @@ func (b *Binding) Unreserve() []plugin.Directives {
 	for i := len(b.own.reserve) - 1; i >= 0; i-- {
 		s := b.own.reserve[i]
 		watch := clock.Start()
-		d := s.plugin.Unreserve(&b.Placement)
+		var d plugin.Directives
+		b.p.told(s.info, abi.Unreserve, func() { d = s.plugin.Unreserve(&b.Placement) })
 		b.called(s.index, abi.Unreserve, abi.Success, watch)
 		out = append(out, d.By(s.info.Name))
 	}
@@ -168,7 +173,12 @@ func (b *Binding) Permit() (waits []Wait, directives []plugin.Directives, status
 func (b *Binding) permit() (waits []Wait, directives []plugin.Directives, status *plugin.Status) {
 	for _, s := range b.own.permit {
 		watch := clock.Start()
-		timeout, d, answer := s.plugin.Permit(&b.Placement)
+		var timeout time.Duration
+		var d plugin.Directives
+		answer := b.p.ask(s.info, abi.Permit, func() (answer *plugin.Status) {
+			timeout, d, answer = s.plugin.Permit(&b.Placement)
+			return answer
+		})
 		b.called(s.index, abi.Permit, answer.CodeOf(), watch)
 		switch {
 		case answer.Rejected():
@@ -203,7 +213,8 @@ func (b *Binding) Bind() (directives []plugin.Directives, status *plugin.Status)
 	watch = clock.Start()
 	for _, s := range b.own.postBind {
 		watch := clock.Start()
-		d := s.plugin.PostBind(&b.Placement)
+		var d plugin.Directives
+		b.p.told(s.info, abi.PostBind, func() { d = s.plugin.PostBind(&b.Placement) }) // the pod is bound all the same
 		b.called(s.index, abi.PostBind, abi.Success, watch)
 		directives = append(directives, d.By(s.info.Name))
 	}
@@ -245,7 +256,11 @@ func (b *Binding) runPreBind(skip []bool) (directives []plugin.Directives, statu
 			continue
 		}
 		watch := clock.Start()
-		d, answer := s.plugin.PreBind(&b.Placement)
+		var d plugin.Directives
+		answer := b.p.ask(s.info, abi.PreBind, func() (answer *plugin.Status) {
+			d, answer = s.plugin.PreBind(&b.Placement)
+			return answer
+		})
 		b.called(s.index, abi.PreBind, answer.CodeOf(), watch)
 		if answer.Rejected() {
 			return directives, answer.By(s.info.Name)
@@ -273,7 +288,7 @@ func (b *Binding) preFlight() (skip []bool, status *plugin.Status) {
 	skip = make([]bool, len(b.own.preBind))
 	for i, s := range b.own.preBind {
 		watch := clock.Start()
-		answer := s.plugin.PreBindPreFlight(&b.Placement)
+		answer := b.p.ask(s.info, abi.PreBindPreFlight, func() *plugin.Status { return s.plugin.PreBindPreFlight(&b.Placement) })
 		b.called(s.index, abi.PreBindPreFlight, answer.CodeOf(), watch)
 		switch answer.CodeOf() {
 		case abi.Success:
@@ -293,7 +308,11 @@ func (b *Binding) preFlight() (skip []bool, status *plugin.Status) {
 func (b *Binding) bind() ([]plugin.Directives, *plugin.Status) {
 	for _, s := range b.own.bind {
 		watch := clock.Start()
-		d, answer := s.plugin.Bind(&b.Placement)
+		var d plugin.Directives
+		answer := b.p.ask(s.info, abi.Bind, func() (answer *plugin.Status) {
+			d, answer = s.plugin.Bind(&b.Placement)
+			return answer
+		})
 		b.called(s.index, abi.Bind, answer.CodeOf(), watch)
 		switch {
 		case answer.Is(abi.Skip):

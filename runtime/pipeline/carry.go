@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 )
 
@@ -46,7 +47,9 @@ func (b *Binding) Changed() []plugin.Carried {
 
 func (p *Pipeline) carried(of func(plugin.Carrier) json.RawMessage) (out []plugin.Carried) {
 	for _, c := range p.carriers {
-		if carried := of(c); len(carried) > 0 {
+		var carried json.RawMessage
+		p.told(c.Info(), abi.Reserve, func() { carried = of(c) })
+		if len(carried) > 0 {
 			out = append(out, plugin.Carried{Plugin: c.Info().Name, Carried: carried})
 		}
 	}

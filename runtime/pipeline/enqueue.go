@@ -62,7 +62,7 @@ func (p *Pipeline) gate(s stage[plugin.PreEnqueue], pods []*state.QueuedPod, ask
 		batch[j] = pods[i].Pod
 	}
 	watch := clock.Start()
-	s.plugin.PreEnqueue(batch, answers)
+	p.preEnqueueBatch(s, batch, answers)
 	p.timings.add(s.index, abi.PreEnqueue, 0, abi.Success, watch.Elapsed())
 	for j, i := range ask {
 		if !answers[j].Success() {

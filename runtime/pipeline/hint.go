@@ -80,7 +80,11 @@ func (h *hints) ask(answer state.Requeue, rejected func(pod *state.QueuedPod, na
 				yes[i] = state.Queue
 			}
 			watch := clock.Start()
-			hinter.Hint(h.event, h.object, batch, yes)
+			if !h.p.told(info, abi.Hint, func() { hinter.Hint(h.event, h.object, batch, yes) }) {
+				for j := range yes { // an attempt tells more
+					yes[j] = state.Queue
+				}
+			}
 			h.p.timings.add(index, abi.Hint, len(batch), abi.Success, watch.Elapsed())
 			for j, i := range at {
 				if yes[j] == state.Queue {
@@ -129,7 +133,9 @@ func (h *hints) worth(index int, events []*plugin.Event, pod *state.Pod) bool {
 			return true
 		}
 		watch := clock.Start()
-		hint, err := e.Hint(pod, h.object)
+		hint := state.Queue
+		var err error
+		h.p.told(h.p.infos[index], abi.Hint, func() { hint, err = e.Hint(pod, h.object) })
 		h.p.timings.add(index, abi.Hint, 0, abi.Success, watch.Elapsed())
 		if err != nil || hint == state.Queue {
 			return true

@@ -53,6 +53,8 @@ type Deps struct {
 	// Broken (optional) hears of a plugin whose answers are not kept any more. It is called
 	// by workers.
 	Broken func(Broken)
+	// Panicked (optional) is told of the panics of plugins, by any goroutine.
+	Panicked func(*plugin.Panic)
 }
 
 // Pipeline is the plugins of a profile, ready to run. Its plugins do not change;
@@ -61,6 +63,8 @@ type Pipeline struct {
 	config   Config
 	workers  *Workers
 	broken   func(Broken)
+	tell     func(*plugin.Panic)
+	panics   atomic.Uint64
 	infos    []*plugin.Info // by plugin index
 	enforced state.Feature
 	index    map[string]int // plugin name → index
@@ -99,7 +103,7 @@ func New(config Config, deps Deps) (*Pipeline, error) {
 	if deps.Workers == nil {
 		return nil, errors.New("pipeline: Deps.Workers is required")
 	}
-	p := &Pipeline{config: config, workers: deps.Workers, broken: deps.Broken, index: make(map[string]int)}
+	p := &Pipeline{config: config, workers: deps.Workers, broken: deps.Broken, tell: deps.Panicked, index: make(map[string]int)}
 	b := &builder{p: p}
 	p.preEnqueue = stages[plugin.PreEnqueue](b, abi.PreEnqueue)
 	sorts := stages[plugin.QueueSort](b, abi.QueueSort)
@@ -246,7 +250,16 @@ func (p *Pipeline) Wants(event state.ClusterEvent) bool {
 }
 
 // Less orders the queue.
-func (p *Pipeline) Less(a, b *state.QueuedPod) bool { return p.queueSort.Less(a, b) }
+// If its plugin panics, the two pods are in the order of their UIDs.
+func (p *Pipeline) Less(a, b *state.QueuedPod) (less bool) {
+	defer func() {
+		if r := recover(); r != nil {
+			p.stopped(p.queueSort.Info(), abi.QueueSort, r)
+			less = a.Pod.UID < b.Pod.UID
+		}
+	}()
+	return p.queueSort.Less(a, b)
+}
 
 // QueueSort returns the plugin that orders the queue.
 func (p *Pipeline) QueueSort() plugin.QueueSort { return p.queueSort }
@@ -258,14 +271,14 @@ func (p *Pipeline) Keys(pods []*state.QueuedPod) {
 		return
 	}
 	watch := clock.Start()
-	keyer.Keys(pods)
+	p.told(keyer.Info(), abi.QueueSort, func() { keyer.Keys(pods) })
 	p.timings.add(p.index[keyer.Info().Name], abi.QueueSort, 0, abi.Success, watch.Elapsed())
 }
 
 // Settle ends a scheduling cycle of a pod.
 func (p *Pipeline) Settle(pod *state.Pod) {
 	for _, b := range p.viewOf(pod).breakers {
-		b.Settle()
+		p.told(b.Info(), abi.Filter, b.Settle)
 	}
 }
 
@@ -299,7 +312,7 @@ func (p *Pipeline) leftToOthers(placement *plugin.Placement) state.Feature {
 	}
 	needs := placement.Pod.Features
 	for _, d := range p.delegators {
-		needs |= d.Delegates(placement)
+		p.told(d.Info(), abi.Bind, func() { needs |= d.Delegates(placement) })
 	}
 	return needs & allowed
 }

@@ -44,7 +44,11 @@ func (r *Run) postFilter(extenders plugin.PreemptionExtender) PostFilterOutcome 
 	var out PostFilterOutcome
 	for _, s := range r.own.postFilter {
 		before, watch := w.nodes, clock.Start()
-		result, answer := s.plugin.PostFilter(&r.Cycle, d)
+		var result plugin.PostFilterResult
+		answer := r.p.ask(s.info, abi.PostFilter, func() (answer *plugin.Status) {
+			result, answer = s.plugin.PostFilter(&r.Cycle, d)
+			return answer
+		})
 		r.timings.add(s.index, abi.PostFilter, w.nodes-before, answer.CodeOf(), watch.Elapsed())
 		if len(result.Allow) > 0 || len(result.Reject) > 0 {
 			out.Directives = append(out.Directives, plugin.Directives{Plugin: s.info.Name, Allow: result.Allow, Reject: result.Reject})

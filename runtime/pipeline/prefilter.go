@@ -29,7 +29,11 @@ func (r *Run) preFilter() (rows []uint32, narrowedBy []string, status *plugin.St
 			continue
 		}
 		watch := clock.Start()
-		subset, answer := s.plugin.PreFilter(&r.Cycle)
+		var subset []uint32
+		answer := r.p.ask(s.info, abi.PreFilter, func() (answer *plugin.Status) {
+			subset, answer = s.plugin.PreFilter(&r.Cycle)
+			return answer
+		})
 		r.timings.add(s.index, abi.PreFilter, 0, answer.CodeOf(), watch.Elapsed())
 		r.heldOnWord = r.heldOnWord || answer.Rejected() && s.info.Namespaces != nil
 		switch answer.CodeOf() {

@@ -316,7 +316,7 @@ func (r *Run) judge(c *plugin.Cycle, w *worker, s stage[plugin.Filter], rows []u
 		answers = r.kept(s.index)
 	}
 	if answers == nil {
-		s.plugin.Filter(c, rows, v)
+		r.p.filter(c, s, rows, v)
 		return len(rows)
 	}
 	k, a := &r.keeping[s.index], &w.asking
@@ -334,8 +334,7 @@ func (r *Run) judge(c *plugin.Cycle, w *worker, s stage[plugin.Filter], rows []u
 	out := &a.verdicts
 	out.Reset(len(a.rows))
 	before := k.unanswered(abi.Filter)
-	s.plugin.Filter(c, a.rows, out)
-	keep := k.unanswered(abi.Filter) == before
+	keep := r.p.filter(c, s, a.rows, out) && k.unanswered(abi.Filter) == before
 	a.reasons = slices.Grow(a.reasons[:0], len(out.Table)+1)[:len(out.Table)+1]
 	clear(a.reasons)
 	for _, p := range a.positions {
@@ -385,7 +384,7 @@ func (a *asking) number(v *plugin.Verdicts, answers *reuse.Answers, reason uint1
 func (r *Run) scored(w *worker, s stage[plugin.Score], rows []uint32, out []int64) (asked int, status *plugin.Status) {
 	answers := r.kept(s.index)
 	if answers == nil {
-		return len(rows), s.plugin.Score(&r.Cycle, rows, out)
+		return len(rows), r.p.ask(s.info, abi.Score, func() *plugin.Status { return s.plugin.Score(&r.Cycle, rows, out) })
 	}
 	k, a := &r.keeping[s.index], &w.asking
 	a.split(answers, rows, func(i int) (ok bool) {
@@ -398,7 +397,7 @@ func (r *Run) scored(w *worker, s stage[plugin.Score], rows []uint32, out []int6
 	a.scores = slices.Grow(a.scores[:0], len(a.rows))[:len(a.rows)]
 	clear(a.scores)
 	before := k.unanswered(abi.Score)
-	status = s.plugin.Score(&r.Cycle, a.rows, a.scores)
+	status = r.p.ask(s.info, abi.Score, func() *plugin.Status { return s.plugin.Score(&r.Cycle, a.rows, a.scores) })
 	keep := status.Success() && k.unanswered(abi.Score) == before
 	for _, p := range a.positions {
 		i, j := p.of, p.answer

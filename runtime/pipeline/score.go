@@ -65,7 +65,7 @@ func (r *Run) preScore(rows []uint32) *plugin.Status {
 			continue
 		}
 		watch := clock.Start()
-		answer := s.plugin.PreScore(&r.Cycle, rows)
+		answer := r.p.ask(s.info, abi.PreScore, func() *plugin.Status { return s.plugin.PreScore(&r.Cycle, rows) })
 		r.timings.add(s.index, abi.PreScore, len(rows), answer.CodeOf(), watch.Elapsed())
 		switch answer.CodeOf() {
 		case abi.Success:
@@ -76,8 +76,12 @@ func (r *Run) preScore(rows []uint32) *plugin.Status {
 		}
 	}
 	for _, s := range r.own.score {
-		if p, ok := s.plugin.(plugin.Indifferent); ok && p.Indifferent(&r.Cycle) {
-			r.skipScore[s.index] = true
+		p, ok := s.plugin.(plugin.Indifferent)
+		if !ok {
+			continue
+		}
+		if !r.p.told(s.info, abi.Score, func() { r.skipScore[s.index] = p.Indifferent(&r.Cycle) || r.skipScore[s.index] }) {
+			r.skipScore[s.index] = false // it is asked, and panics there if it must
 		}
 	}
 	return nil
@@ -119,7 +123,7 @@ func (r *Run) scoreBy(s stage[plugin.Score], rows []uint32) *plugin.Status {
 	copy(used.normalized, used.raw)
 	if normalize, ok := s.plugin.(plugin.Normalize); ok {
 		watch := clock.Start()
-		status := normalize.Normalize(&r.Cycle, rows, used.normalized)
+		status := r.p.ask(s.info, abi.Normalize, func() *plugin.Status { return normalize.Normalize(&r.Cycle, rows, used.normalized) })
 		r.timings.add(s.index, abi.Normalize, n, status.CodeOf(), watch.Elapsed())
 		if !status.Success() {
 			return failed("ScoreExtensionNormalize", s.info.Name, status)

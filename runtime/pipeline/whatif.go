@@ -99,7 +99,7 @@ func (t *hypothetical) tell(
 			continue
 		}
 		watch := clock.Start()
-		status := call(s.plugin, &t.cycle, t.row, pod)
+		status := t.run.p.ask(s.info, point, func() *plugin.Status { return call(s.plugin, &t.cycle, t.row, pod) })
 		t.run.timings.add(s.index, point, 1, status.CodeOf(), watch.Elapsed())
 		if !status.Success() {
 			return failed(point.String(), s.info.Name, status)

@@ -26,6 +26,7 @@ type job struct {
 	next   atomic.Int64
 	done   sync.WaitGroup
 	run    func(worker, block int)
+	caught atomic.Pointer[plugin.Panic] // of run
 }
 
 // NewWorkers starts a pool of n workers; Close stops it.
@@ -68,9 +69,17 @@ func (w *Workers) do(blocks int, run func(worker, block int)) {
 	}
 	j.work(0)
 	j.done.Wait()
+	if p := j.caught.Load(); p != nil { // as if this goroutine had run all blocks
+		panic(p)
+	}
 }
 
 func (j *job) work(worker int) {
+	defer func() {
+		if r := recover(); r != nil {
+			j.caught.CompareAndSwap(nil, plugin.Stopped(plugin.InAttempt, "a scheduling cycle", r))
+		}
+	}()
 	for {
 		block := int(j.next.Add(1)) - 1
 		if block >= j.blocks {

@@ -21,6 +21,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/inbox"
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
 	"github.com/berth-scheduler/berth/runtime/module"
+	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/plugin/objects/stores"
 	"github.com/berth-scheduler/berth/runtime/record"
 	"github.com/berth-scheduler/berth/runtime/report"
@@ -227,6 +228,10 @@ func (p *player) play(ctx context.Context, e inbox.Event) error {
 func (p *player) handle(ctx context.Context, e inbox.Event) error {
 	if err := record.Guard(p.config.Log, func() error {
 		p.assembly.Scheduler.Handle(ctx, e)
+		var caught *plugin.Panic
+		if errors.As(p.assembly.Scheduler.Broken(), &caught) {
+			return fmt.Errorf("%s, in %s (if the recording is as it was written, please report this)", caught.Value, caught.What)
+		}
 		return nil
 	}); err != nil {
 		return fmt.Errorf("event %d cannot be handled here: %w", p.reader.Read()-len(p.ahead), err)

@@ -25,19 +25,7 @@ func (s *Scheduler) bind(b *pipeline.Binding) {
 	pod, _ := s.queue.Get(uid)
 	s.queue.Done(uid)
 	s.binding[b.Try.Sequence] = running{pod, b, b.Placement.Patch}
-	s.deps.Spawn(func() {
-		e := &inbox.Bound{Attempt: b.Try.Sequence, Ran: true}
-		if err := s.deps.Outlet.Binding(b.Placement.Context, b.Placement.Pod); err != nil {
-			e.Status = plugin.Fail(err)
-		} else {
-			e.Directives, e.Status = b.Bind()
-		}
-		if !e.Status.Success() {
-			e.Changed = b.Changed()
-		}
-		e.Patch, e.Beside = b.Placement.Patch, b.Placement.Beside
-		s.post(e)
-	})
+	s.deps.Spawn(func() { s.post(s.runBinding(b)) })
 }
 
 // bindingOf returns the running binding cycle of a pod; nil if there is none. A pod that was deleted
@@ -59,6 +47,7 @@ func (s *Scheduler) bound(e *inbox.Bound) {
 		panic(fmt.Sprintf("BUG: attempt %d has no running binding cycle", e.Attempt))
 	}
 	delete(s.binding, e.Attempt)
+	s.subject = r.binding.Try.Pod.Object
 	pod, b, status := r.pod, r.binding, e.Status
 	if !e.Ran {
 		if !e.Patch.Empty() {

@@ -281,11 +281,6 @@ func (w *world) told() string {
 func carryOn(t *testing.T, lines []string) (out string) {
 	w, _ := newWitness(t)
 	s := w.get()
-	defer func() {
-		if failure := recover(); failure != nil {
-			out = fmt.Sprint(failure)
-		}
-	}()
 	for _, line := range lines {
 		e, err := inbox.Parse(line)
 		if err != nil {
@@ -294,6 +289,9 @@ func carryOn(t *testing.T, lines []string) (out string) {
 		if _, decision := e.(*inbox.Decision); !decision {
 			s.Handle(t.Context(), e)
 		}
+	}
+	if err := s.Broken(); err != nil {
+		return err.Error()
 	}
 	return w.told()
 }

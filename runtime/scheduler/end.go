@@ -28,7 +28,7 @@ func (s *Scheduler) end(b *pipeline.Binding, status *plugin.Status) {
 	e.Timings, e.Points = s.scratch, s.points
 	s.totals.add(profile, e.Timings)
 	if s.deps.Observer != nil {
-		s.deps.Observer.Ended(&e)
+		s.safely(plugin.InWrite, "the report of pod "+pod.Key(), func() { s.deps.Observer.Ended(&e) })
 	}
 }
 

@@ -17,16 +17,19 @@ import (
 //
 // # Errors
 //
-// The context ended first. The function may still be called later.
+// The context ended first: the function may still be called later. The function panicked, or the loop is broken.
 func (s *Scheduler) Do(ctx context.Context, call func()) error {
 	done := make(chan struct{})
+	var failed error
 	s.post(&inbox.Inspect{Call: func() {
 		defer close(done)
-		call()
+		if failed = s.broken; failed == nil {
+			failed = plugin.Guard(plugin.InQuestion, "a question", s.deps.Panicked, call)
+		}
 	}})
 	select {
 	case <-done:
-		return nil
+		return failed
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
@@ -77,7 +80,9 @@ func (s *Scheduler) drain(ctx context.Context) (any bool) {
 	for _, e := range events {
 		s.Handle(ctx, e)
 	}
-	s.tellWork() // drain is the last step of the loop before it sleeps
+	if s.broken == nil {
+		s.tellWork() // drain is the last step of the loop before it sleeps
+	}
 	return len(events) > 0
 }
 
@@ -102,13 +107,20 @@ func (s *Scheduler) Handle(ctx context.Context, e inbox.Event) (tried bool) {
 		inspect.Call()
 		return false
 	}
+	if s.broken != nil {
+		s.afterwards(e)
+		return false
+	}
 	s.enter(e)
+	s.subject = nil
+	defer s.breaks()
 	switch e := e.(type) {
 	case *inbox.Clock:
 		s.deps.Clock.Hold(e.At)
 	case *inbox.Step:
 		return s.turn(ctx)
 	case *inbox.Node:
+		s.subject = e.Node.Object
 		s.setNode(e.Node)
 	case *inbox.NodeGone:
 		s.deleteNode(e.Name)
@@ -121,16 +133,19 @@ func (s *Scheduler) Handle(ctx context.Context, e inbox.Event) (tried bool) {
 	case *inbox.PodGone:
 		s.deletePod(e.UID)
 	case *inbox.Object:
+		s.subject = e.Object
 		watch := clock.Start()
 		if event, object, ok := s.deps.Objects.Change(e.Object, false); ok && !e.Early {
 			s.move(event, object, watch.Elapsed())
 		}
 	case *inbox.ObjectGone:
+		s.subject = e.Object
 		watch := clock.Start()
 		if event, object, ok := s.deps.Objects.Change(e.Object, true); ok {
 			s.move(event, object, watch.Elapsed())
 		}
 	case *inbox.Written:
+		s.subject = e.Claim
 		watch := clock.Start()
 		if event, object, ok := s.deps.Objects.Written(e.Claim); ok {
 			s.move(event, object, watch.Elapsed())

@@ -50,7 +50,7 @@ func TestInboxGathersPods(t *testing.T) {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			s.Standby(ctx)
+			_ = s.Standby(ctx)
 		}()
 		err := s.Do(ctx, func() {
 			for _, q := range s.Queued() {

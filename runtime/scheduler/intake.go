@@ -21,7 +21,11 @@ import (
 )
 
 // SetNode adds or updates a node.
-func (s *Scheduler) SetNode(node *state.Node) { s.post(&inbox.Node{Node: node}) }
+func (s *Scheduler) SetNode(node *state.Node) {
+	if !s.held(node.Object, nil) {
+		s.post(&inbox.Node{Node: node})
+	}
+}
 
 // DeleteNode removes a node.
 func (s *Scheduler) DeleteNode(name string) { s.post(&inbox.NodeGone{Name: name}) }
@@ -40,7 +44,14 @@ func (s *Scheduler) DeleteNamespace(name string) {
 }
 
 // SetPods adds or updates pods, bound or not. New unbound pods are gated in one call.
-func (s *Scheduler) SetPods(pods ...*state.Pod) { s.postPods(pods) }
+func (s *Scheduler) SetPods(pods ...*state.Pod) {
+	if s.deps.Suspects.Panics() > 0 {
+		pods = slices.DeleteFunc(slices.Clone(pods), func(pod *state.Pod) bool { return s.held(pod.Object, pod) })
+	}
+	if len(pods) > 0 {
+		s.postPods(pods)
+	}
+}
 
 // DeletePod removes a pod.
 func (s *Scheduler) DeletePod(uid types.UID) { s.post(&inbox.PodGone{UID: uid}) }
@@ -58,7 +69,11 @@ func (s *Scheduler) Event(event state.ClusterEvent, object state.Object) {
 }
 
 // SetObject adds or updates an object of another kind in Deps.Objects, between two attempts.
-func (s *Scheduler) SetObject(object metav1.Object) { s.post(&inbox.Object{Object: object}) }
+func (s *Scheduler) SetObject(object metav1.Object) {
+	if !s.held(object, nil) {
+		s.post(&inbox.Object{Object: object})
+	}
+}
 
 // DeleteObject removes such an object.
 func (s *Scheduler) DeleteObject(object metav1.Object) { s.post(&inbox.ObjectGone{Object: object}) }
@@ -79,7 +94,7 @@ func (s *Scheduler) move(event state.ClusterEvent, object state.Object, within t
 
 func (s *Scheduler) handled(event state.ClusterEvent, took time.Duration) {
 	if s.deps.Handled != nil {
-		s.deps.Handled(event, took)
+		s.safely(plugin.InWrite, "the report of an event", func() { s.deps.Handled(event, took) })
 	}
 }
 
@@ -139,11 +154,13 @@ func (s *Scheduler) setPods(pods []*state.Pod) {
 	var fresh []*state.Pod
 	isFresh := make(map[types.UID]bool)
 	for _, pod := range pods {
-		if isFresh[pod.UID] { // a second version of the pod, which may be bound
+		// After a panic of the loop pods are added one by one, to find the one that caused it.
+		if isFresh[pod.UID] || len(fresh) > 0 && s.deps.Suspects.Panics() > 0 { // a second version of the pod, which may be bound
 			s.add(fresh)
 			fresh = nil
 			clear(isFresh)
 		}
+		s.subject = pod.Object
 		switch {
 		case finished(pod):
 			s.deletePod(pod.UID)
@@ -167,6 +184,9 @@ func (s *Scheduler) setPods(pods []*state.Pod) {
 
 // add adds new unbound pods. The time that it takes is divided equally among their events.
 func (s *Scheduler) add(pods []*state.Pod) {
+	if s.subject = nil; len(pods) == 1 {
+		s.subject = pods[0].Object
+	}
 	watch := clock.Start()
 	s.queue.Add(pods...)
 	took := watch.Elapsed() / time.Duration(len(pods))

@@ -129,7 +129,14 @@ func (s *Scheduler) evict(e *preemption) {
 	s.deps.Spawn(func() {
 		result := &inbox.Evicted{Eviction: number, Stopped: interruption.Interrupt(fmt.Errorf("preempted by %s", e.by))}
 		if !result.Stopped {
-			if err := s.deps.Evictor.Evict(e.context, e.eviction(victim)); err != nil {
+			var err error
+			if caught := plugin.Guard(plugin.InEviction, "the eviction of pod "+victim.Key(), s.deps.Panicked, func() {
+				s.fault("eviction", victim.Key())
+				err = s.deps.Evictor.Evict(e.context, e.eviction(victim))
+			}); caught != nil {
+				err = caught
+			}
+			if err != nil {
 				result.Err = err.Error()
 			}
 		}

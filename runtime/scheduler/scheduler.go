@@ -75,6 +75,13 @@ type Deps struct {
 	// attempts: at PreEnqueue, for sorting the queue, and for queueing hints. The loop reuses
 	// the timings.
 	Worked func(profile string, timings []report.Timing)
+	// Panicked (optional) is told of each panic that was stopped, by any goroutine.
+	Panicked func(*plugin.Panic)
+	// Suspects (optional) are those of the scheduler before this one in the process.
+	Suspects *Suspects
+	// Fault (optional) is for tests: it may panic where a panic must be stopped. at is attempt, binding, eviction, cache or
+	// queue, and what the pod or node.
+	Fault func(at, what string)
 	// Log (optional) receives what an operator should know.
 	Log *slog.Logger
 	// Spawn runs a binding cycle or an eviction beside the loop; nil runs it in another goroutine. A
@@ -180,6 +187,12 @@ type Scheduler struct {
 	evicting   map[uint64]evicting       // running evictions, by number
 	evictions  uint64                    // begun so far
 
+	// broken is why the loop has ended by a panic; nil if it has not. subject is the object that is being handled.
+	broken  error
+	subject metav1.Object
+	// renew tells that the snapshot is made anew before the next attempt.
+	renew bool
+
 	// heldUntil is when pods are tried again, if none are now; see segment. heldAgain is when that may
 	// happen next.
 	heldUntil, heldAgain time.Time
@@ -216,7 +229,6 @@ func New(config Config, deps Deps) (*Scheduler, error) {
 		config: config, deps: deps,
 		pipelines: make(map[string]*pipeline.Pipeline),
 		cycle:     cycle.New(config.Cycle),
-		cache:     cache.New(config.Cache),
 		snapshot:  state.NewSnapshot(),
 		binding:   make(map[uint64]running),
 		evicting:  make(map[uint64]evicting),
@@ -227,6 +239,8 @@ func New(config Config, deps Deps) (*Scheduler, error) {
 		preempting: make(map[types.UID]*preemption),
 	}
 	s.inbox.wake = make(chan struct{}, 1)
+	s.cache = cache.New(s.ranked(config.Cache))
+	s.deps.Outlet = guardedOutlet{deps.Outlet, s}
 	first := deps.Pipelines[0]
 	for _, p := range deps.Pipelines {
 		if s.pipelines[p.Profile()] != nil {
@@ -241,7 +255,7 @@ func New(config Config, deps Deps) (*Scheduler, error) {
 	s.deps.Pipelines = slices.Clone(deps.Pipelines)
 	var err error
 	s.queue, err = queue.New(config.Queue, queue.Deps{
-		Clock: deps.Clock, Less: s.less, Key: s.keys, Gate: s.gate, Hint: s.hint, Wants: s.wants, Helps: s.helps, Observe: deps.Moved,
+		Clock: deps.Clock, Less: s.less, Key: s.keys, Gate: s.gate, Hint: s.hint, Wants: s.wants, Helps: s.helps, Observe: s.moved(),
 	})
 	if err != nil {
 		return nil, err
@@ -253,10 +267,14 @@ func New(config Config, deps Deps) (*Scheduler, error) {
 // binding cycles and evictions.
 //
 // An attempt that fails after the context has ended is not reported.
+//
+// # Errors
+//
+// ErrBroken.
 func (s *Scheduler) Run(ctx context.Context) error {
 	s.stopped = ctx.Done()
-	for ctx.Err() == nil {
-		if !s.Step(ctx) {
+	for ctx.Err() == nil && s.broken == nil {
+		if !s.Step(ctx) && s.broken == nil {
 			s.sleep(ctx)
 		}
 	}
@@ -265,13 +283,17 @@ func (s *Scheduler) Run(ctx context.Context) error {
 		<-s.inbox.wake
 	}
 	s.beside.Close()
-	return nil
+	return s.broken
 }
 
 // Standby handles events without trying pods, until the context ends: a replica that is not the
 // leader keeps its cache warm this way. Run may follow.
-func (s *Scheduler) Standby(ctx context.Context) {
-	for ctx.Err() == nil {
+//
+// # Errors
+//
+// ErrBroken.
+func (s *Scheduler) Standby(ctx context.Context) error {
+	for ctx.Err() == nil && s.broken == nil {
 		if s.drain(ctx) {
 			continue
 		}
@@ -280,6 +302,7 @@ func (s *Scheduler) Standby(ctx context.Context) {
 		case <-s.inbox.wake:
 		}
 	}
+	return s.broken
 }
 
 // Step handles pending events and tries the next pod. It reports whether there was one.
@@ -289,7 +312,7 @@ func (s *Scheduler) Step(ctx context.Context) bool {
 		return false
 	}
 	s.readClock(ctx)
-	return s.Handle(ctx, &inbox.Step{}) || s.drain(ctx)
+	return (s.Handle(ctx, &inbox.Step{}) || s.drain(ctx)) && s.broken == nil
 }
 
 // NextDeadline returns the earliest time at which Step would have something to do if nothing
@@ -324,6 +347,32 @@ func (s *Scheduler) sleep(ctx context.Context) {
 	case <-ctx.Done():
 	case <-reached:
 	case <-s.inbox.wake:
+	}
+}
+
+// ranked and moved are the callbacks of cache and queue.
+func (s *Scheduler) ranked(c cache.Config) cache.Config {
+	if rank := c.Rank; s.deps.Fault != nil {
+		c.Rank = func(node string) uint64 {
+			s.fault("cache", node)
+			if rank == nil {
+				return 0
+			}
+			return rank(node)
+		}
+	}
+	return c
+}
+
+func (s *Scheduler) moved() func(queue.Transition) {
+	if s.deps.Moved == nil && s.deps.Fault == nil {
+		return nil
+	}
+	return func(t queue.Transition) {
+		s.fault("queue", t.Pod.Pod.Key())
+		if s.deps.Moved != nil {
+			s.safely(plugin.InWrite, "the report of pod "+t.Pod.Pod.Key(), func() { s.deps.Moved(t) })
+		}
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/runtime/cache"
+	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/queue"
 	"github.com/berth-scheduler/berth/runtime/report"
 	"github.com/berth-scheduler/berth/runtime/reuse"
@@ -94,7 +95,7 @@ func (s *Scheduler) tellWork() {
 		}
 		s.totals.add(p.Profile(), s.scratch)
 		if s.deps.Worked != nil {
-			s.deps.Worked(p.Profile(), s.scratch)
+			s.safely(plugin.InWrite, "the report of a profile", func() { s.deps.Worked(p.Profile(), s.scratch) })
 		}
 	}
 }

@@ -27,7 +27,11 @@ func (s *Scheduler) try(ctx context.Context, pod *state.QueuedPod) {
 		s.drop(pod.Pod.UID)
 		return
 	}
+	s.subject = pod.Pod.Object
 	watch := clock.Start()
+	if s.renew {
+		s.snapshot, s.renew = state.NewSnapshot(), false
+	}
 	s.cache.UpdateSnapshot(s.snapshot)
 	s.sequence++
 	s.drawn = s.sequence
@@ -39,7 +43,7 @@ func (s *Scheduler) try(ctx context.Context, pod *state.QueuedPod) {
 		Context: ctx, Snapshot: s.snapshot, Pod: pod, Pipeline: p,
 		Nominations: s.queue.Nominations(), Extenders: s.deps.Extenders, Seed: s.seed(), Sequence: s.sequence,
 	}
-	d := s.cycle.Schedule(in)
+	d := s.decide(in)
 	p.Settle(pod.Pod)
 	tried := s.deps.Tried == nil
 	if !tried && (d.Node == nil || pod.Pod.Features&reserving != 0) {
@@ -54,7 +58,7 @@ func (s *Scheduler) try(ctx context.Context, pod *state.QueuedPod) {
 	a := d.Attempt
 	s.totals.attempt(p.Profile(), a)
 	if s.deps.Observer != nil {
-		s.deps.Observer.Attempted(a, s.snapshot.Name)
+		s.safely(plugin.InWrite, "the report of pod "+pod.Pod.Key(), func() { s.deps.Observer.Attempted(a, s.snapshot.Name) })
 	}
 	directives := append(d.Directives, placing...)
 	if ctx.Err() != nil {
@@ -85,7 +89,7 @@ func (s *Scheduler) try(ctx context.Context, pod *state.QueuedPod) {
 // tried passes on a decision and what it depended on. Copies keep both off the heap otherwise.
 func (s *Scheduler) tried(in cycle.Input, start int, d cycle.Decision) {
 	in.Start = &start
-	s.deps.Tried(in, &d)
+	s.safely(plugin.InShadow, "a trial of pod "+in.Pod.Pod.Key(), func() { s.deps.Tried(in, &d) })
 }
 
 // reserving are the features for which Reserve changes what filters look at beside the snapshot.
@@ -101,6 +105,7 @@ func (s *Scheduler) reserve(ctx context.Context, p *pipeline.Pipeline, d *cycle.
 		s.rejectPlaced(d, plugin.Fail(err))
 		return nil, nil
 	}
+	s.fault("cache", d.Pod.Pod.Key())
 	s.queue.ClearNomination(uid)
 	placement := plugin.Placement{Context: ctx, Pod: assumed, Node: d.Node, State: d.State, Seed: s.seed(), Namespace: s.snapshot.Namespace(assumed.Namespace)}
 	if p.WantsNodeInfo() {

@@ -15,6 +15,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/cycle"
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
 	"github.com/berth-scheduler/berth/runtime/pipeline"
+	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
@@ -121,7 +122,10 @@ func (s *Shadow) Tried(in cycle.Input, d *cycle.Decision) {
 			continue
 		}
 		watch := clock.Start()
-		t.again(in, d, s.config.Keep, s.config.Share >= 1)
+		if err := plugin.Guard(plugin.InShadow, "the trial of plugin "+t.Plugin, nil, func() { t.again(in, d, s.config.Keep, s.config.Share >= 1) }); err != nil {
+			t.cycle = cycle.New(s.config.Cycle) // it may be half-changed
+			t.report.Missed++
+		}
 		t.budget.spend(watch.Elapsed())
 	}
 }

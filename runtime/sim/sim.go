@@ -181,6 +181,9 @@ func (s *Sim) run(ctx context.Context) error {
 				}
 				s.watched(s.api.now())
 			}
+			if err := s.assembly.Scheduler.Broken(); err != nil {
+				return err
+			}
 		}
 		at, ok := s.nextEvent()
 		if !ok {

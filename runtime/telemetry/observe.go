@@ -184,6 +184,9 @@ func (m *Metrics) timings(profile string, timings []report.Timing, sampled bool)
 	}
 }
 
+// Panicked counts a panic that was stopped.
+func (m *Metrics) Panicked(place string) { m.panics.WithLabelValues(place).Inc() }
+
 // Broken counts a plugin whose answers are no longer reused.
 func (m *Metrics) Broken(plugin, digest string) {
 	m.pluginBroken.WithLabelValues(label(plugin), digest).Inc()

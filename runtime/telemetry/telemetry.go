@@ -46,6 +46,7 @@ type Metrics struct {
 	bugs                                                               *prometheus.CounterVec // profile
 	recordingStopped                                                   prometheus.Gauge
 	recordingStops                                                     prometheus.Counter
+	panics                                                             *prometheus.CounterVec // place
 	pluginBroken                                                       *prometheus.CounterVec // plugin, digest
 	pluginCalls, pluginRows, pluginReused, pluginFaults, pluginSeconds *prometheus.CounterVec // plugin, digest, extension_point, profile
 
@@ -122,6 +123,11 @@ func New(version string, now func() *State) *Metrics {
 		Namespace: "berth", Name: "bugs_total",
 		Help: "Attempts that ended because Berth or a plugin contradicted itself; their messages contain BUG. Please report them.",
 	}, "profile")
+
+	m.panics = counter(prometheus.Opts{
+		Namespace: "berth", Name: "panics_total",
+		Help: "Panics that were stopped, by place. The log has the stacks; please report them.",
+	}, "place")
 
 	plugin := func(n, help string) *prometheus.CounterVec {
 		return counter(prometheus.Opts{Namespace: "berth", Subsystem: "plugin", Name: n, Help: help}, "plugin", "digest", "extension_point", "profile")

@@ -69,6 +69,7 @@ func TestMetrics(t *testing.T) {
 	m.Attempted(&report.Attempt{Profile: "default-scheduler", Code: abi.Unschedulable, Victims: []string{"ns/a", "ns/b"}}, nil)
 	m.Attempted(&report.Attempt{Profile: "default-scheduler", Code: abi.Error, Message: "BUG: it cannot be"}, nil)
 	m.Ended(&report.Ending{Profile: "default-scheduler", Code: abi.Error})
+	m.Panicked("attempt")
 	m.Queued("active", "UnschedulablePodAdd")
 	m.Wrote("pod_binding", time.Second, nil)
 	m.Wrote("pod_binding", 2*time.Second, errors.New("no"))
@@ -85,6 +86,7 @@ func TestMetrics(t *testing.T) {
 		`scheduler_schedule_attempts_total{` + of + `,result="unschedulable"} 2`,
 		`scheduler_schedule_attempts_total{` + of + `,result="error"} 2`,
 		`berth_bugs_total{` + of + `} 1`,
+		`berth_panics_total{place="attempt"} 1`,
 		`scheduler_scheduling_attempt_duration_seconds_sum{` + of + `,result="unschedulable"} 0.001`,
 		`scheduler_scheduling_algorithm_duration_seconds_count 4`,
 		`scheduler_pod_scheduling_sli_duration_seconds_sum{attempts="2"} 4`,
