@@ -20,6 +20,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/berth-scheduler/berth/internal/plain"
+	"github.com/berth-scheduler/berth/runtime/plugin"
 )
 
 // Exit statuses.
@@ -54,7 +55,12 @@ func execute(ctx context.Context, root *cobra.Command, args []string, stdout, st
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
-	err := root.ExecuteContext(ctx)
+	var err error
+	if caught := plugin.Guard(plugin.InQuestion, "this command", func(p *plugin.Panic) { fmt.Fprintf(stderr, "%s\n", p.Stack) }, func() {
+		err = root.ExecuteContext(ctx)
+	}); caught != nil {
+		err = &failure{caught}
+	}
 	if err == nil {
 		return exitOK
 	}

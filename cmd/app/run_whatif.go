@@ -10,6 +10,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/assembly"
 	"github.com/berth-scheduler/berth/runtime/debughttp"
 	"github.com/berth-scheduler/berth/runtime/kube"
+	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/scheduler"
 	"github.com/berth-scheduler/berth/runtime/whatif"
 )
@@ -59,7 +60,14 @@ func (w *watched) aboutNow(ctx context.Context, ask func(*whatif.Cluster) error)
 	c := clusterOf(now.assembly.Config(), contents)
 	c.Storage, c.Owners, c.PodDisruptionBudgets = objects.Storage, objects.Owners, objects.PodDisruptionBudgets
 	c.Scheduler.Workers = 1 // the others are for the scheduler
-	return ask(c)
+	var err error
+	if caught := plugin.Guard(plugin.InQuestion, "a what-if", nil, func() { err = ask(c) }); caught != nil {
+		err = caught
+	}
+	if caught := new(plugin.Panic); errors.As(err, &caught) {
+		now.assembly.Panicked(caught)
+	}
+	return err
 }
 
 // clusterOf returns the cluster that a loop knows, without other objects.

@@ -261,7 +261,7 @@ func New(c Config, d Deps) (*Assembly, error) {
 		scheduler.Deps{
 			Clock: a.clock, Recorder: a.counted(), Objects: d.Objects, Pipelines: pipelines, Extenders: extenders, Outlet: d.Outlet, Evictor: d.Evictor,
 			Observer: d.Observer, Tried: a.shadow.Tried, Moved: d.Moved, Handled: d.Handled, Worked: d.Worked, Log: d.Log, Spawn: d.Spawn,
-			Panicked: a.panicked, Suspects: d.Suspects, Fault: d.Fault,
+			Panicked: a.Panicked, Suspects: d.Suspects, Fault: d.Fault,
 		},
 	)
 	if err != nil {
@@ -282,8 +282,8 @@ func NewUnconnected(c Config) (*Assembly, error) {
 	return New(c, Deps{Binder: noBinder{}, Outlet: struct{ scheduler.Outlet }{}})
 }
 
-// panicked logs a panic that was stopped.
-func (a *Assembly) panicked(p *plugin.Panic) {
+// Panicked logs and counts a panic that was stopped. Any goroutine may call it.
+func (a *Assembly) Panicked(p *plugin.Panic) {
 	if a.deps.Log != nil {
 		a.deps.Log.Error("a panic was stopped; please report it", "place", string(p.Place), "what", p.What, "panic", p.Value, "stack", string(p.Stack))
 	}

@@ -163,7 +163,7 @@ func (a *Assembly) buildProfile(
 	b.pipeline, err = pipeline.New(pipeline.Config{
 		Profile: profile.SchedulerName, Points: points,
 		AllowUnenforced: a.config.AllowUnenforced | features(profile.AllowUnenforced), Percentage: percentage,
-	}, pipeline.Deps{Workers: a.workers, Broken: a.broken, Panicked: a.panicked})
+	}, pipeline.Deps{Workers: a.workers, Broken: a.broken, Panicked: a.Panicked})
 	if err != nil {
 		return fail(err)
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/assembly"
 	"github.com/berth-scheduler/berth/runtime/inbox"
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
+	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/queue"
 	"github.com/berth-scheduler/berth/runtime/report"
 	"github.com/berth-scheduler/berth/runtime/scheduler"
@@ -94,13 +95,25 @@ type Sim struct {
 	clock    *clock.Step
 	assembly *assembly.Assembly
 	api      *apiServer
-	next     int // index of the next arrival
-	changed  int // index of the next change
-	flushed  int // number of placements before the last flush; -1 before the first
+	next     int    // index of the next arrival
+	changed  int    // index of the next change
+	flushed  int    // number of placements before the last flush; -1 before the first
+	handling string // object, for the error of a panic
 }
 
 // New checks the input and makes a simulation, which can be run once.
-func New(config Config) (*Sim, error) {
+//
+// # Errors
+//
+// A *plugin.Panic, if something panicked.
+func New(config Config) (s *Sim, err error) {
+	if caught := plugin.Guard(plugin.InConversion, "the input of a simulation", nil, func() { s, err = newSim(config) }); caught != nil {
+		return nil, caught
+	}
+	return s, err
+}
+
+func newSim(config Config) (*Sim, error) {
 	if err := checkArrivals(&config); err != nil {
 		return nil, err
 	}
@@ -150,29 +163,51 @@ func (s *Sim) Refusals() map[string]error { return s.assembly.Refusals() }
 // Status says how plugins are; after Run, how they were at its end.
 func (s *Sim) Status() assembly.Status { return s.assembly.Status() }
 
-// Run simulates until nothing more can happen. If the context ends first, it returns the result
-// so far with the error.
-func (s *Sim) Run(ctx context.Context) (*Result, error) {
+// Run simulates until nothing more can happen. If the context ends first, or something panics, it returns the result
+// so far with the error, which names the object that was handled.
+func (s *Sim) Run(ctx context.Context) (result *Result, err error) {
 	defer s.assembly.Close()
 	watch := clock.Start()
+	guard := func(call func()) {
+		defer func() {
+			if r := recover(); r != nil {
+				err = plugin.Stopped(plugin.InConversion, s.handling, r)
+			}
+		}()
+		call()
+	}
+	guard(func() {
+		s.begin()
+		err = s.run(ctx)
+	})
+	result = &Result{Placements: []Placement{}, Unschedulable: []Pending{}, Evicted: []Eviction{}}
+	guard(func() { result = s.result(watch.Elapsed(), err != nil) })
+	return result, err
+}
+
+// begin takes in what there is from the start.
+func (s *Sim) begin() {
 	for _, namespace := range s.config.Namespaces {
+		s.handling = "namespace " + namespace.Name
 		s.assembly.Scheduler.SetNamespace(state.NewNamespace(namespace))
 	}
 	for _, node := range s.config.Nodes {
+		s.handling = "node " + node.Name
 		s.assembly.Scheduler.SetNode(state.NewNode(node))
 	}
 	for _, pod := range s.config.Bound {
+		s.handling = "pod " + pod.Key()
 		s.api.bindInitial(pod)
 	}
-	err := s.run(ctx)
-	return s.result(watch.Elapsed(), err != nil), err
 }
 
 // run goes from event to event.
 func (s *Sim) run(ctx context.Context) error {
 	for {
+		s.handling = "a change of the cluster"
 		s.happen()
 		s.arrive()
+		s.handling = "the simulated cluster"
 		s.api.depart()
 		for more := true; more; more = s.api.wake() {
 			for s.assembly.Scheduler.Step(ctx) {
@@ -222,6 +257,7 @@ func (s *Sim) arrive() {
 	now := s.api.now()
 	var pods []*state.Pod
 	for s.next < len(s.config.Arrivals) && s.config.Arrivals[s.next].At <= now {
+		s.handling = "pod " + s.config.Arrivals[s.next].Pod.Namespace + "/" + s.config.Arrivals[s.next].Pod.Name
 		pods = append(pods, s.api.admit(s.config.Arrivals[s.next]))
 		s.next++
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/berth-scheduler/berth/runtime/assembly"
 	"github.com/berth-scheduler/berth/runtime/report"
+	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/sim"
 	"github.com/berth-scheduler/berth/runtime/sim/input"
 	"github.com/berth-scheduler/berth/runtime/state"
@@ -43,9 +44,16 @@ type Cluster struct {
 //
 // # Errors
 //
-// A *Refused if the question does not fit the cluster; otherwise plugins could not be made, or
-// the context ended.
-func (c *Cluster) Ask(ctx context.Context, r *Request) (*Answer, error) {
+// A *Refused if the question does not fit the cluster; otherwise plugins could not be made, the context ended, or
+// something panicked.
+func (c *Cluster) Ask(ctx context.Context, r *Request) (answer *Answer, err error) {
+	if caught := plugin.Guard(plugin.InQuestion, "a what-if", nil, func() { answer, err = c.ask(ctx, r) }); caught != nil {
+		return nil, caught
+	}
+	return answer, err
+}
+
+func (c *Cluster) ask(ctx context.Context, r *Request) (*Answer, error) {
 	q, err := c.question(r)
 	if err != nil {
 		return nil, &Refused{err}
