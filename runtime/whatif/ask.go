@@ -14,8 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berth-scheduler/berth/runtime/assembly"
-	"github.com/berth-scheduler/berth/runtime/report"
 	"github.com/berth-scheduler/berth/runtime/plugin"
+	"github.com/berth-scheduler/berth/runtime/report"
 	"github.com/berth-scheduler/berth/runtime/sim"
 	"github.com/berth-scheduler/berth/runtime/sim/input"
 	"github.com/berth-scheduler/berth/runtime/state"
