@@ -33,7 +33,7 @@ func (p apiPlugins) Changed() <-chan struct{} { return p.PluginsChanged() }
 func followPlugins(ctx context.Context, a *assembly.Assembly, s *config.Scheduler, stopped tenancy.Stopped, modules *assembly.Modules, cluster *kube.Cluster, meter *follow.Meter, log *slog.Logger) (f *follow.Follower, stop func()) {
 	f = follow.New(
 		follow.Config{Taken: pluginNames(s), Stopped: stopped},
-		follow.Deps{Source: apiPlugins{cluster}, Scheduler: a, Modules: modules, Writer: cluster, Meter: meter, Log: log})
+		follow.Deps{Source: apiPlugins{cluster}, Scheduler: a, Modules: modules, Writer: cluster, Meter: meter, Log: log, Panicked: a.Panicked})
 	ctx, cancel := context.WithCancel(ctx)
 	var following sync.WaitGroup
 	following.Go(func() { f.Run(ctx) })

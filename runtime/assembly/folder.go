@@ -14,6 +14,7 @@ import (
 	"github.com/berth-scheduler/berth/internal/plain"
 	"github.com/berth-scheduler/berth/runtime/config"
 	"github.com/berth-scheduler/berth/runtime/module"
+	"github.com/berth-scheduler/berth/runtime/plugin"
 )
 
 // FolderConfig is a folder whose modules become plugins of every profile.
@@ -83,9 +84,11 @@ func (a *Assembly) Watch(ctx context.Context, c FolderConfig) (*Folder, error) {
 	go func() {
 		defer close(f.done)
 		for change := range changed {
-			if err := f.sync(ctx, change); err != nil && ctx.Err() == nil {
-				f.log.Error("plugin folder", "dir", c.Dir, "error", err)
-			}
+			_ = plugin.Guard(plugin.InConversion, "the plugins of folder "+c.Dir, a.Panicked, func() {
+				if err := f.sync(ctx, change); err != nil && ctx.Err() == nil {
+					f.log.Error("plugin folder", "dir", c.Dir, "error", err)
+				}
+			})
 		}
 	}()
 	return f, nil

@@ -27,13 +27,14 @@ func (s *Scheduler) breaks() {
 	if r == nil {
 		return
 	}
-	what := "the loop"
-	if s.subject != nil {
-		what += ", while it handled " + describe(s.subject)
-	}
-	p := plugin.Stopped(plugin.InLoop, what, r)
+	p := plugin.Stopped(plugin.InLoop, "the loop", r)
+	s.safely(plugin.InLoop, p.What, func() { // an object of an edited recording may be none
+		if s.subject != nil {
+			p.What += ", while it handled " + describe(s.subject)
+		}
+		s.deps.Suspects.blame(s.subject, p)
+	})
 	s.broken = fmt.Errorf("%w: %w", ErrBroken, p)
-	s.deps.Suspects.blame(s.subject, p)
 	s.panicked(p)
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/assembly"
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
 	"github.com/berth-scheduler/berth/runtime/module"
+	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/shadow"
 	"github.com/berth-scheduler/berth/runtime/tenancy"
 	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
@@ -72,6 +73,8 @@ type Deps struct {
 	Meter *Meter
 	Clock clock.Clock  // optional: the machine's if nil
 	Log   *slog.Logger // optional
+	// Panicked (optional) is told of each panic that was stopped. It logs it, too.
+	Panicked func(*plugin.Panic)
 }
 
 // Follower keeps a scheduler's attached plugins as the objects of the API say.
@@ -174,9 +177,11 @@ func (f *Follower) Run(ctx context.Context) {
 	synced := f.deps.Clock.Now()
 	for f.await(ctx, f.deps.Source.Changed(), f.deps.Clock.Now().Add(lookOver)) && f.settled(ctx) {
 		for next := synced.Add(collect); f.deps.Clock.Now().Before(next); {
-			f.syncing.Lock()
-			f.judge(ctx) // so that modules are fetched and compiled meanwhile
-			f.syncing.Unlock()
+			_ = f.guard(func() {
+				f.syncing.Lock()
+				defer f.syncing.Unlock()
+				f.judge(ctx) // so that modules are fetched and compiled meanwhile
+			})
 			if !f.await(ctx, nil, next) || !f.settled(ctx) {
 				return
 			}
@@ -225,7 +230,19 @@ func (f *Follower) sleep(ctx context.Context, until time.Time) bool {
 // # Errors
 //
 // The scheduler has its earlier plugins, and pods do not wait for new ones.
-func (f *Follower) Sync(ctx context.Context) error {
+func (f *Follower) Sync(ctx context.Context) (err error) {
+	if caught := f.guard(func() { err = f.sync(ctx) }); caught != nil {
+		return caught
+	}
+	return err
+}
+
+// guard keeps the scheduler running if something panics about the objects of the API: the plugins stay as they are.
+func (f *Follower) guard(call func()) error {
+	return plugin.Guard(plugin.InConversion, "the plugins of the API", f.deps.Panicked, call)
+}
+
+func (f *Follower) sync(ctx context.Context) error {
 	f.syncing.Lock()
 	defer f.syncing.Unlock()
 	now := f.deps.Clock.Now()

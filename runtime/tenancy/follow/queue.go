@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
+	"github.com/berth-scheduler/berth/runtime/plugin"
 )
 
 // How much a namespace may have done: some changes at once, then one in each pause. The platform
@@ -250,7 +251,11 @@ func (q *queue[K, R]) allow(namespace string) bool {
 }
 
 func (q *queue[K, R]) do(ctx context.Context, j *job[K, R]) {
-	result, err := q.work(ctx, j.key, j.ended)
+	var result R
+	var err error
+	if caught := plugin.Guard(plugin.InConversion, "a module of the API", nil, func() { result, err = q.work(ctx, j.key, j.ended) }); caught != nil {
+		err = caught
+	}
 	q.mu.Lock()
 	j.ended, j.result, j.err = true, result, err
 	if j.again = (time.Time{}); err != nil {

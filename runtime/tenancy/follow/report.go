@@ -96,7 +96,9 @@ type reported struct {
 func (f *Follower) Report(ctx context.Context) {
 	known := make(map[types.UID]*reported)
 	for ctx.Err() == nil {
-		if f.report(ctx, known) {
+		more := false
+		_ = f.guard(func() { more = f.report(ctx, known) })
+		if more {
 			continue
 		}
 		pause := compareEvery
