@@ -14,6 +14,7 @@ import (
 	"net/url"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -35,6 +36,7 @@ type serverOptions struct {
 	output    string
 	timeLimit time.Duration
 	leader    leaderFinder
+	led       bool // the leader of the user's cluster was asked
 }
 
 func (o *serverOptions) flags(f *pflag.FlagSet) {
@@ -65,14 +67,23 @@ func (o *serverOptions) ask(ctx context.Context, method, path, text string) ([]b
 	}
 	ctx, cancel := context.WithTimeout(ctx, o.timeLimit)
 	defer cancel()
-	_, response, err := o.first(ctx, method, path, text)
-	if err != nil {
-		return nil, err
-	}
-	defer response.Body.Close() //nolint:errcheck // it was read
-	body, err := io.ReadAll(response.Body)
-	if err != nil {
-		return nil, &failure{fmt.Errorf("read the scheduler's answer: %w", err)}
+	l, response, err := o.first(ctx, method, path, text)
+	var body []byte
+	for {
+		if err != nil {
+			return nil, err
+		}
+		body, err = io.ReadAll(response.Body)
+		_ = response.Body.Close() // it was read
+		if err != nil {
+			return nil, &failure{fmt.Errorf("read the scheduler's answer: %w", err)}
+		}
+		if response.StatusCode != http.StatusTooManyRequests || !waitAsAsked(ctx, response) {
+			break
+		}
+		if response, err = l.send(ctx, method, path, text); err != nil {
+			return nil, &failure{fmt.Errorf("ask again: %w", err)}
+		}
 	}
 	said := strings.TrimSpace(string(body))
 	switch response.StatusCode {
@@ -82,6 +93,24 @@ func (o *serverOptions) ask(ctx context.Context, method, path, text string) ([]b
 		return nil, &failure{fmt.Errorf("%s (pass --token-file with the token of a user who may %s %s)", said, strings.ToLower(method), path)}
 	}
 	return nil, &failure{errors.New(said)}
+}
+
+// waitAsAsked waits as long as the header Retry-After says, one second if there is none; false if the context ends before.
+func waitAsAsked(ctx context.Context, response *http.Response) bool {
+	seconds, err := strconv.Atoi(response.Header.Get("Retry-After"))
+	if err != nil || seconds < 0 {
+		seconds = 1
+	}
+	wait := time.Duration(seconds) * time.Second
+	if end, ok := ctx.Deadline(); ok && time.Until(end) < wait {
+		return false
+	}
+	select {
+	case <-time.After(wait):
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }
 
 // line is a way to a scheduler.
@@ -118,6 +147,7 @@ func (o *serverOptions) first(ctx context.Context, method, path, text string) (*
 		if err != nil {
 			return nil, nil, err
 		}
+		o.led = true
 		l := &line{client, "https://leader", cmp.Or(token, given)}
 		response, err := l.send(ctx, method, path, text)
 		return l, response, err

@@ -72,7 +72,7 @@ func (p *printer) now(pod *debughttp.Pod) {
 	case now.Code == report.Gated:
 		p.text("It is not tried, so no change of it or of a node helps.")
 	default:
-		p.change(name, now.Change)
+		p.change(name, now.Change, now.Tried)
 	}
 }
 

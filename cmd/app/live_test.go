@@ -118,7 +118,7 @@ func TestPrintNow(t *testing.T) {
 		"It would fit now on n1, once other pods have left.\n":                            {Now: &debughttp.Now{Code: report.FitsAfterPreemption, Node: "n1"}},
 		"It is not tried, so no change of it or of a node helps.\n":                       {Now: &debughttp.Now{Code: report.Gated}},
 		"ns/p would fit on n1 without its requirement on the node label disk.\n":          {Now: &debughttp.Now{Code: report.DoesNotFit, Change: &report.Change{Kind: report.RemoveSelector, Node: "n1", Selector: &report.Selector{Key: "disk"}}}},
-		"ns/p: no single toleration, selector, request or node label lets it fit.\n":      {Now: &debughttp.Now{Code: report.DoesNotFit}},
+		"ns/p: none of the 7 changes that were tried lets it fit.\n":                      {Now: &debughttp.Now{Code: report.DoesNotFit, Tried: 7}},
 		"There is no change to look for: it does not wait for this scheduler.\n":          {},
 		"It is not known whether it would fit now: another question is being answered.\n": {NowError: "another question is being answered."},
 	} {

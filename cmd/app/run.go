@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/klog/v2"
 
 	"github.com/berth-scheduler/berth/runtime/assembly"
@@ -258,7 +259,8 @@ func (o *runOptions) schedule(ctx context.Context, s *config.Scheduler, modules 
 	if err != nil {
 		return err
 	}
-	w.running.Store(&running{assembly: a, cluster: cluster, folder: folder, tenants: tenants})
+	w.running.Store(&running{assembly: a, cluster: cluster, folder: folder, tenants: tenants,
+		optional: func(ctx context.Context) ([]runtime.Object, []string) { return kube.Optional(ctx, clients.Reviews) }})
 	if w.yanks != nil {
 		go w.yanks.follow(ctx, indexEvery, a.Status, log)
 	}

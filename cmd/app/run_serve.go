@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/pflag"
 	v1 "k8s.io/api/core/v1"
+	apiruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berth-scheduler/berth/runtime/assembly"
@@ -123,6 +124,8 @@ type running struct {
 	cluster  *kube.Cluster
 	folder   *assembly.Folder // nil without --plugin-dir
 	tenants  *follow.Follower
+	// optional reads the objects that kube-scheduler needs no right to read.
+	optional func(context.Context) ([]apiruntime.Object, []string)
 }
 
 func newWatched(p *program) *watched {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -18,18 +19,29 @@ import (
 // whatIf answers a question about the cluster as the loop knows it between two attempts.
 func (w *watched) whatIf(ctx context.Context, r *whatif.Request) (answer *whatif.Answer, err error) {
 	err = w.aboutNow(ctx, func(c *whatif.Cluster) error {
+		if now := w.running.Load(); now.optional != nil {
+			reading, cancel := context.WithTimeout(ctx, readOptional)
+			c.Known = *knownOf(now.optional(reading))
+			cancel()
+		}
 		answer, err = c.Ask(ctx, r)
 		return err
 	})
 	return answer, err
 }
 
+// readOptional is how long a question waits for objects that are optional.
+const readOptional = 5 * time.Second
+
 // podNow asks whether a pending pod would fit by now.
 func (w *watched) podNow(ctx context.Context, pod *v1.Pod) (now *debughttp.Now, err error) {
 	err = w.aboutNow(ctx, func(c *whatif.Cluster) error {
-		answer, change, err := c.AskPod(ctx, pod)
+		answer, e, err := c.AskPod(ctx, pod)
 		if err == nil {
-			now = &debughttp.Now{Code: answer.Code, Node: answer.Node, Change: change}
+			now = &debughttp.Now{Code: answer.Code, Node: answer.Node}
+		}
+		if e != nil {
+			now.Change, now.Tried = e.Change, e.Tried
 		}
 		return err
 	})

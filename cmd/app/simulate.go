@@ -248,6 +248,7 @@ func (o *simulateOptions) simulation(ctx context.Context, modules *assembly.Modu
 			fmt.Fprintf(stderr, "warning: %s: extenders[%d].bindVerb is not called, because a simulation does not bind pods of a real cluster\n", o.config, i)
 		}
 	}
+	leftOut(stderr, objects.LeftOut)
 	for _, doubt := range objects.Warnings {
 		fmt.Fprintf(stderr, "warning: %s\n", doubt)
 	}

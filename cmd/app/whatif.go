@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	schedulingv1 "k8s.io/api/scheduling/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/berth-scheduler/berth/internal/plain"
 	"github.com/berth-scheduler/berth/runtime/assembly"
@@ -31,6 +31,7 @@ type whatIfOptions struct {
 	pods             []string
 	strict           bool
 	addNodes         []string
+	initialized      bool
 	removeNodes      []string
 	cluster          []string
 	recording        string
@@ -56,10 +57,11 @@ answers about a cluster in files, with the configuration in --config. With --rec
 answers about the cluster, the configuration and the plugins of a recording, at its end or
 at a time.
 
-Files of pods may also contain Deployments, Jobs, StatefulSets, ReplicaSets and
-ReplicationControllers, which stand for their pods, and persistent volume claims, resource
-claims and their templates, and services. Other pending pods are not part of the question.
-HTTP extenders are not called; the answer names them.
+Files of pods may be any manifests: Deployments, StatefulSets, DaemonSets, Jobs, CronJobs,
+ReplicaSets and ReplicationControllers stand for the pods that their controllers make. What
+makes no pods is left out. The file - is the standard input, so the output of helm template
+and kustomize can be piped in. Other pending pods are not part of the question. HTTP extenders
+and admission webhooks are not called; the answer names them.
 
 The exit status is 0; 1 if no scheduler answers, or with --fail-on-unschedulable if a pod
 does not fit; and 2 for input that cannot be used.`,
@@ -76,8 +78,9 @@ does not fit; and 2 for input that cannot be used.`,
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.StringArrayVar(&o.pods, "pods", nil, "pods to be placed: a `FILE` in YAML or JSON, or a folder of them; repeatable")
+	f.StringArrayVar(&o.pods, "pods", nil, "pods to be placed: a `FILE` in YAML or JSON, or a folder of them, or - for the standard input; repeatable")
 	f.StringArrayVar(&o.addNodes, "add-nodes", nil, "add the nodes of a `FILE`, or FILE=N for N copies of each; repeatable")
+	f.BoolVar(&o.initialized, "initialized", false, "leave out taints of added nodes that are removed once a node is ready, such as node.cloudprovider.kubernetes.io/uninitialized")
 	f.StringArrayVar(&o.removeNodes, "remove-node", nil, "remove the node of this `NAME`; repeatable")
 	f.StringArrayVar(&o.cluster, "cluster", nil, "ask about a cluster in Kubernetes YAML or JSON: a `FILE`, or a folder of them; repeatable")
 	f.BoolVar(&o.strict, "strict", false, "with --cluster: refuse objects that cannot be used, and unknown fields, which are left out otherwise")
@@ -140,10 +143,37 @@ func (o *whatIfOptions) ask(ctx context.Context, stderr io.Writer) (*whatif.Answ
 	if o.recording != "" {
 		return o.askRecording(ctx, stderr)
 	}
-	r, err := o.request(ctx, nil)
+	r, err := o.request(ctx, nil, stderr)
 	if err != nil {
 		return nil, err
 	}
+	answer, err := o.askServer(ctx, r)
+	if err != nil || len(answer.NotKnown) == 0 || !o.server.led {
+		return answer, err
+	}
+	visitor, err := o.server.leader.user.Connect()
+	if err != nil {
+		return nil, &failure{err}
+	}
+	objects, kinds := visitor.Optional(ctx)
+	if len(kinds) == 0 {
+		return answer, nil
+	}
+	r.Known = *knownOf(objects, kinds).With(&r.Known)
+	return o.askServer(ctx, r)
+}
+
+// knownOf is what was read of the objects that decide what becomes of new pods.
+func knownOf(objects []runtime.Object, kinds []string) *input.Known {
+	known := &input.Known{Kinds: kinds}
+	for _, o := range objects {
+		known.Add(o)
+	}
+	return known
+}
+
+// askServer asks a running scheduler.
+func (o *whatIfOptions) askServer(ctx context.Context, r *whatif.Request) (*whatif.Answer, error) {
 	text, err := json.Marshal(r)
 	if err != nil {
 		return nil, &failure{fmt.Errorf("write the question: %w", err)}
@@ -162,15 +192,15 @@ func (o *whatIfOptions) ask(ctx context.Context, stderr io.Writer) (*whatif.Answ
 	return answer, nil
 }
 
-// request reads the files of the question. classes are the priority classes of the cluster, if
-// they are known.
-func (o *whatIfOptions) request(ctx context.Context, classes []*schedulingv1.PriorityClass) (*whatif.Request, error) {
+// request reads the files of the question. known are the cluster's objects; nil if they are not at hand.
+func (o *whatIfOptions) request(ctx context.Context, known *input.Known, stderr io.Writer) (*whatif.Request, error) {
 	templates := &input.Templates{}
 	if len(o.pods) > 0 {
 		var err error
-		if templates, err = input.LoadTemplates(ctx, o.pods, classes); err != nil {
+		if templates, err = input.LoadTemplates(ctx, o.pods, known); err != nil {
 			return nil, stopped(ctx, err)
 		}
+		leftOut(stderr, templates.LeftOut)
 	}
 	r := whatif.NewRequest(templates)
 	r.RemoveNodes, r.Explain = o.removeNodes, o.explain
@@ -188,7 +218,7 @@ func (o *whatIfOptions) request(ctx context.Context, classes []*schedulingv1.Pri
 			return nil, stopped(ctx, err)
 		}
 		for _, node := range nodes {
-			r.AddNodes = append(r.AddNodes, whatif.Nodes{Node: node, Count: n})
+			r.AddNodes = append(r.AddNodes, whatif.Nodes{Node: node, Count: n, Initialized: o.initialized})
 		}
 	}
 	return r, r.Check()
@@ -220,7 +250,8 @@ func (o *whatIfOptions) askFiles(ctx context.Context, stderr io.Writer) (*whatif
 	for _, doubt := range objects.Warnings {
 		fmt.Fprintf(stderr, "warning: %s\n", doubt)
 	}
-	r, err := o.request(ctx, objects.PriorityClasses)
+	leftOut(stderr, objects.LeftOut)
+	r, err := o.request(ctx, &objects.Known, stderr)
 	if err != nil {
 		return nil, err
 	}
@@ -233,7 +264,7 @@ func (o *whatIfOptions) askFiles(ctx context.Context, stderr io.Writer) (*whatif
 	c := &whatif.Cluster{
 		Scheduler: o.program.addTo(assembly.Config{Seed: uint64(o.seed), Modules: modules, Scheduler: scheduler, Reuse: reuse.Default(), Attached: follow.Attachments(tenants)}),
 		Nodes:     objects.Nodes, Namespaces: objects.Namespaces, PodDisruptionBudgets: objects.PodDisruptionBudgets,
-		Storage: objects.Storage(), Owners: objects.Owners(), Log: log,
+		Storage: objects.Storage(), Owners: objects.Owners(), Known: objects.Known, Log: log,
 	}
 	for _, pod := range objects.Pods {
 		switch {
@@ -248,4 +279,11 @@ func (o *whatIfOptions) askFiles(ctx context.Context, stderr io.Writer) (*whatif
 		return nil, err
 	}
 	return answer, nil
+}
+
+// leftOut says which objects of files were left out; "" for none.
+func leftOut(stderr io.Writer, objects string) {
+	if objects != "" {
+		fmt.Fprintf(stderr, "left out: %s\n", objects)
+	}
 }

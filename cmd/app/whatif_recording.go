@@ -22,7 +22,7 @@ func (o *whatIfOptions) askRecording(ctx context.Context, stderr io.Writer) (*wh
 			return nil, fmt.Errorf("--at: %q is not a time such as 2026-01-31T12:00:00Z", o.at)
 		}
 	}
-	r, err := o.request(ctx, nil)
+	r, err := o.request(ctx, nil, stderr)
 	if err != nil {
 		return nil, err
 	}

@@ -19,6 +19,9 @@ func (p *printer) whatIf(a *whatif.Answer) {
 	if s.NodesUsed > 0 && s.AddedNodesUsed > 0 {
 		p.text("They would be on %s, %d of them added.", count(s.NodesUsed, "node"), s.AddedNodesUsed)
 	}
+	if s.DaemonPods > 0 {
+		p.text("%s of DaemonSets came to the added nodes first.", count(s.DaemonPods, "pod"))
+	}
 	if s.Lost > 0 {
 		p.text("%s of the removed nodes would be gone, because no controller creates them elsewhere.", count(s.Lost, "pod"))
 	}
@@ -27,6 +30,15 @@ func (p *printer) whatIf(a *whatif.Answer) {
 	}
 	if len(a.NotAsked) > 0 {
 		p.text("HTTP extenders were not asked: %s.", strings.Join(a.NotAsked, ", "))
+	}
+	if len(a.Webhooks) > 0 {
+		p.text("Admission webhooks may change or refuse pods, and were not asked: %s.", strings.Join(a.Webhooks, ", "))
+	}
+	if len(a.Unknown) > 0 {
+		p.text("Not known: %s.", strings.Join(a.Unknown, "; "))
+	}
+	if len(a.NotKnown) > 0 {
+		p.text("Could not be read, so they do not count: objects of kind %s.", strings.Join(a.NotKnown, ", "))
 	}
 	p.printf("\n")
 	p.wouldBePlaced(slices.Concat(a.Pods, a.Displaced))
@@ -38,14 +50,14 @@ func (p *printer) whatIf(a *whatif.Answer) {
 	}
 	p.pending(pending)
 	for _, e := range a.Explanations {
-		p.change(e.Namespace+"/"+e.Name, e.Change)
+		p.change(e.Namespace+"/"+e.Name, e.Change, e.Tried)
 	}
 }
 
-// change prints a change with which a pod would fit; nil for none.
-func (p *printer) change(name string, c *report.Change) {
+// change prints a change with which a pod would fit; nil for none of those that were tried.
+func (p *printer) change(name string, c *report.Change, tried int) {
 	if c == nil {
-		p.text("%s: no single toleration, selector, request or node label lets it fit.", name)
+		p.text("%s: none of the %s that were tried lets it fit.", name, count(tried, "change"))
 		return
 	}
 	how := ""
@@ -79,10 +91,7 @@ func (p *printer) wouldBePlaced(pods []whatif.Pod) {
 		if pod.Node == "" {
 			continue
 		}
-		key := string(pod.Code) + " " + pod.From
-		if pod.Template != nil {
-			key += fmt.Sprint(*pod.Template)
-		}
+		key := string(pod.Code) + " " + pod.Group()
 		g := by[key]
 		if g == nil {
 			g = &likely{first: pod}

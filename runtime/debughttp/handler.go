@@ -98,6 +98,8 @@ type Now struct {
 	Node string `json:"node,omitempty"`
 	// Change is a single change with which it would fit, if it does not; nil if there is none.
 	Change *report.Change `json:"change,omitempty"`
+	// Tried is how many changes were tried.
+	Tried int `json:"tried,omitempty"`
 }
 
 // changeQuery in the query of ExplainPath asks for Pod.Now.

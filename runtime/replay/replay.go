@@ -64,6 +64,16 @@ type Result struct {
 	Attempt *report.Attempt
 }
 
+func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+// end is when the recording ends, as far as it was read.
+func (p *player) end() string {
+	if p.passed {
+		return "later"
+	}
+	return stamp(p.now)
+}
+
 // Difference is a decision that is not the recorded one.
 type Difference struct {
 	// Event is its number in the recording.
@@ -122,6 +132,9 @@ func Run(ctx context.Context, r *record.Reader, config Config) (*Result, error) 
 		return nil, errors.New("it ends before the settings of the scheduler, so there is nothing to repeat")
 	}
 	p.result.Events = r.Read() - len(p.ahead)
+	if until := config.Until; !until.IsZero() && (until.Before(p.began) || !p.passed && until.After(p.now)) {
+		return nil, fmt.Errorf("%s is outside of the recording, which is from %s to %s", stamp(until), stamp(p.began), p.end())
+	}
 	if config.Reached != nil {
 		if p.assembly == nil {
 			return nil, errors.New("nothing happened before, so there is no cluster")
@@ -146,6 +159,9 @@ type player struct {
 	ranks    map[string]uint64
 	said     said                  // by extenders, in the step to come
 	late     late                  // calls of modules, in what is about to be handled
+	began    time.Time             // of the first event
+	now      time.Time             // of the last one that was repeated
+	passed   bool                  // Config.Until was
 	cutOff   map[inbox.CutOff]bool // in the step that is about to be handled
 	decision *inbox.Decision       // of the last step; nil if there is none
 	attempt  *report.Attempt       // of the last step, if it is wanted
@@ -208,11 +224,15 @@ func (p *player) play(ctx context.Context, e inbox.Event) error {
 			return err
 		}
 	case *inbox.Clock:
+		if p.began.IsZero() {
+			p.began = e.At
+		}
 		if !p.config.Until.IsZero() && e.At.After(p.config.Until) {
-			p.done = true
+			p.done, p.passed = true, true
 			return nil
 		}
 		p.clock.Set(e.At)
+		p.now = e.At
 	case *inbox.Step:
 		return p.step(ctx, e)
 	}

@@ -50,6 +50,8 @@ type Explanation struct {
 	Dominant *Reason `json:"dominant,omitempty"`
 	// Change is a single change with which the pod would fit; nil if none was looked for or found.
 	Change *Change `json:"change,omitempty"`
+	// Tried is how many changes were tried; others might help.
+	Tried int `json:"tried,omitempty"`
 }
 
 // Reason is what one plugin said of some nodes.

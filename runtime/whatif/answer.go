@@ -1,6 +1,10 @@
 package whatif
 
-import "github.com/berth-scheduler/berth/runtime/report"
+import (
+	"fmt"
+
+	"github.com/berth-scheduler/berth/runtime/report"
+)
 
 // Code is what would become of a pod.
 type Code = report.Outcome
@@ -24,7 +28,13 @@ type Answer struct {
 	// NotAsked are the URLs of HTTP extenders, which a question does not reach. They might reject
 	// nodes or prefer others.
 	NotAsked []string `json:"extendersNotAsked,omitempty"`
-	// Pods are those of the question, in its order.
+	// NotKnown are the kinds that the scheduler has no right to read and the question does not have, such as PriorityClass.
+	// Unknown says what of that kind the pods name, and what was assumed instead.
+	NotKnown []string `json:"notKnown,omitempty"`
+	Unknown  []string `json:"unknown,omitempty"`
+	// Webhooks are admission webhooks that may change or refuse new pods. They were not asked.
+	Webhooks []string `json:"webhooksNotAsked,omitempty"`
+	// Pods are those of the question, in its order: of templates, then of DaemonSets.
 	Pods []Pod `json:"pods"`
 	// Displaced are those of removed nodes that a controller would create again.
 	Displaced []Pod `json:"displaced,omitempty"`
@@ -45,6 +55,8 @@ type Summary struct {
 	// NodesUsed are nodes that would get pods, AddedNodesUsed those of them that were added.
 	NodesUsed      int `json:"nodesUsed"`
 	AddedNodesUsed int `json:"addedNodesUsed"`
+	// DaemonPods are pods of the cluster's DaemonSets that came to added nodes first.
+	DaemonPods int `json:"daemonPods,omitempty"`
 	// Lost are pods of removed nodes that no controller would create again elsewhere, such as
 	// those of a DaemonSet. OfOtherSchedulers are those that other schedulers would place.
 	Lost              int `json:"lost"`
@@ -67,8 +79,9 @@ func (s *Summary) count(p *Pod) {
 
 // Pod is what would become of a pod.
 type Pod struct {
-	// Template is the index in Request.Pods; nil for a displaced pod.
+	// Template is the index in Request.Pods, DaemonSet that in Request.DaemonSets; both are nil for a displaced pod.
 	Template  *int   `json:"template,omitempty"`
+	DaemonSet *int   `json:"daemonSet,omitempty"`
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
 	Code      Code   `json:"code"`
@@ -87,3 +100,14 @@ type Pod struct {
 
 // Reason is a verdict of a plugin on some nodes.
 type Reason = report.Reason
+
+// Group tells pods of one template or DaemonSet from others.
+func (p *Pod) Group() string {
+	switch {
+	case p.Template != nil:
+		return fmt.Sprintf("pods[%d]", *p.Template)
+	case p.DaemonSet != nil:
+		return fmt.Sprintf("daemonSets[%d]", *p.DaemonSet)
+	}
+	return "from " + p.From
+}

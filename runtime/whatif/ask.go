@@ -5,8 +5,11 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/url"
 	"slices"
+	"strings"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -36,7 +39,9 @@ type Cluster struct {
 	Storage              []metav1.Object
 	Owners               []metav1.Object
 	PodDisruptionBudgets []*policyv1.PodDisruptionBudget
-	Log                  *slog.Logger // optional
+	// Known are the objects that decide what becomes of new pods. Those of a question are added.
+	Known input.Known
+	Log   *slog.Logger // optional
 }
 
 // Ask answers a question that Decode has returned. It uses plugins of its own: their fuel and
@@ -96,8 +101,12 @@ type question struct {
 	explained bool
 	added     map[string]bool // nodes
 	placed    []*state.Pod    // once the pods that fit are
-	lost      int             // pods of removed nodes
-	others    int             // pods of removed nodes that other schedulers place
+	known     *input.Known
+	profiles  map[string]bool
+	unknown   []string // what could not be looked up
+	daemons   int      // pods of the cluster's DaemonSets on added nodes
+	lost      int      // pods of removed nodes
+	others    int      // pods of removed nodes that other schedulers place
 }
 
 // asked is a pod of a question.
@@ -115,29 +124,37 @@ func (c *Cluster) question(r *Request) (*question, error) {
 		Assembly: c.Scheduler, Namespaces: c.Namespaces, Owners: slices.Concat(c.Owners, r.owners()),
 		PodDisruptionBudgets: c.PodDisruptionBudgets, Log: c.Log, Attempted: q.attempted,
 		Where: func(pod *v1.Pod) string {
-			if i, ok := q.byUID[pod.UID]; ok && q.pods[i].answer.Template != nil {
+			i, ok := q.byUID[pod.UID]
+			switch {
+			case ok && q.pods[i].answer.Template != nil:
 				return fmt.Sprintf("pods[%d].pod", *q.pods[i].answer.Template)
+			case ok && q.pods[i].answer.DaemonSet != nil:
+				return fmt.Sprintf("daemonSets[%d]", *q.pods[i].answer.DaemonSet)
 			}
 			return ""
 		},
 	}
 	q.config.Assembly.WithoutExtenders = true
+	q.known, q.profiles = c.Known.With(&r.Known), make(map[string]bool)
+	for i := range c.Scheduler.Scheduler.Profiles {
+		q.profiles[c.Scheduler.Scheduler.Profiles[i].SchedulerName] = true
+	}
 	removed, err := q.nodes(c, r)
 	if err != nil {
 		return nil, err
 	}
+	if err := q.daemonsOfAdded(c, r); err != nil {
+		return nil, err
+	}
 	for i := range r.Pods {
-		template := i
-		for n := range r.Pods[i].Count {
-			pod := *r.Pods[i].Pod
-			if r.Pods[i].Count > 1 {
-				pod.Name = fmt.Sprintf("%s-%d", pod.Name, n)
-			}
-			pod.UID = cmp.Or(r.pending, types.UID(fmt.Sprintf("whatif-%d-%d", i, n)))
-			q.add(&pod, Pod{Template: &template})
+		if err := q.template(r, i); err != nil {
+			return nil, err
 		}
 	}
-	left, err := q.bound(c, removed)
+	if err := q.daemonSets(r); err != nil {
+		return nil, err
+	}
+	left, err := q.bound(c, r, removed)
 	if err != nil {
 		return nil, err
 	}
@@ -150,12 +167,56 @@ func (c *Cluster) question(r *Request) (*question, error) {
 	return q, nil
 }
 
+// template asks about the pods of a template.
+func (q *question) template(r *Request, i int) error {
+	template := r.Pods[i]
+	template.Pod = template.Pod.DeepCopy()
+	if r.pending == "" { // an existing pod was admitted before
+		if err := q.admit(fmt.Sprintf("pods[%d].pod", i), template.Pod); err != nil {
+			return err
+		}
+	}
+	for n := range template.Count {
+		pod := template.Nth(n)
+		pod.UID = cmp.Or(r.pending, types.UID(fmt.Sprintf("whatif-%d-%d", i, n)))
+		q.add(pod, Pod{Template: &i})
+	}
+	return nil
+}
+
+// admit does what the API server does to a pod that is created, and looks for its profile.
+func (q *question) admit(where string, pod *v1.Pod) error {
+	unknown, bad := q.known.Admit(pod)
+	if bad != nil {
+		bad.File = where
+		return bad
+	}
+	for _, u := range unknown {
+		if !slices.Contains(q.unknown, u) {
+			q.unknown = append(q.unknown, u)
+		}
+	}
+	if !q.profiles[pod.Spec.SchedulerName] {
+		return fmt.Errorf("%s: pod %s: spec.schedulerName: no profile is named %q; profiles are %s", where, pod.Namespace+"/"+cmp.Or(pod.Name, pod.GenerateName+"0"),
+			pod.Spec.SchedulerName, strings.Join(slices.Sorted(maps.Keys(q.profiles)), ", "))
+	}
+	return nil
+}
+
 // add asks about a pod.
 func (q *question) add(pod *v1.Pod, answer Pod) {
 	answer.Namespace, answer.Name = pod.Namespace, pod.Name
 	q.byUID[pod.UID] = len(q.pods)
 	q.pods = append(q.pods, asked{pod: pod, answer: answer})
-	q.config.Arrivals = append(q.config.Arrivals, input.Arrival{Pod: pod})
+	q.config.Arrivals = append(q.config.Arrivals, input.Arrival{Pod: pod, At: q.begin()})
+}
+
+// begin is when the pods of the question come: after those of DaemonSets on added nodes.
+func (q *question) begin() time.Duration {
+	if q.daemons > 0 {
+		return between
+	}
+	return 0
 }
 
 // nodes adds and removes nodes, and returns the names of the removed ones.
@@ -183,6 +244,9 @@ func (q *question) nodes(c *Cluster, r *Request) (removed map[string]bool, err e
 			if add.Count > 1 {
 				node = numbered(node, n)
 			}
+			if add.Initialized {
+				node = initialized(node)
+			}
 			if known[node.Name] && !removed[node.Name] || q.added[node.Name] {
 				return nil, fmt.Errorf("addNodes[%d]: there is a node %q already: give the new one another name", i, node.Name)
 			}
@@ -193,30 +257,19 @@ func (q *question) nodes(c *Cluster, r *Request) (removed map[string]bool, err e
 	return removed, nil
 }
 
-// numbered returns a copy of a node with a number in its name.
-func numbered(node *v1.Node, n int) *v1.Node {
-	out := node.DeepCopy()
-	out.Name = fmt.Sprintf("%s-%d", node.Name, n)
-	out.UID = types.UID(fmt.Sprintf("%s-%d", node.UID, n))
-	if node.Labels[v1.LabelHostname] == node.Name {
-		out.Labels[v1.LabelHostname] = out.Name
-	}
-	return out
-}
-
 // bound keeps the pods on the nodes that stay, and asks about those that a controller would
 // create again elsewhere. It returns those that left.
-func (q *question) bound(c *Cluster, removed map[string]bool) (left pods, err error) {
-	if len(removed) == 0 {
-		q.config.Bound = c.Bound
+func (q *question) bound(c *Cluster, r *Request, removed map[string]bool) (left pods, err error) {
+	if len(removed) == 0 && len(r.DaemonSets) == 0 {
+		q.config.Bound = slices.Concat(c.Bound, q.config.Bound)
 		return nil, nil
 	}
 	left = make(pods)
-	profiles := make(map[string]bool)
-	for i := range c.Scheduler.Scheduler.Profiles {
-		profiles[c.Scheduler.Scheduler.Profiles[i].SchedulerName] = true
-	}
 	for _, pod := range c.Bound {
+		if !removed[pod.NodeName()] && daemonSetOf(pod.Object, r.DaemonSets) != nil {
+			left[pod.UID] = ""
+			continue
+		}
 		if !removed[pod.NodeName()] {
 			q.config.Bound = append(q.config.Bound, pod)
 			continue
@@ -225,7 +278,7 @@ func (q *question) bound(c *Cluster, removed map[string]bool) (left pods, err er
 		switch {
 		case !comesBack(pod.Object):
 			q.lost++
-		case !profiles[pod.Profile]:
+		case !q.profiles[pod.Profile]:
 			q.others++
 		default:
 			again := *pod.Object
@@ -276,7 +329,10 @@ func (q *question) attempted(a *report.Attempt, name func(row uint32) string) {
 
 // answer says what became of the pods.
 func (q *question) answer(r *sim.Result) *Answer {
-	out := &Answer{APIVersion: APIVersion, Kind: AnswerKind, Nodes: len(q.config.Nodes), Pods: []Pod{}}
+	out := &Answer{
+		APIVersion: APIVersion, Kind: AnswerKind, Nodes: len(q.config.Nodes), Pods: []Pod{},
+		NotKnown: q.known.Unknown(), Unknown: q.unknown, Webhooks: q.known.Webhooks,
+	}
 	for i := range q.config.Assembly.Scheduler.Extenders {
 		out.NotAsked = append(out.NotAsked, withoutPassword(q.config.Assembly.Scheduler.Extenders[i].URLPrefix))
 	}
@@ -284,7 +340,7 @@ func (q *question) answer(r *sim.Result) *Answer {
 		if i, ok := q.byUID[p.UID]; ok {
 			a := &q.pods[i].answer
 			a.Code, a.Node = Fits, p.Node
-			if p.At > 0 && len(r.Evicted) > 0 {
+			if p.At > q.begin() && len(r.Evicted) > 0 {
 				a.Code = FitsAfterPreemption
 			}
 		}
@@ -311,6 +367,7 @@ func (q *question) answer(r *sim.Result) *Answer {
 			}
 		}
 	}
+	out.Summary.DaemonPods = q.daemons
 	out.Summary.Victims, out.Summary.Lost, out.Summary.OfOtherSchedulers = len(r.Evicted), q.lost, q.others
 	used := make(map[string]bool)
 	for i := range q.pods {
@@ -323,7 +380,7 @@ func (q *question) answer(r *sim.Result) *Answer {
 				out.Summary.AddedNodesUsed++
 			}
 		}
-		if a.Template == nil {
+		if a.Template == nil && a.DaemonSet == nil {
 			out.Displaced = append(out.Displaced, *a)
 		} else {
 			out.Pods = append(out.Pods, *a)

@@ -143,9 +143,9 @@ func TestAskPodClaims(t *testing.T) {
 		if err != nil || got.Code != whatif.Fits || got.Node != "b" {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
-		got, change, err := cluster.AskPod(t.Context(), pod("p", "5", 0, c.change))
-		if err != nil || got.Code != whatif.DoesNotFit || change == nil || change.Kind != report.LowerRequest {
-			t.Errorf("%s: %+v, %+v, %v", name, got, change, err)
+		got, e, err := cluster.AskPod(t.Context(), pod("p", "5", 0, c.change))
+		if err != nil || got.Code != whatif.DoesNotFit || e == nil || e.Change == nil || e.Change.Kind != report.LowerRequest {
+			t.Errorf("%s: %+v, %+v, %v", name, got, e, err)
 		}
 	}
 }

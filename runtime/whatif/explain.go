@@ -27,19 +27,18 @@ const between = time.Minute
 func (q *question) explain(ctx context.Context) ([]*report.Explanation, error) {
 	var out []*report.Explanation
 	var trials []trial
-	seen := make(map[int]bool)
+	seen := make(map[string]bool)
 	for i := range q.pods {
 		p := &q.pods[i]
-		if p.answer.Code != DoesNotFit || p.attempt == nil || len(out) == maxExplained || p.answer.Template != nil && seen[*p.answer.Template] {
+		if p.answer.Code != DoesNotFit || p.attempt == nil || len(out) == maxExplained || seen[p.answer.Group()] {
 			continue
 		}
-		if p.answer.Template != nil {
-			seen[*p.answer.Template] = true
-		}
+		seen[p.answer.Group()] = p.answer.From == ""
 		e := report.Explain(p.attempt)
 		e.Code, e.Node, e.Nominated, e.Message = report.DoesNotFit, "", "", p.answer.Message
 		for _, t := range q.trials(p.pod) {
 			t.of = e
+			e.Tried++
 			trials = append(trials, t)
 		}
 		out = append(out, e)

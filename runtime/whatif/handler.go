@@ -24,13 +24,15 @@ var ErrBusy = errors.New("another question is being answered: try again")
 func Handler(ask func(ctx context.Context, r *Request) (*Answer, error)) http.Handler {
 	var busy sync.Mutex
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxSize))
-		if too := new(http.MaxBytesError); errors.As(err, &too) {
-			http.Error(w, fmt.Sprintf("the question has more than %d bytes", too.Limit), http.StatusRequestEntityTooLarge)
-			return
-		}
+		text, err := io.ReadAll(io.LimitReader(r.Body, MaxSize+1))
 		if err != nil {
 			return // the client is gone, or too slow
+		}
+		if len(text) > MaxSize {
+			// A client that is still sending would not see the answer if the connection were closed.
+			_, _ = io.CopyN(io.Discard, r.Body, 16*MaxSize)
+			refuse(w, http.StatusRequestEntityTooLarge, fmt.Errorf("the question has more than %d bytes: ask about fewer pods at a time", MaxSize))
+			return
 		}
 		_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // it would end the answer
 		if !busy.TryLock() {

@@ -31,7 +31,11 @@ func TestAskPod(t *testing.T) {
 	} {
 		cluster := full()
 		cluster.Nominated = c.others
-		got, change, err := cluster.AskPod(t.Context(), c.pod)
+		got, e, err := cluster.AskPod(t.Context(), c.pod)
+		var change *report.Change
+		if e != nil {
+			change = e.Change
+		}
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
 			continue

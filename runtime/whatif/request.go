@@ -11,7 +11,9 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
+	nodev1 "k8s.io/api/node/v1"
 	resourcev1 "k8s.io/api/resource/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -53,6 +55,11 @@ type Request struct {
 	// RemoveNodes are names of nodes that are no longer there. Their pods are to be placed, too,
 	// if a controller would create them again on another node.
 	RemoveNodes []string `json:"removeNodes,omitempty"`
+	// DaemonSets are to be placed: each gets a pod on each node that it is for. They replace their pods that the cluster has.
+	DaemonSets []*appsv1.DaemonSet `json:"daemonSets,omitempty"`
+	// Known are objects that the scheduler may have no right to read. One of a name that the cluster has
+	// replaces it.
+	Known input.Known `json:"known,omitzero"`
 	// Explain asks for Answer.Explanations.
 	Explain bool `json:"explain,omitempty"`
 
@@ -70,18 +77,16 @@ type Request struct {
 	pending types.UID
 }
 
-// Pods are pods that differ in their name only.
-type Pods struct {
-	Pod *v1.Pod `json:"pod"`
-	// Count is the number of pods; 0 means 1. The names of several end in their number.
-	Count int `json:"count,omitempty"`
-}
+// Pods are pods that differ in their names and numbers only.
+type Pods = input.Template
 
-// Nodes are nodes that differ in their name and in the label with it only.
+// Nodes are nodes that differ in their name and in the labels with it only.
 type Nodes struct {
 	Node *v1.Node `json:"node"`
 	// Count is the number of nodes; 0 means 1. The names of several end in their number.
 	Count int `json:"count,omitempty"`
+	// Initialized leaves out the taints of nodes that are not ready yet.
+	Initialized bool `json:"initialized,omitempty"`
 }
 
 // NewRequest returns a question about pods from files.
@@ -89,9 +94,7 @@ func NewRequest(t *input.Templates) *Request {
 	r := &Request{
 		APIVersion: APIVersion, Kind: RequestKind,
 		PersistentVolumeClaims: t.Claims, ResourceClaims: t.ResourceClaims, ResourceClaimTemplates: t.ResourceClaimTemplates,
-	}
-	for _, p := range t.Pods {
-		r.Pods = append(r.Pods, Pods{p.Pod, p.Count})
+		Pods: t.Pods, DaemonSets: t.DaemonSets, Known: t.Known,
 	}
 	for _, o := range t.Owners {
 		switch x := o.(type) {
@@ -149,9 +152,6 @@ func (r *Request) Check() error {
 			errs = append(errs, err)
 		}
 	}
-	if len(r.Pods) == 0 && len(r.RemoveNodes) == 0 {
-		fail("pods: there is nothing to place: name pods, or nodes to be removed")
-	}
 	total, copies := 0, 0
 	for i := range r.Pods {
 		p, where := &r.Pods[i], fmt.Sprintf("pods[%d]", i)
@@ -181,6 +181,11 @@ func (r *Request) Check() error {
 	if copies > MaxCopies {
 		fail("with their counts, the pods and nodes have %d bytes, at most %d are allowed: ask about fewer, or leave out what does not matter", copies, MaxCopies)
 	}
+	each("daemonSets", input.KindOfDaemonSets(), r.DaemonSets, prepare, fail)
+	each("known.daemonSets", input.KindOfDaemonSets(), r.Known.DaemonSets, prepare, fail)
+	each("known.priorityClasses", schedulingv1.SchemeGroupVersion.WithKind(input.KindPriorityClass), r.Known.PriorityClasses, prepare, fail)
+	each("known.runtimeClasses", nodev1.SchemeGroupVersion.WithKind(input.KindRuntimeClass), r.Known.RuntimeClasses, prepare, fail)
+	each("known.limitRanges", v1.SchemeGroupVersion.WithKind(input.KindLimitRange), r.Known.LimitRanges, prepare, fail)
 	each("persistentVolumeClaims", v1.SchemeGroupVersion.WithKind("PersistentVolumeClaim"), r.PersistentVolumeClaims, prepare, fail)
 	each("resourceClaims", resourcev1.SchemeGroupVersion.WithKind("ResourceClaim"), r.ResourceClaims, prepare, fail)
 	each("resourceClaimTemplates", resourcev1.SchemeGroupVersion.WithKind("ResourceClaimTemplate"), r.ResourceClaimTemplates, prepare, fail)

@@ -8,8 +8,6 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
-	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
-	"k8s.io/klog/v2"
 
 	"github.com/berth-scheduler/berth/runtime/quantity"
 	"github.com/berth-scheduler/berth/runtime/report"
@@ -22,26 +20,24 @@ const maxOfKind = 4
 // trials returns the changes to be tried for a pod that does not fit, the smallest first. Only pods
 // that are tried are copied: a pod can have megabytes, and a hundred thousand possible changes.
 func (q *question) trials(pod *v1.Pod) []trial {
-	return slices.Concat(q.tolerations(pod), selectors(pod), q.requests(pod), q.labels(pod))
+	free := q.free()
+	nodes := q.near(pod, free)
+	return slices.Concat(q.tolerations(pod, nodes), selectors(pod, nodes), q.requests(pod, free, nodes), q.labels(pod, nodes))
 }
 
-// tolerations tolerates one taint, that of the most nodes first.
-func (q *question) tolerations(pod *v1.Pod) (out []trial) {
-	nodes := make(map[v1.Taint]int)
-	for _, n := range q.config.Nodes {
-		taints := n.Spec.Taints
-		if n.Spec.Unschedulable {
-			taints = append(slices.Clone(taints), v1.Taint{Key: v1.TaintNodeUnschedulable, Effect: v1.TaintEffectNoSchedule})
-		}
-		for i := range taints {
-			repels := func(t *v1.Taint) bool { return t.Effect != v1.TaintEffectPreferNoSchedule }
-			if _, found := corev1helpers.FindMatchingUntoleratedTaint(klog.Background(), taints[i:i+1], pod.Spec.Tolerations, repels, true); found {
-				nodes[v1.Taint{Key: taints[i].Key, Value: taints[i].Value, Effect: taints[i].Effect}]++
+// tolerations tolerates one taint, first those that alone keep the pod off a node, then that of the most nodes.
+func (q *question) tolerations(pod *v1.Pod, near []near) (out []trial) {
+	nodes, alone := make(map[v1.Taint]int), make(map[v1.Taint]int)
+	for i := range near {
+		for _, t := range near[i].taints {
+			nodes[t]++
+			if len(near[i].taints) == 1 && near[i].only(true, false, false) {
+				alone[t]++
 			}
 		}
 	}
 	taints := slices.SortedFunc(maps.Keys(nodes), func(a, b v1.Taint) int {
-		return cmp.Or(cmp.Compare(nodes[b], nodes[a]), strings.Compare(a.ToString(), b.ToString()))
+		return cmp.Or(cmp.Compare(alone[b], alone[a]), cmp.Compare(nodes[b], nodes[a]), strings.Compare(a.ToString(), b.ToString()))
 	})
 	for _, t := range taints[:min(len(taints), maxOfKind)] {
 		own := pod.DeepCopy()
@@ -53,18 +49,38 @@ func (q *question) tolerations(pod *v1.Pod) (out []trial) {
 	return out
 }
 
-// selectors removes one requirement on labels.
-func selectors(pod *v1.Pod) (out []trial) {
+// selectors removes one requirement on labels, first those that alone keep the pod off a node.
+func selectors(pod *v1.Pod, near []near) (out []trial) {
+	alone := make(map[string]int)
+	for i := range near {
+		for key, n := range near[i].unmatched {
+			if n == 1 && len(near[i].unmatched) == 1 && near[i].only(false, true, false) {
+				alone[key]++
+			}
+		}
+	}
 	add := func(key string, own *v1.Pod) {
 		out = append(out, trial{pod: own, change: report.Change{Kind: report.RemoveSelector, Selector: &report.Selector{Key: key}}})
 	}
 	keys := slices.Sorted(maps.Keys(pod.Spec.NodeSelector))
-	for _, key := range keys[:min(len(keys), maxOfKind)] {
+	slices.SortStableFunc(keys, func(a, b string) int { return cmp.Compare(alone[b], alone[a]) })
+	expressions := required(pod)
+	order := make([]int, len(expressions))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(alone[expressions[b].Key], alone[expressions[a].Key]) })
+	most := maxOfKind
+	if len(order) > 0 && alone[expressions[order[0]].Key] > 0 {
+		most-- // the likeliest expression is tried, too
+	}
+	for _, key := range keys[:min(len(keys), most)] {
 		own := pod.DeepCopy()
 		delete(own.Spec.NodeSelector, key)
 		add(key, own)
 	}
-	for i, e := range required(pod) {
+	for _, i := range order {
+		e := expressions[i]
 		if len(out) == maxOfKind {
 			break
 		}
@@ -92,10 +108,19 @@ func required(pod *v1.Pod) []v1.NodeSelectorRequirement {
 	return nil
 }
 
-// requests lowers one request of one container to what a node has left, by as little as possible.
-func (q *question) requests(pod *v1.Pod) (out []trial) {
+// requests lowers one request of one container to what a node has left, by as little as possible: a node that only this keeps the pod
+// off, if there is one.
+func (q *question) requests(pod *v1.Pod, all []state.Resources, near []near) (out []trial) {
 	need := state.NewPod(pod).Requests
-	free := q.free()
+	var free []state.Resources
+	for i := range near {
+		if near[i].only(false, false, true) && near[i].short == 1 {
+			free = append(free, all[i])
+		}
+	}
+	if len(free) == 0 {
+		free = all
+	}
 	nearest := make(map[v1.ResourceName][]int64) // what the nodes have left that nearly suffices, the most first
 	type lowered struct {
 		container int
@@ -103,7 +128,7 @@ func (q *question) requests(pod *v1.Pod) (out []trial) {
 		to        int64
 		share     float64 // of the request that is left
 	}
-	var all []lowered
+	var candidates []lowered
 	for i := range pod.Spec.Containers {
 		for _, name := range slices.Sorted(maps.Keys(pod.Spec.Containers[i].Resources.Requests)) {
 			own := quantity.Of(name, pod.Spec.Containers[i].Resources.Requests[name])
@@ -112,13 +137,13 @@ func (q *question) requests(pod *v1.Pod) (out []trial) {
 			}
 			for _, left := range nearest[name] {
 				if to := own - (need.Amount(name) - left); to > 0 {
-					all = append(all, lowered{i, name, to, float64(to) / float64(own)})
+					candidates = append(candidates, lowered{i, name, to, float64(to) / float64(own)})
 				}
 			}
 		}
 	}
-	slices.SortStableFunc(all, func(a, b lowered) int { return cmp.Compare(b.share, a.share) })
-	for _, l := range all[:min(len(all), maxOfKind)] {
+	slices.SortStableFunc(candidates, func(a, b lowered) int { return cmp.Compare(b.share, a.share) })
+	for _, l := range candidates[:min(len(candidates), maxOfKind)] {
 		out = append(out, lower(pod, l.container, l.name, l.to))
 	}
 	return out
@@ -171,8 +196,8 @@ func (q *question) free() []state.Resources {
 	return out
 }
 
-// labels sets one label of a node to what the pod asks for.
-func (q *question) labels(pod *v1.Pod) (out []trial) {
+// labels sets one label of a node to what the pod asks for, first of nodes where nothing else is in the way.
+func (q *question) labels(pod *v1.Pod, near []near) (out []trial) {
 	wanted := maps.Clone(pod.Spec.NodeSelector)
 	if wanted == nil {
 		wanted = make(map[string]string)
@@ -183,7 +208,16 @@ func (q *question) labels(pod *v1.Pod) (out []trial) {
 		}
 	}
 	keys := slices.Sorted(maps.Keys(wanted))
-	for _, n := range q.config.Nodes {
+	order := make([]int, 0, len(near))
+	for _, first := range []bool{true, false} {
+		for i := range near {
+			if near[i].only(false, true, false) == first {
+				order = append(order, i)
+			}
+		}
+	}
+	for _, i := range order {
+		n := q.config.Nodes[i]
 		if len(out) == maxOfKind {
 			break
 		}

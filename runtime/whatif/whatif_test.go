@@ -19,6 +19,7 @@ import (
 	configv1 "k8s.io/kube-scheduler/config/v1"
 
 	"github.com/berth-scheduler/berth/runtime/assembly"
+	"github.com/berth-scheduler/berth/runtime/sim/input"
 	"github.com/berth-scheduler/berth/runtime/state"
 	"github.com/berth-scheduler/berth/runtime/whatif"
 )
@@ -56,6 +57,7 @@ func full() *whatif.Cluster {
 	c := &whatif.Cluster{
 		Scheduler: assembly.Config{Scheduler: assembly.Default(), Seed: 1},
 		Nodes:     []*v1.Node{node("a", "4"), node("b", "4")},
+		Known:     input.Known{Kinds: input.KnownKinds()},
 	}
 	for _, p := range []*v1.Pod{
 		pod("set", "2", 0, on("a"), ownedBy("ReplicaSet")), pod("agent", "1", 0, on("a"), ownedBy("DaemonSet")),
@@ -122,7 +124,7 @@ func TestAsk(t *testing.T) {
 		},
 		"added nodes": {
 			ask:  whatif.Request{Pods: []whatif.Pods{{Pod: pod("p", "7", 0), Count: 2}}, AddNodes: []whatif.Nodes{{Node: node("large", "8"), Count: 2}}},
-			want: "p-0 Fits large-1; p-1 Fits large-0",
+			want: "p-0 Fits large-0; p-1 Fits large-1", // each beside a pod of the DaemonSet
 		},
 		"a removed node's pods": {ask: whatif.Request{RemoveNodes: []string{"a"}}, want: "set Fits b"},
 		"a nominated pod has its place": {
@@ -133,7 +135,7 @@ func TestAsk(t *testing.T) {
 			want: "p DoesNotFit (2: Insufficient cpu by NodeResourcesFit)",
 		},
 		"the nominated node is gone": {
-			ask: whatif.Request{Pods: []whatif.Pods{{Pod: pod("p", "2", 0)}}, RemoveNodes: []string{"b"}, AddNodes: []whatif.Nodes{{Node: node("b", "2")}}},
+			ask: whatif.Request{Pods: []whatif.Pods{{Pod: pod("p", "2", 0)}}, RemoveNodes: []string{"b"}, AddNodes: []whatif.Nodes{{Node: node("b", "3")}}}, // a core is the DaemonSet's
 			change: func(c *whatif.Cluster) {
 				c.Nominated = []*v1.Pod{pod("earlier", "4", 1, func(p *v1.Pod) { p.Status.NominatedNodeName = "b" })}
 			},
@@ -197,9 +199,8 @@ func TestRefused(t *testing.T) {
 	const head = `{"apiVersion":"berth.dev/v1alpha1","kind":"WhatIfRequest",`
 	const template = `{"metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"i"}]}}`
 	for text, want := range map[string]string{
-		`{}`:                "apiVersion and kind are \"\" and \"\"",
-		head + `"pods":[]}`: "there is nothing to place",
-		head + `"pod":[]}`:  `unknown field "pod"`,
+		`{}`:               "apiVersion and kind are \"\" and \"\"",
+		head + `"pod":[]}`: `unknown field "pod"`,
 		head + `"pods":[{"pod":` + template + `}]} {}`:                                                 "more text follows it",
 		head + `"pods":[{"count":1}]}`:                                                                 "pods[0].pod: it is missing",
 		head + `"pods":[{"pod":` + template + `,"count":-1}]}`:                                         "pods[0].count: -1 is negative",

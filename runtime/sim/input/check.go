@@ -41,8 +41,6 @@ func (c *checker) oneOf(path, value string, allowed ...string) bool {
 // meta checks name, namespace, labels and annotations.
 func (c *checker) meta(m *metav1.ObjectMeta, kind string) {
 	switch {
-	case m.Name == "" && m.GenerateName != "":
-		c.bad("metadata.generateName", "the name is missing, and a simulation does not generate one", "write name: "+m.GenerateName+"0")
 	case m.Name == "":
 		c.bad("metadata.name", "the name is missing", "write one")
 	default:

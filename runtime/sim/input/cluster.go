@@ -64,6 +64,8 @@ type Objects struct {
 	ReplicationControllers []*v1.ReplicationController
 	ReplicaSets            []*appsv1.ReplicaSet
 	StatefulSets           []*appsv1.StatefulSet
+	// Known are those that decide what becomes of new pods at the API server, and on added nodes.
+	Known Known
 	// Of the kinds of berth.dev, only form and names are checked here; package tenancy does the
 	// rest.
 	SchedulerPlugins []*v1alpha1.SchedulerPlugin
@@ -78,6 +80,8 @@ type Objects struct {
 	Deleting int
 	// Warnings are those about all files, then those about single objects in input order.
 	Warnings []Warning
+	// LeftOut counts the objects that decide nothing about pods, such as "2 ConfigMaps, 1 Secret".
+	LeftOut string
 
 	sources map[metav1.Object]Source
 }
@@ -115,7 +119,7 @@ func LoadCluster(ctx context.Context, paths []string, strict bool) (*Objects, er
 	if err != nil {
 		return nil, err
 	}
-	if len(objs) == 0 && g.err() == nil {
+	if len(objs) == 0 && len(g.kinds) == 0 && g.err() == nil {
 		g.add(nothing(paths))
 	}
 	o := assemble(objs, &g)
@@ -139,10 +143,12 @@ func nothing(paths []string) *Error {
 
 // assemble does what needs all objects: duplicates, priorities, default classes.
 func assemble(objs []object, g *gatherer) *Objects {
-	o := &Objects{sources: make(map[metav1.Object]Source, len(objs))}
+	o := &Objects{sources: make(map[metav1.Object]Source, len(objs)), LeftOut: g.leftOut()}
 	objs = o.leaveOut(usable(objs, g))
 	o.passOver(objs)
 	objs = unique(objs, g)
+	objs, made := expand(objs, g)
+	o.Known = *made.known
 	classes := newPriorities(objs, g)
 	var storage []*storagev1.StorageClass
 	nodes := map[string]bool{}
@@ -159,7 +165,7 @@ func assemble(objs []object, g *gatherer) *Objects {
 	for _, obj := range objs {
 		switch x := obj.Object.(type) {
 		case *v1.Pod:
-			if !o.admit(obj, x, classes, nodes, g) {
+			if !o.admit(obj, x, made, classes, nodes, g) {
 				continue
 			}
 			if uids[x.UID] { // of a copy
@@ -183,7 +189,14 @@ func assemble(objs []object, g *gatherer) *Objects {
 
 // admit sets the pod's priority and warns if its node does not exist.
 // It reports whether the pod can be used.
-func (o *Objects) admit(obj object, p *v1.Pod, classes *priorities, nodes map[string]bool, g *gatherer) bool {
+func (o *Objects) admit(obj object, p *v1.Pod, made *expansion, classes *priorities, nodes map[string]bool, g *gatherer) bool {
+	unknown, wasMade := made.admit(obj, p, g)
+	if wasMade {
+		return true
+	}
+	if unknown != "" {
+		o.warn(obj, "", unknown)
+	}
 	if !classes.admit(obj, p, g) {
 		return false
 	}

@@ -6,6 +6,7 @@ import (
 	"context"
 	stdjson "encoding/json"
 	"errors"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -56,7 +57,8 @@ func newDecoder(k *kinds, lenient bool) (*decoder, error) {
 type result struct {
 	objects []object
 	errs    []*Error
-	broken  bool // the text is not YAML
+	broken  bool     // the text is not YAML
+	left    []string // kinds of objects that are left out
 }
 
 func (r *result) fail(p place, n *yaml.Node, path, detail, fix string) {
@@ -171,6 +173,13 @@ func (d *decoder) node(at place, n *yaml.Node, list header, r *result) {
 		r.fail(at, n, "", "a document must be an object", "write apiVersion, kind and metadata")
 		return
 	}
+	gv, err := schema.ParseGroupVersion(cmp.Or(scalarAt(n, "apiVersion"), list.apiVersion))
+	of := child(n, "kind")
+	readable := of == nil || of.ShortTag() == "!!str"
+	if kind := cmp.Or(scalarAt(n, "kind"), list.kind); err == nil && readable && d.leaves(gv.WithKind(kind)) || passedOver(at.chunk.file, n) {
+		r.left = append(r.left, cmp.Or(kind, "Kustomization"))
+		return
+	}
 	text, err := strictyaml.JSON(n)
 	if err != nil {
 		var bad *strictyaml.NodeError
@@ -195,6 +204,10 @@ func (d *decoder) object(at place, text []byte, n *yaml.Node, list header, r *re
 		r.last().Line = at.first
 		return
 	}
+	if d.leaves(*gvk) {
+		r.left = append(r.left, gvk.Kind)
+		return
+	}
 	if bad := d.kinds.refuse(*gvk); bad != nil {
 		bad.File, bad.Line = at.chunk.file, at.lineOf(n, bad.Path)
 		r.errs = append(r.errs, bad)
@@ -211,6 +224,9 @@ func (d *decoder) object(at place, text []byte, n *yaml.Node, list header, r *re
 	o := object{Object: obj, meta: metaOf(obj), place: at, unknown: unknown}
 	if d.kinds.clean != nil {
 		d.kinds.clean(o)
+	}
+	if o.meta.Name == "" && o.meta.GenerateName != "" {
+		o.meta.Name = o.meta.GenerateName + strconv.Itoa(at.first)
 	}
 	if errs := prepare(o, n); len(errs) > 0 {
 		d.refused(o, errs, r)
@@ -243,6 +259,12 @@ func named(text []byte, gvk schema.GroupVersionKind) runtime.Object {
 	o.Name, _ = header.Metadata.Name.(string)
 	o.Namespace, _ = header.Metadata.Namespace.(string)
 	return o
+}
+
+// passedOver reports whether an object without a kind is the configuration of kustomize, which has none in some folders.
+func passedOver(file string, n *yaml.Node) bool {
+	name := filepath.Base(file)
+	return (name == "kustomization.yaml" || name == "kustomization.yml") && scalarAt(n, "kind") == ""
 }
 
 func (r *result) last() *Error { return r.errs[len(r.errs)-1] }

@@ -1,7 +1,10 @@
 package input
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -67,7 +70,8 @@ type gatherer struct {
 	list    []*Error
 	omitted int
 	// left (optional) collects why objects are left out; without it, their mistakes are like all others.
-	left *gatherer
+	left  *gatherer
+	kinds map[string]int // how many objects were left out, by kind
 }
 
 // refuse collects what makes an object unusable.
@@ -88,6 +92,43 @@ func (g *gatherer) refuse(obj object, errs ...*Error) {
 		e.Detail += fmt.Sprintf(", and %d more mistakes", more)
 	}
 	g.left.add(&e)
+}
+
+// leaveOut counts objects that are left out.
+func (g *gatherer) leaveOut(kinds []string) {
+	for _, kind := range kinds {
+		if g.kinds == nil {
+			g.kinds = make(map[string]int)
+		}
+		g.kinds[kind]++
+	}
+}
+
+// leftOut says how many objects of each kind were left out, the most first; "" for none.
+func (g *gatherer) leftOut() string {
+	kinds := slices.SortedFunc(maps.Keys(g.kinds), func(a, b string) int {
+		return cmp.Or(cmp.Compare(g.kinds[b], g.kinds[a]), strings.Compare(a, b))
+	})
+	for i, kind := range kinds {
+		kinds[i] = fmt.Sprintf("%d %s", g.kinds[kind], plural(kind, g.kinds[kind]))
+	}
+	return strings.Join(kinds, ", ")
+}
+
+// plural returns the word for n of a kind.
+func plural(kind string, n int) string {
+	stem, y := strings.CutSuffix(kind, "y")
+	switch {
+	case n == 1:
+		return kind
+	case y && !strings.HasSuffix(stem, "a") && !strings.HasSuffix(stem, "e") && !strings.HasSuffix(stem, "o"):
+		return stem + "ies"
+	case strings.HasSuffix(kind, "ss") || strings.HasSuffix(kind, "x") || strings.HasSuffix(kind, "ch"):
+		return kind + "es"
+	case strings.HasSuffix(kind, "s"):
+		return kind
+	}
+	return kind + "s"
 }
 
 func (g *gatherer) add(errs ...*Error) {

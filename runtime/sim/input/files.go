@@ -13,8 +13,17 @@ import (
 
 // readFiles reads each path: a file with any extension, and of a directory the *.yaml, *.yml
 // and *.json files below it in lexical order. It stops when the context ends.
+//
+// The path "-" is the standard input. A pipe is read if it is named itself.
 func readFiles(ctx context.Context, paths []string, g *gatherer) (out []source) {
 	for _, path := range paths {
+		if data, err, is := readStream(ctx, path); is {
+			if err != nil && ctx.Err() == nil {
+				g.add(&Error{File: path, Detail: reason(err), Fix: "write to it what should be read"})
+			}
+			out = append(out, source{path, data})
+			continue
+		}
 		names := []string{path}
 		if info, err := os.Stat(path); err == nil && info.IsDir() {
 			names, err = listDir(ctx, path)
@@ -91,6 +100,34 @@ func (m irregular) Error() string {
 		what = "a device"
 	}
 	return "it is " + what + ", not a file"
+}
+
+// readStream reads the standard input or a pipe; is reports whether the path is one of them. It may wait for who writes
+// to it, until the context ends.
+func readStream(ctx context.Context, path string) (data []byte, err error, is bool) {
+	if info, err := os.Stat(path); path != "-" && (err != nil || info.Mode()&fs.ModeNamedPipe == 0) {
+		return nil, nil, false
+	}
+	type read struct {
+		data []byte
+		err  error
+	}
+	done := make(chan read, 1)
+	go func() {
+		var r read
+		if path == "-" {
+			r.data, r.err = io.ReadAll(os.Stdin)
+		} else {
+			r.data, r.err = os.ReadFile(path)
+		}
+		done <- r
+	}()
+	select {
+	case r := <-done:
+		return r.data, r.err, true
+	case <-ctx.Done():
+		return nil, context.Cause(ctx), true
+	}
 }
 
 // readStep is the number of bytes read between two checks of the context.

@@ -1,13 +1,14 @@
 package input
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 
+	admissionv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	v1 "k8s.io/api/core/v1"
+	nodev1 "k8s.io/api/node/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
@@ -22,9 +23,10 @@ import (
 // kinds are the kinds of objects that files may contain.
 type kinds struct {
 	all []schema.GroupVersionKind
-	// others says what to do about any other kind; instead has that for some.
-	others  string
-	instead map[string]string
+	// others says what to do about any other kind that is not accepted.
+	others string
+	// strict refuses other kinds. Without it, those that make no pods are left out.
+	strict bool
 	// clean (optional) removes what does not count, before defaults are set.
 	clean func(o object)
 }
@@ -39,20 +41,46 @@ func version(gv schema.GroupVersion, names ...string) (out []schema.GroupVersion
 
 // ofClusters are the kinds that a simulation uses.
 func ofClusters() *kinds {
-	k := &kinds{others: "remove it; simulations do not use it", instead: make(map[string]string)}
-	for _, kind := range []string{"Deployment", "DaemonSet", "Job", "CronJob"} {
-		k.instead[kind] = "replace it with the pods that it creates, because no controllers run here"
-	}
+	k := &kinds{others: "remove it; simulations do not use it"}
 	k.all = slices.Concat(
 		version(v1.SchemeGroupVersion, "Node", "Pod", "Namespace", "Service", "PersistentVolume", "PersistentVolumeClaim", "ReplicationController"),
-		version(schedulingv1.SchemeGroupVersion, "PriorityClass"),
+		ofAdmission(),
 		version(policyv1.SchemeGroupVersion, "PodDisruptionBudget"),
 		version(storagev1.SchemeGroupVersion, "StorageClass", "CSINode", "CSIStorageCapacity", "CSIDriver", "VolumeAttachment"),
 		version(resourcev1.SchemeGroupVersion, "ResourceClaim", "ResourceClaimTemplate", "ResourceSlice", "DeviceClass"),
-		version(appsv1.SchemeGroupVersion, "ReplicaSet", "StatefulSet"),
+		version(appsv1.SchemeGroupVersion, "ReplicaSet", "StatefulSet", "Deployment", "DaemonSet"),
+		version(batchv1.SchemeGroupVersion, "Job", "CronJob"),
 		version(v1alpha1.GroupVersion(), v1alpha1.KindSchedulerPlugin, v1alpha1.KindPluginGrant, v1alpha1.KindTenantPlugin),
 	)
 	return k
+}
+
+// ofAdmission are the kinds of Known that files may have in every place.
+func ofAdmission() []schema.GroupVersionKind {
+	return slices.Concat(
+		version(schedulingv1.SchemeGroupVersion, KindPriorityClass), version(nodev1.SchemeGroupVersion, KindRuntimeClass), version(v1.SchemeGroupVersion, KindLimitRange),
+		version(admissionv1.SchemeGroupVersion, KindWebhooks, "ValidatingWebhookConfiguration"),
+	)
+}
+
+// leaves reports whether objects of a kind are left out: other projects' kinds, and those of Kubernetes that decide nothing about
+// pods. A kind in a version that is not accepted, or that looks misspelt, is not left out.
+func (d *decoder) leaves(gvk schema.GroupVersionKind) bool {
+	k := d.kinds
+	if k.strict || gvk.Kind == "" || gvk.Version == "" || slices.Contains(k.all, gvk) {
+		return false
+	}
+	var beside []string
+	for _, known := range k.all {
+		if known.Kind == gvk.Kind && (known.Group == gvk.Group || gvk.Group == "extensions") {
+			return false
+		}
+		if known.Group == gvk.Group {
+			beside = append(beside, known.Kind)
+		}
+	}
+	_, near := nearest.Of(gvk.Kind, beside)
+	return !near || d.scheme.Recognizes(gvk)
 }
 
 // refuse says why an object of this kind is not accepted; nil if it is.
@@ -78,8 +106,8 @@ func (k *kinds) refuse(gvk schema.GroupVersionKind) *Error {
 			beside = append(beside, known.Kind)
 		}
 	}
-	fix := cmp.Or(k.instead[gvk.Kind], k.others)
-	if near, ok := nearest.Of(gvk.Kind, beside); ok && k.instead[gvk.Kind] == "" {
+	fix := k.others
+	if near, ok := nearest.Of(gvk.Kind, beside); ok {
 		fix = "did you mean " + near + "?"
 	}
 	return &Error{
@@ -99,7 +127,7 @@ func (k *kinds) list(kind string) bool {
 func newScheme() (*runtime.Scheme, error) {
 	s := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
-		v1.AddToScheme, appsv1.AddToScheme, batchv1.AddToScheme, policyv1.AddToScheme, schedulingv1.AddToScheme, storagev1.AddToScheme, resourcev1.AddToScheme, v1alpha1.AddToScheme,
+		v1.AddToScheme, appsv1.AddToScheme, batchv1.AddToScheme, policyv1.AddToScheme, schedulingv1.AddToScheme, storagev1.AddToScheme, resourcev1.AddToScheme, nodev1.AddToScheme, admissionv1.AddToScheme, v1alpha1.AddToScheme,
 	} {
 		if err := add(s); err != nil {
 			return nil, err

@@ -43,12 +43,14 @@ func decodeFiles(ctx context.Context, files []source, k *kinds, g *gatherer) ([]
 			if broken { // wrongly cut, or invalid YAML: decode the whole document
 				r := d.yaml(ctx, whole)
 				g.add(r.errs...)
+				g.leaveOut(r.left)
 				objs = append(objs, r.objects...)
 				i = end - 1
 				continue
 			}
 		}
 		g.add(results[i].errs...)
+		g.leaveOut(results[i].left)
 		objs = append(objs, results[i].objects...)
 	}
 	return objs, unlessStopped(ctx, nil)

@@ -88,7 +88,7 @@ func prepare(o object, n *yaml.Node) []*Error {
 // namespaced reports whether objects of a supported kind have a namespace.
 func namespaced(kind string) bool {
 	switch kind {
-	case "Node", "Namespace", "PriorityClass", "PersistentVolume", "StorageClass", "CSINode", "CSIDriver", "VolumeAttachment",
+	case "Node", "Namespace", KindPriorityClass, KindRuntimeClass, KindWebhooks, "ValidatingWebhookConfiguration", "PersistentVolume", "StorageClass", "CSINode", "CSIDriver", "VolumeAttachment",
 		"ResourceSlice", "DeviceClass", v1alpha1.KindSchedulerPlugin, v1alpha1.KindPluginGrant:
 		return false
 	}
