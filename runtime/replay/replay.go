@@ -71,7 +71,7 @@ func (p *player) end() string {
 	if p.passed {
 		return "later"
 	}
-	return stamp(p.now)
+	return stamp(p.clock.Now())
 }
 
 // Difference is a decision that is not the recorded one.
@@ -132,8 +132,8 @@ func Run(ctx context.Context, r *record.Reader, config Config) (*Result, error) 
 		return nil, errors.New("it ends before the settings of the scheduler, so there is nothing to repeat")
 	}
 	p.result.Events = r.Read() - len(p.ahead)
-	if until := config.Until; !until.IsZero() && (until.Before(p.began) || !p.passed && until.After(p.now)) {
-		return nil, fmt.Errorf("%s is outside of the recording, which is from %s to %s", stamp(until), stamp(p.began), p.end())
+	if until := config.Until; !until.IsZero() && p.clock != nil && (until.Before(p.settings.Start) || !p.passed && until.After(p.clock.Now())) {
+		return nil, fmt.Errorf("%s is outside of the recording, which is from %s to %s", stamp(until), stamp(p.settings.Start), p.end())
 	}
 	if config.Reached != nil {
 		if p.assembly == nil {
@@ -159,8 +159,6 @@ type player struct {
 	ranks    map[string]uint64
 	said     said                  // by extenders, in the step to come
 	late     late                  // calls of modules, in what is about to be handled
-	began    time.Time             // of the first event
-	now      time.Time             // of the last one that was repeated
 	passed   bool                  // Config.Until was
 	cutOff   map[inbox.CutOff]bool // in the step that is about to be handled
 	decision *inbox.Decision       // of the last step; nil if there is none
@@ -224,15 +222,11 @@ func (p *player) play(ctx context.Context, e inbox.Event) error {
 			return err
 		}
 	case *inbox.Clock:
-		if p.began.IsZero() {
-			p.began = e.At
-		}
 		if !p.config.Until.IsZero() && e.At.After(p.config.Until) {
 			p.done, p.passed = true, true
 			return nil
 		}
 		p.clock.Set(e.At)
-		p.now = e.At
 	case *inbox.Step:
 		return p.step(ctx, e)
 	}

@@ -240,9 +240,9 @@ func (q *question) nodes(c *Cluster, r *Request) (removed map[string]bool, err e
 	for i := range r.AddNodes {
 		add := &r.AddNodes[i]
 		for n := range add.Count {
-			node := add.Node
+			node := registered(add.Node)
 			if add.Count > 1 {
-				node = numbered(node, n)
+				node = numbered(node, n) // its labels follow
 			}
 			if add.Initialized {
 				node = initialized(node)

@@ -10,6 +10,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/berth-scheduler/berth/runtime/sim/input"
 	"github.com/berth-scheduler/berth/runtime/state"
@@ -24,11 +25,24 @@ func numbered(node *v1.Node, n int) *v1.Node {
 	out.UID += types.UID(suffix)
 	host := node.Labels[v1.LabelHostname]
 	for key, value := range out.Labels {
-		if key == v1.LabelHostname || value == node.Name || value == host {
+		if value != "" && (key == v1.LabelHostname || value == node.Name || value == host) {
 			out.Labels[key] = value + suffix
 		}
 	}
 	out.Status.Images, out.Status.VolumesInUse, out.Status.VolumesAttached = nil, nil, nil
+	return out
+}
+
+// registered returns an added node with the label that its kubelet will give it, if it has none.
+func registered(node *v1.Node) *v1.Node {
+	if _, ok := node.Labels[v1.LabelHostname]; ok || len(validation.IsValidLabelValue(node.Name)) > 0 {
+		return node
+	}
+	out := node.DeepCopy()
+	if out.Labels == nil {
+		out.Labels = make(map[string]string)
+	}
+	out.Labels[v1.LabelHostname] = node.Name
 	return out
 }
 
