@@ -84,7 +84,46 @@ func AllListed() []Listed {
 				return d.Plugin == "VolumeBinding" && (d.What == "registers AssignedPod/Delete" || d.What == "hint for AssignedPod/Delete" && d.wakes())
 			},
 		},
+		{
+			Name: "peers and nodes that no longer keep a pod away", Reference: "kubernetes/kubernetes/issues/141953",
+			is: func(d *Difference) bool {
+				return d.Plugin == "InterPodAffinity" && (d.What == "registers Node/Delete" || strings.HasPrefix(d.What, "hint for ") && d.wakes())
+			},
+		},
+		{
+			Name: "changes that make a node fit and wake nobody", Reference: "kubernetes/enhancements/issues/4247",
+			is: func(d *Difference) bool {
+				registers, registered := strings.CutPrefix(d.What, "registers ")
+				if registered {
+					return slices.Contains(registeredToo(d.Plugin), registers)
+				}
+				event, hint := strings.CutPrefix(d.What, "hint for ")
+				return hint && d.wakes() && slices.Contains(wakingToo(d.Plugin), event)
+			},
+		},
 	}
+}
+
+// registeredToo returns the events that only our plugin registers.
+func registeredToo(plugin string) []string {
+	return map[string][]string{
+		"PodTopologySpread": {"AssignedPod/UpdateOther", "UnschedulablePod/UpdateOther"},
+		"NodeVolumeLimits": {
+			"Node/Add", "AssignedPod/Add", "storage.k8s.io/CSINode/Delete", "storage.k8s.io/StorageClass/Delete", "PersistentVolume/Delete",
+			"PersistentVolumeClaim/Delete", "PersistentVolumeClaim/UpdateOther",
+		},
+		"VolumeBinding":      {"storage.k8s.io/CSIDriver/Delete"},
+		"VolumeRestrictions": {"Node/Delete"},
+	}[plugin]
+}
+
+// wakingToo returns the events after which our plugin may wake a pod that kube-scheduler's leaves parked.
+func wakingToo(plugin string) []string {
+	return append(map[string][]string{
+		"PodTopologySpread": {"Node/UpdateNodeLabel", "AssignedPod/UpdatePodLabel", "UnschedulablePod/UpdatePodLabel"},
+		"NodeAffinity":      {"Node/UpdateNodeLabel"},
+		"NodeResourcesFit":  {"Node/Add", "Node/UpdateNodeAllocatable"},
+	}[plugin], registeredToo(plugin)...)
 }
 
 // wakes reports whether ours wakes a pod that kube-scheduler leaves parked.
