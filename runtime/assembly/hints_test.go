@@ -32,7 +32,7 @@ import (
 // TestHintsWake holds the hints of all native plugins against what they decide. Each pod is rejected by one plugin and, on
 // all nodes, by a filter that no event wakes. After each change of the cluster all pods are tried again: if the plugin
 // accepts a node that it had rejected, or one that is new, the change must have woken the pod by itself. Pods that
-// were woken for nothing are counted.
+// were woken for nothing are counted. NodeName is missing: a pod with a node's name is not scheduled.
 func TestHintsWake(t *testing.T) {
 	seeds := uint64(200)
 	if testing.Short() {

@@ -110,7 +110,7 @@ func registeredToo(plugin string) []string {
 		"PodTopologySpread": {"AssignedPod/UpdateOther", "UnschedulablePod/UpdateOther"},
 		"NodeVolumeLimits": {
 			"Node/Add", "AssignedPod/Add", "storage.k8s.io/CSINode/Delete", "storage.k8s.io/StorageClass/Delete", "PersistentVolume/Delete",
-			"PersistentVolumeClaim/Delete", "PersistentVolumeClaim/UpdateOther",
+			"PersistentVolumeClaim/Delete", "PersistentVolumeClaim/UpdateOther", "PersistentVolumeClaim/Update",
 		},
 		"VolumeBinding":      {"storage.k8s.io/CSIDriver/Delete"},
 		"VolumeRestrictions": {"Node/Delete"},
