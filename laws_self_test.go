@@ -18,6 +18,8 @@ func TestLayersChecker(t *testing.T) {
 		{"internal from runtime", "runtime/queue/a.go", importing(us + "runtime/internal/heap"), ""},
 		{"stdlib in abi", "abi/a.go", importing("encoding/binary"), ""},
 		{"test library in abi", "abi/a_test.go", importing("github.com/google/go-cmp/cmp"), ""},
+		{"seeded draws in any test", "runtime/internal/heap/a_test.go", importing(us + "internal/seeded"), ""},
+		{"seeded draws outside of tests", "runtime/queue/a.go", importing(us + "internal/seeded"), "Remedy"},
 		{"wazero in wasm", "runtime/wasm/a.go", importing("github.com/tetratelabs/wazero/api"), ""},
 		{"client-go in the bridge", "hostplugins/bridge/a.go", importing("k8s.io/client-go/tools/cache"), ""},
 		{"config in cmd", "cmd/app/a.go", importing(us + "runtime/config"), ""},

@@ -17,7 +17,7 @@ import (
 type rules struct {
 	layers   []layer
 	only     []importers
-	testLibs string // libraries that test files of stdlib-only packages may import
+	testLibs string // libraries that any test file may import, those of stdlib-only packages included
 	badNames string // package names that say nothing
 }
 
@@ -172,9 +172,11 @@ func (r rules) checkLayer(f goFile, spec ast.Node, imported string, report repor
 	if !ok {
 		return // reported by checkPlace
 	}
+	if f.isTest() && withinAny(imported, r.testLibs) {
+		return
+	}
 	if !within(imported, module) {
-		testLib := f.isTest() && withinAny(imported, r.testLibs)
-		if from.libs == stdlibOnly && !isStdlib(imported) && !testLib {
+		if from.libs == stdlibOnly && !isStdlib(imported) {
 			report(spec, "%s imports %s, but may import the standard library only: %s. Remedy: %s", from.pkg, imported, from.why, from.fix)
 		}
 		return

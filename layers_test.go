@@ -23,6 +23,10 @@ func design() rules {
 				why: "anything here may import it, guests included, so it must not pull anything in",
 				fix: "take an interface or a function as argument, or move the code to the layer whose types it needs"},
 
+			{pkg: "internal/seeded", on: nothing,
+				why: "tests of every layer draw through it, and nothing else does",
+				fix: "import it in test files only"},
+
 			{pkg: "abi", on: nothing, libs: stdlibOnly,
 				why: "every SDK and every guest compiles against the ABI's names, codes and limits",
 				fix: "keep numbers and names in abi; put code that needs more into abi/wire or runtime"},
@@ -225,8 +229,8 @@ func design() rules {
 					"use component-helpers or the published staging modules, or test against it in test/"},
 		},
 
-		// What test files may import beyond the law, in packages that are otherwise standard library only.
-		testLibs: "github.com/google/go-cmp github.com/rogpeppe/go-internal pgregory.net/rapid",
+		// What any test file may import, also in packages that are otherwise standard library only.
+		testLibs: "github.com/google/go-cmp github.com/rogpeppe/go-internal pgregory.net/rapid " + module + "/internal/seeded",
 
 		badNames: "util common types context runtime",
 	}
