@@ -12,6 +12,7 @@ import (
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/hostplugins/internal/plugintest"
+	"github.com/berth-scheduler/berth/internal/seeded"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
@@ -56,7 +57,7 @@ func verdicts(f plugin.Filter, c *plugin.Cycle, rows []uint32) []string {
 // split over calls and goroutines, nor on the state that PreFilter left, nor on whether the row
 // is a node or an overlay of it.
 func TestCalls(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
+	seeded.Check(t, func(rt *rapid.T) {
 		g := gen{rt}
 		p := g.profile()
 		var nodes []*v1.Node

@@ -12,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	configv1 "k8s.io/kube-scheduler/config/v1"
 	"pgregory.net/rapid"
+
+	"github.com/berth-scheduler/berth/internal/seeded"
 )
 
 // gen draws API objects from few values, so that many of them collide.
@@ -237,7 +239,7 @@ func (g gen) profile() *profile {
 // TestOracle compares codes, reasons, and raw and normalized scores of the column
 // implementation with the per-node one, over generated clusters.
 func TestOracle(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
+	seeded.Check(t, func(rt *rapid.T) {
 		g := gen{rt}
 		p := g.profile()
 		var nodes []*v1.Node

@@ -11,6 +11,7 @@ import (
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/hostplugins/internal/pernode"
 	"github.com/berth-scheduler/berth/hostplugins/internal/plugintest"
+	"github.com/berth-scheduler/berth/internal/seeded"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
@@ -20,7 +21,7 @@ import (
 // what-ifs.
 func TestSpread(t *testing.T) {
 	const name = "PodTopologySpread"
-	rapid.Check(t, func(rt *rapid.T) {
+	seeded.Check(t, func(rt *rapid.T) {
 		g := fair{rt}
 		p := g.mindingProfile()
 		columns, objects := p.columns(t), p.objects(t)
@@ -169,7 +170,7 @@ func (g fair) copies(f plugin.PreFilterExtensions, c plugin.Cycle, rows []uint32
 // TestFilterWithoutState: a filter without the PreFilter state gives the same verdicts, and
 // AddPod returns an error. Copies of the state are independent.
 func TestFilterWithoutState(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
+	seeded.Check(t, func(rt *rapid.T) {
 		g := fair{rt}
 		p := g.mindingProfile()
 		columns := p.columns(t)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/hostplugins/internal/plugintest"
+	"github.com/berth-scheduler/berth/internal/seeded"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/reuse"
 	"github.com/berth-scheduler/berth/runtime/state"
@@ -79,7 +80,7 @@ func (k *keptPlugin) compare(c *plugin.Cycle, rows []uint32) error {
 // be the one that the plugin gives.
 func TestReuse(t *testing.T) {
 	total := map[string]*keptPlugin{}
-	rapid.Check(t, func(rt *rapid.T) {
+	seeded.Check(t, func(rt *rapid.T) {
 		g := gen{rt}
 		chain := g.profile().columns(t)
 		store := reuse.New(reuse.Config{Bytes: 1 << 20})

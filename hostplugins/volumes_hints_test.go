@@ -6,6 +6,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/internal/seeded"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/plugin/objects/storage"
 	"github.com/berth-scheduler/berth/runtime/state"
@@ -42,7 +43,7 @@ func asked(p plugin.Plugin, pod *state.Pod, change storage.Change) (registered, 
 // TestVolumesHints: if a change that the plugin registered makes a node fit that it had
 // rejected, its hint must be Queue.
 func TestVolumesHints(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
+	seeded.Check(t, func(rt *rapid.T) {
 		g := volumeGen{rt}
 		w := g.world(4)
 		plugins := w.plugins(t, nil)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/hostplugins/internal/plugintest"
+	"github.com/berth-scheduler/berth/internal/seeded"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 )
 
@@ -35,7 +36,7 @@ func straight() *configv1.VolumeBindingArgs {
 // TestVolumesOracle compares the plugins with a brute-force evaluation, while a cluster changes
 // step by step: the data that plugins keep must be equal to data read again.
 func TestVolumesOracle(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
+	seeded.Check(t, func(rt *rapid.T) {
 		g := volumeGen{rt}
 		w := g.world(5)
 		plugins := w.plugins(t, straight())

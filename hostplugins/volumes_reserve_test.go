@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/internal/seeded"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
@@ -100,7 +101,7 @@ func (g volumeGen) end(w *volumeWorld, p plugin.Plugin, pod *onTheWay) {
 // TestVolumesPromises: what is reserved for pods that are being bound is not available to
 // others; when their binding has succeeded or failed, only what was written remains.
 func TestVolumesPromises(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
+	seeded.Check(t, func(rt *rapid.T) {
 		g := volumeGen{rt}
 		w := g.world(3)
 		p := w.plugins(t, nil)["VolumeBinding"]

@@ -8,13 +8,14 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"pgregory.net/rapid"
 
+	"github.com/berth-scheduler/berth/internal/seeded"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 )
 
 // TestVolumesWhatIf: a node with pods added and removed gets the verdict that it would get in a
 // cluster in that state.
 func TestVolumesWhatIf(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
+	seeded.Check(t, func(rt *rapid.T) {
 		g := volumeGen{rt}
 		w := g.world(3)
 		plugins := w.plugins(t, nil)

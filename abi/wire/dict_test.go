@@ -6,11 +6,12 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/berth-scheduler/berth/abi/wire"
+	"github.com/berth-scheduler/berth/internal/seeded"
 )
 
 // TestDict: a string always has the same id, ids are dense, and no string has id 0.
 func TestDict(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		d, model := wire.NewDict(), map[string]uint32{}
 		for _, s := range rapid.SliceOf(rapid.StringN(0, 3, -1)).Draw(t, "strings") {
 			if got := d.Lookup(s); got != model[s] {

@@ -13,6 +13,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"pgregory.net/rapid"
 
+	"github.com/berth-scheduler/berth/internal/seeded"
 	"github.com/berth-scheduler/berth/runtime/sim"
 )
 
@@ -64,7 +65,7 @@ func TestManyGroupsAreCut(t *testing.T) {
 // Tables fit the width where their unbreakable columns allow it, lose no word, and
 // have no trailing space.
 func TestTable(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		word := rapid.StringMatching(`[a-zö…]{1,12}`)
 		text := rapid.Custom(func(t *rapid.T) string {
 			return strings.Join(rapid.SliceOfN(word, 1, 12).Draw(t, "words"), rapid.SampledFrom([]string{" ", "\n"}).Draw(t, "separator"))

@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/berth-scheduler/berth/hostplugins/bridge"
+	"github.com/berth-scheduler/berth/internal/seeded"
 )
 
 // drawPod draws a pod with random values for everything that a NodeInfo aggregates.
@@ -110,7 +111,7 @@ func podNames(pods []framework.PodInfo) []string {
 // TestCluster adds, removes and changes objects at random: the listers always show the cluster
 // as its objects describe it, and an unchanged row keeps its NodeInfo.
 func TestCluster(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		w := newWorld()
 		nodes, pods := map[string]*v1.Node{}, map[string][]*v1.Pod{}
 		p, h := host(t, bridge.New(bridge.Config{}, bridge.Deps{}), func(framework.Handle) framework.Plugin { return watcher{"W"} })
@@ -234,7 +235,7 @@ func nodeNames(nodes []framework.NodeInfo) []string {
 // TestCopies adds pods to and removes them from a copy of a NodeInfo; the original stays
 // unchanged.
 func TestCopies(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		n := drawNode(t, "n")
 		w := newWorld(n)
 		p, h := host(t, bridge.New(bridge.Config{}, bridge.Deps{}), func(framework.Handle) framework.Plugin { return watcher{"W"} })

@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/berth-scheduler/berth/hostplugins/internal/plugintest"
+	"github.com/berth-scheduler/berth/internal/seeded"
 	"github.com/berth-scheduler/berth/runtime/plugin/objects/storage"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
@@ -118,7 +119,7 @@ func (a *attached) columns(rows int) map[string]string {
 
 // TestKept: the maintained data equals that of reading everything again.
 func TestKept(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
+	seeded.Check(t, func(rt *rapid.T) {
 		w := &world{store: storage.New(), nodes: []*v1.Node{nodeOf("n0"), nodeOf("n1")}}
 		cluster, kept := plugintest.NewCluster(), newAttached(w.deps())
 		for range 40 {

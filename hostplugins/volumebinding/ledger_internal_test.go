@@ -16,6 +16,7 @@ import (
 	"github.com/berth-scheduler/berth/hostplugins/internal/claims"
 	"github.com/berth-scheduler/berth/hostplugins/internal/plugintest"
 	"github.com/berth-scheduler/berth/hostplugins/internal/topology"
+	"github.com/berth-scheduler/berth/internal/seeded"
 	"github.com/berth-scheduler/berth/runtime/plugin/objects/storage"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
@@ -64,7 +65,7 @@ func TestLedgerKept(t *testing.T) {
 		nodes = append(nodes, &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: host, Labels: map[string]string{"host": host}}})
 	}
 	s := plugintest.Snapshot(nodes, nil)
-	rapid.Check(t, func(rt *rapid.T) {
+	seeded.Check(t, func(rt *rapid.T) {
 		store := storage.New()
 		kept := NewLedger(store.Objects())
 		pick := func(label, prefix string, most int) string {

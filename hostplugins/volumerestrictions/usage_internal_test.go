@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/berth-scheduler/berth/hostplugins/internal/plugintest"
+	"github.com/berth-scheduler/berth/internal/seeded"
 )
 
 func named(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Name: name, UID: types.UID(name)} }
@@ -32,7 +33,7 @@ func pod(name, node, claim, disk string) *v1.Pod {
 // TestKept: the maintained data equals that of reading everything again, and is empty when all
 // pods are gone.
 func TestKept(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
+	seeded.Check(t, func(rt *rapid.T) {
 		nodes := []*v1.Node{{ObjectMeta: named("n0")}, {ObjectMeta: named("n1")}, {ObjectMeta: named("n2")}}
 		var placed []*v1.Pod
 		cluster, kept := plugintest.NewCluster(), newUsage()

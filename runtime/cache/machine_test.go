@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
 
+	"github.com/berth-scheduler/berth/internal/seeded"
 	"github.com/berth-scheduler/berth/runtime/cache"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
@@ -16,7 +17,7 @@ import (
 // snapshot that is updated incrementally shows the same as a full one and as a model over API
 // objects; no assumed pod is lost; no generation is used twice.
 func TestRandomOperations(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		m := &machine{cache: cache.New(cache.Config{Rank: rank}), model: newModel(), snapshot: state.NewSnapshot()}
 		t.Repeat(map[string]func(*rapid.T){
 			"":            m.check,

@@ -12,6 +12,7 @@ import (
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/internal/scenario"
+	"github.com/berth-scheduler/berth/internal/seeded"
 	"github.com/berth-scheduler/berth/runtime/cycle"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/plugin/fake"
@@ -144,7 +145,7 @@ func labels(t *rapid.T, most int, odd bool, plugins []string) map[string]string 
 // nodes between pods.
 func TestAlike(t *testing.T) {
 	asked, reused := int64(0), int64(0)
-	rapid.Check(t, func(r *rapid.T) {
+	seeded.Check(t, func(r *rapid.T) {
 		var plugins []plugin.Plugin
 		var names []string
 		var filters []bool

@@ -21,6 +21,7 @@ import (
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/hostplugins"
 	"github.com/berth-scheduler/berth/internal/scenario"
+	"github.com/berth-scheduler/berth/internal/seeded"
 	"github.com/berth-scheduler/berth/runtime/cycle"
 	"github.com/berth-scheduler/berth/runtime/pipeline"
 	"github.com/berth-scheduler/berth/runtime/plugin"
@@ -38,7 +39,7 @@ import (
 //   - With fewer candidates than nodes that is so among as many as were asked for,
 //     from some node on.
 func TestPreemption(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		c := drawCrowd(t)
 		d := c.decide(t)
 		if d.Node != nil {
@@ -70,7 +71,7 @@ func TestPreemption(t *testing.T) {
 // first node is taken, even if it is the worse one.
 func TestPreemptionStopsLooking(t *testing.T) {
 	taken := map[string]bool{}
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		c := &crowd{seed: rapid.Uint64().Draw(t, "seed")}
 		b := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "ns"}}
 		b.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"a": "x"}}

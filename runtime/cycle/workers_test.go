@@ -10,6 +10,7 @@ import (
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/internal/scenario"
+	"github.com/berth-scheduler/berth/internal/seeded"
 	"github.com/berth-scheduler/berth/runtime/cycle"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/plugin/fake"
@@ -97,7 +98,7 @@ func TestWorkers(t *testing.T) {
 		}
 	}
 	snapshot := w.snapshot()
-	rapid.Check(t, func(r *rapid.T) {
+	seeded.Check(t, func(r *rapid.T) {
 		var plugins []*hashed
 		scoped := rapid.SampledFrom([][]abi.Point{{abi.Filter, abi.Score}, {abi.Filter, abi.Score}, {abi.Filter}, {abi.Score}, nil})
 		for i := range rapid.IntRange(1, 5).Draw(r, "plugins") {

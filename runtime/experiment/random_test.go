@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/berth-scheduler/berth/internal/seeded"
 	"github.com/berth-scheduler/berth/runtime/assembly"
 	"github.com/berth-scheduler/berth/runtime/experiment"
 	"github.com/berth-scheduler/berth/runtime/record"
@@ -57,7 +58,7 @@ func tried(t *rapid.T, recording []byte) *experiment.Report {
 // again, so that each pod is where the recording left it, and nothing moves without a change.
 func TestWithoutChange(t *testing.T) {
 	pods := 0
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		c := simtest.DrawCluster(t)
 		c.Assembly = assembly.Config{Seed: rapid.Uint64().Draw(t, "seed"), Workers: 1, Scheduler: assembly.Default()}
 		result, recording := simulated(t, c, 0)
@@ -81,7 +82,7 @@ func TestWithoutChange(t *testing.T) {
 // TestSegments: a segment that begins in the middle can be tried as well.
 func TestSegments(t *testing.T) {
 	segments, pods := 0, 0
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		c := simtest.DrawCluster(t)
 		c.Assembly = assembly.Config{Seed: 1, Workers: 1, Scheduler: assembly.Default()}
 		_, recording := simulated(t, c, 1000)

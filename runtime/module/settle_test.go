@@ -10,6 +10,7 @@ import (
 	"github.com/fsnotify/fsnotify"
 	"pgregory.net/rapid"
 
+	"github.com/berth-scheduler/berth/internal/seeded"
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
 )
 
@@ -17,7 +18,7 @@ import (
 // the latest when it has waited for the maximum and rests. Moving contains exactly the files
 // that are still being written.
 func TestSettlingEnds(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		const settle = 10 * time.Millisecond
 		s := newSettling(settle)
 		start := time.Unix(0, 0)

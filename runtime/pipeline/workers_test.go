@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/internal/seeded"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 )
 
@@ -54,7 +55,7 @@ func TestWorkers(t *testing.T) {
 // TestCut: blocks are the rows in order, cut at multiples of plugin.BlockRows; few rows are
 // one block.
 func TestCut(t *testing.T) {
-	rapid.Check(t, func(r *rapid.T) {
+	seeded.Check(t, func(r *rapid.T) {
 		set := rapid.SliceOfNDistinct(rapid.Uint32Range(0, 6*plugin.BlockRows), 0, 200, rapid.ID[uint32]).Draw(r, "rows")
 		slices.Sort(set)
 		if len(set) > 0 && len(set) <= fewRows {
@@ -84,7 +85,7 @@ func TestCut(t *testing.T) {
 
 // TestIntersect compares with sets.
 func TestIntersect(t *testing.T) {
-	rapid.Check(t, func(r *rapid.T) {
+	seeded.Check(t, func(r *rapid.T) {
 		draw := func(name string) []uint32 {
 			s := rapid.SliceOfDistinct(rapid.Uint32Range(0, 30), rapid.ID[uint32]).Draw(r, name)
 			slices.Sort(s)
@@ -105,7 +106,7 @@ func TestIntersect(t *testing.T) {
 
 // TestVerdictTable: a number stands for one verdict, however many there are.
 func TestVerdictTable(t *testing.T) {
-	rapid.Check(t, func(r *rapid.T) {
+	seeded.Check(t, func(r *rapid.T) {
 		var table verdictTable
 		for range 2 {
 			table.reset()

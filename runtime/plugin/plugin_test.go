@@ -11,6 +11,7 @@ import (
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/internal/scenario"
+	"github.com/berth-scheduler/berth/internal/seeded"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/plugin/fake"
 )
@@ -116,7 +117,7 @@ func TestPerNodeScore(t *testing.T) {
 
 // TestNormalizeMax: the order is kept or inverted, and the range is kept.
 func TestNormalizeMax(t *testing.T) {
-	rapid.Check(t, func(r *rapid.T) {
+	seeded.Check(t, func(r *rapid.T) {
 		raw := rapid.SliceOfN(rapid.Int64Range(0, 1<<40), 1, 20).Draw(r, "scores")
 		reverse := rapid.Bool().Draw(r, "reverse")
 		got := slices.Clone(raw)

@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/berth-scheduler/berth/internal/seeded"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 )
 
@@ -14,7 +15,7 @@ import (
 // order; the best is 100 unless all are the same.
 func TestScaling(t *testing.T) {
 	extreme := rapid.OneOf(rapid.Int64(), rapid.Int64Range(-3, 3), rapid.SampledFrom([]int64{math.MinInt64, math.MaxInt64, math.MinInt64 + 1, 0, 100}))
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		raw := rapid.SliceOfN(extreme, 0, 6).Draw(t, "scores")
 		how := rapid.SampledFrom([]plugin.Scaling{plugin.ToMax, plugin.Reversed, plugin.Spread}).Draw(t, "how")
 		got := slices.Clone(raw)

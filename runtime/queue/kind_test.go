@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/berth-scheduler/berth/internal/seeded"
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
 	"github.com/berth-scheduler/berth/runtime/queue"
 	"github.com/berth-scheduler/berth/runtime/state"
@@ -60,7 +61,7 @@ func newSelective(tb rapid.TB, c clock.Clock, ask bool) *selective {
 
 // TestHelps holds a queue that asks whether an event helps against one that calls the hints for all pods.
 func TestHelps(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		c := clock.NewStep(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
 		queues := [...]*selective{newSelective(t, c, true), newSelective(t, c, false)}
 		names := []string{"a", "b", "c"}

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
 
+	"github.com/berth-scheduler/berth/internal/seeded"
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
 	"github.com/berth-scheduler/berth/runtime/queue"
 	"github.com/berth-scheduler/berth/runtime/state"
@@ -254,7 +255,7 @@ func (m *machine) jump(*rapid.T) {
 }
 
 func TestMachine(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		m := newMachine(t)
 		t.Repeat(map[string]func(*rapid.T){
 			"add": m.add, "update": m.update, "delete": m.delete, "pop": m.pop, "pop2": m.pop, "done": m.done,

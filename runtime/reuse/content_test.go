@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/internal/seeded"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/reuse"
 	"github.com/berth-scheduler/berth/runtime/state"
@@ -21,7 +22,7 @@ import (
 // happened since; and while a row keeps its content, it stays.
 func TestShared(t *testing.T) {
 	held, recycled := 0, 0
-	rapid.Check(t, func(r *rapid.T) {
+	seeded.Check(t, func(r *rapid.T) {
 		p := &byLabel{plugin.Info{Name: "P", NodeScoped: []abi.Point{abi.Score}, Reads: []plugin.Read{{Column: abi.NodeLabels}, {Column: abi.IncomingLabels}}}}
 		store := reuse.New(reuse.Config{Bytes: 1 << 30})
 		keepers := []*reuse.Keeper{store.Keeper(p), store.Keeper(p)}

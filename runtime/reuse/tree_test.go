@@ -8,12 +8,13 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/berth-scheduler/berth/internal/seeded"
 	"github.com/berth-scheduler/berth/runtime/reuse"
 )
 
 // TestTree: after any changes the tree finds what a look at all rows finds.
 func TestTree(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 100).Draw(t, "rows")
 		row, total := rapid.Uint32Range(0, uint32(n-1)), rapid.Int64Range(-2, 2)
 		totals := rapid.MapOf(row, total).Draw(t, "totals")

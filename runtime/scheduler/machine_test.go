@@ -14,6 +14,7 @@ import (
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/internal/scenario"
+	"github.com/berth-scheduler/berth/internal/seeded"
 	"github.com/berth-scheduler/berth/runtime/pipeline"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/plugin/fake"
@@ -415,7 +416,7 @@ func (m *machine) settle() {
 }
 
 func TestMachine(t *testing.T) {
-	rapid.Check(t, func(r *rapid.T) {
+	seeded.Check(t, func(r *rapid.T) {
 		m := newMachine(r, t)
 		r.Repeat(m.actions())
 		m.settle()

@@ -11,6 +11,7 @@ import (
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/internal/scenario"
+	"github.com/berth-scheduler/berth/internal/seeded"
 	"github.com/berth-scheduler/berth/runtime/pipeline"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/plugin/fake"
@@ -87,7 +88,7 @@ func (w *world) arrives(name, options string) {
 // TestStalled: pods that fail because of a plugin with an open breaker are not tried until it is due,
 // and then one at a time; when it works again, all are placed, whatever happened to the one that was tried.
 func TestStalled(t *testing.T) {
-	rapid.Check(t, func(r *rapid.T) {
+	seeded.Check(t, func(r *rapid.T) {
 		w, b, capacity := newBreaking(t)
 		seen := &tries{w, map[string]int{}}
 		w.observer = seen

@@ -13,6 +13,7 @@ import (
 	"k8s.io/klog/v2"
 	"pgregory.net/rapid"
 
+	"github.com/berth-scheduler/berth/internal/seeded"
 	"github.com/berth-scheduler/berth/runtime/assembly"
 	"github.com/berth-scheduler/berth/runtime/cycle"
 	"github.com/berth-scheduler/berth/runtime/sim"
@@ -30,7 +31,7 @@ import (
 //   - pods are evicted only for more important ones, and are gone when their grace period is
 //     over.
 func TestRandomClusters(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		c := simtest.DrawCluster(t)
 		c.Assembly = assembly.Config{
 			Seed:     rapid.Uint64().Draw(t, "seed"),

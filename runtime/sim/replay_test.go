@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/berth-scheduler/berth/internal/seeded"
 	"github.com/berth-scheduler/berth/runtime/assembly"
 	"github.com/berth-scheduler/berth/runtime/record"
 	"github.com/berth-scheduler/berth/runtime/record/recordtest"
@@ -52,7 +53,7 @@ type fataler interface{ Fatal(args ...any) }
 // and without kept answers.
 func TestReplay(t *testing.T) {
 	decisions := 0
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		c := simtest.DrawCluster(t)
 		c.Assembly = assembly.Config{
 			Seed: rapid.Uint64().Draw(t, "seed"), Workers: 1, Scheduler: assembly.Default(), Candidates: rapid.IntRange(0, 7).Draw(t, "candidates"),
@@ -77,7 +78,7 @@ func TestReplay(t *testing.T) {
 // TestSegments: each segment of a recording repeats its decisions alone, whenever it began.
 func TestSegments(t *testing.T) {
 	most := 0
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		c := simtest.DrawCluster(t)
 		c.Assembly = assembly.Config{Seed: rapid.Uint64().Draw(t, "seed"), Workers: 1, Scheduler: assembly.Default()}
 		if percent := int32(rapid.IntRange(-1, 60).Draw(t, "percentage")); percent > 0 {

@@ -15,6 +15,7 @@ import (
 	configv1 "k8s.io/kube-scheduler/config/v1"
 	"pgregory.net/rapid"
 
+	"github.com/berth-scheduler/berth/internal/seeded"
 	"github.com/berth-scheduler/berth/runtime/assembly"
 	"github.com/berth-scheduler/berth/runtime/inbox"
 	"github.com/berth-scheduler/berth/runtime/report"
@@ -189,7 +190,7 @@ func (d changing) cluster() (c sim.Config) {
 // of few kinds.
 func TestReuseChanging(t *testing.T) {
 	reused := int64(0)
-	rapid.Check(t, func(r *rapid.T) {
+	seeded.Check(t, func(r *rapid.T) {
 		d := changing{r}
 		c := d.cluster()
 		scheduler := assembly.Default()

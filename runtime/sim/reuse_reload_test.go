@@ -14,6 +14,7 @@ import (
 
 	berth "github.com/berth-scheduler/berth/abi/sdk/go"
 	"github.com/berth-scheduler/berth/abi/wire"
+	"github.com/berth-scheduler/berth/internal/seeded"
 	"github.com/berth-scheduler/berth/internal/testrest"
 	"github.com/berth-scheduler/berth/runtime/assembly"
 	"github.com/berth-scheduler/berth/runtime/plugin"
@@ -118,7 +119,7 @@ func reuseReloading(t *testing.T) {
 	t.Helper()
 	testrest.Checks(t, 30)
 	reused := int64(0)
-	rapid.Check(t, func(r *rapid.T) {
+	seeded.Check(t, func(r *rapid.T) {
 		d := changing{r}
 		c := d.cluster()
 		for i := range c.Nodes {

@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/berth-scheduler/berth/internal/seeded"
 	"github.com/berth-scheduler/berth/runtime/assembly"
 	"github.com/berth-scheduler/berth/runtime/reuse"
 	"github.com/berth-scheduler/berth/runtime/sim"
@@ -16,7 +17,7 @@ import (
 // without.
 func TestReuse(t *testing.T) {
 	reused := int64(0)
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		c := simtest.DrawCluster(t)
 		c.Assembly = assembly.Config{
 			Seed: rapid.Uint64().Draw(t, "seed"), Workers: rapid.IntRange(1, 2).Draw(t, "workers"), Scheduler: assembly.Default(),

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
+	"github.com/berth-scheduler/berth/internal/seeded"
 	"github.com/berth-scheduler/berth/runtime/assembly"
 	"github.com/berth-scheduler/berth/runtime/internal/wat"
 	"github.com/berth-scheduler/berth/runtime/module"
@@ -42,7 +43,7 @@ func TestShadowChangesNothing(t *testing.T) {
 	t.Cleanup(func() { _ = modules.Close(t.Context()) })
 	files := map[string]string{"idle": filter(t, "idle", "0"), "refuse": filter(t, "refuse", "2")}
 	var attempts, preemptions int64
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		c := simtest.DrawCluster(t)
 		c.Assembly = assembly.Config{
 			Seed: rapid.Uint64().Draw(t, "seed"), Workers: 1, Reuse: reuse.Config{Bytes: rapid.SampledFrom([]int64{0, 1 << 12, 1 << 30}).Draw(t, "kept")},

@@ -18,6 +18,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/internal/seeded"
 	"github.com/berth-scheduler/berth/runtime/assembly"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/sim/input"
@@ -275,7 +276,7 @@ func (c *volumeCase) after(v *volumes, placed, pending []*v1.Pod) *volumeCase {
 // placed would not be placed in a fresh simulation of the final cluster either, so no
 // reservation was left behind and no event missed.
 func TestRandomVolumes(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		c := drawVolumeCase(t)
 		seed := rapid.Uint64().Draw(t, "seed")
 		s, r := c.run(t, seed, 1)

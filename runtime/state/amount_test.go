@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
 
+	"github.com/berth-scheduler/berth/internal/seeded"
 	"github.com/berth-scheduler/berth/runtime/quantity"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
@@ -59,7 +60,7 @@ func clamped(n *big.Int) int64 {
 
 // TestAmounts: amounts and their sums are those of unlimited numbers, or the nearest int64.
 func TestAmounts(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		q := drawQuantity(t, "q")
 		if got, want := quantity.Whole(q), nearest(q, 0); got != want {
 			t.Fatalf("Whole(%v) = %d, want %d", q.AsDec(), got, want)
@@ -116,7 +117,7 @@ const tokens v1.ResourceName = "example.com/tokens"
 // TestNodeSumsAtTheLimit: whatever comes and goes, a node's sums are those of the pods that are there, or the
 // largest int64; on the node itself and on overlay rows of a snapshot.
 func TestNodeSumsAtTheLimit(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		info := state.NodeInfo{Name: "n", Node: state.NewNode(&v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}}), ObjectGeneration: 1, PodsGeneration: 1}
 		snapshot := state.NewSnapshot()
 		snapshot.Update([]*state.NodeInfo{info.Clone()}, []uint32{0}, nil)

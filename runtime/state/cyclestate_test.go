@@ -5,6 +5,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/berth-scheduler/berth/internal/seeded"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
@@ -15,7 +16,7 @@ func (c *count) Clone() state.Value { return &count{c.n} }
 // TestCycleState: it is a map with two keys, and a clone shares no value.
 func TestCycleState(t *testing.T) {
 	name := rapid.SampledFrom([]string{"a", "b", ""})
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		var s state.CycleState
 		model := map[[2]string]int{}
 		require := func(t *rapid.T, s *state.CycleState) {

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"pgregory.net/rapid"
 
+	"github.com/berth-scheduler/berth/internal/seeded"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
@@ -16,7 +17,7 @@ import (
 // the snapshot names, or it names none; and of the last updates it does name them.
 func TestChangesSince(t *testing.T) {
 	forgotten := 0
-	rapid.Check(t, func(r *rapid.T) {
+	seeded.Check(t, func(r *rapid.T) {
 		s := state.NewSnapshot()
 		generation := uint64(0)
 		info := func(i int) *state.NodeInfo {

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"pgregory.net/rapid"
 
+	"github.com/berth-scheduler/berth/internal/seeded"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
@@ -15,7 +16,7 @@ import (
 // is shared with informers is not changed.
 func TestPatch(t *testing.T) {
 	values := rapid.MapOf(rapid.SampledFrom([]string{"a", "b", "c"}), rapid.SampledFrom([]string{"", "1", "2"}))
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		draw := func(what string) state.Patch {
 			return state.Patch{Annotations: values.Draw(t, what+" annotations"), Labels: values.Draw(t, what+" labels")}
 		}

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"pgregory.net/rapid"
 
+	"github.com/berth-scheduler/berth/internal/seeded"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
@@ -42,7 +43,7 @@ func TestSelectorText(t *testing.T) {
 		}
 	}
 	seen := map[string][]bool{}
-	rapid.Check(t, func(r *rapid.T) {
+	seeded.Check(t, func(r *rapid.T) {
 		s, err := state.CompilePodSelector(drawSelector(r, "selector"))
 		if err != nil {
 			r.Fatal(err)

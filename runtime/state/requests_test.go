@@ -10,6 +10,7 @@ import (
 	resourcehelper "k8s.io/component-helpers/resource"
 	"pgregory.net/rapid"
 
+	"github.com/berth-scheduler/berth/internal/seeded"
 	"github.com/berth-scheduler/berth/runtime/quantity"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
@@ -135,7 +136,7 @@ func (a ask) total(defaults amounts) amounts {
 
 // TestRequestsOfOneContainer: NewPod takes for a pod with one container what component-helpers of Kubernetes compute.
 func TestRequestsOfOneContainer(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		list := func(what string) v1.ResourceList {
 			list := v1.ResourceList{}
 			for _, name := range []v1.ResourceName{v1.ResourceCPU, v1.ResourceMemory, v1.ResourceEphemeralStorage, "example.com/gpu", "hugepages-2Mi", "unknown"} {
@@ -181,7 +182,7 @@ func TestRequestsOfOneContainer(t *testing.T) {
 // TestRequests: NewPod computes requests as the KEPs say, and scores use kube-scheduler's
 // defaults for resources that neither a container nor the pod names.
 func TestRequests(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		a := drawAsk(t)
 		p := state.NewPod(a.object())
 		want := a.total(nil)

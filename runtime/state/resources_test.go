@@ -9,6 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"pgregory.net/rapid"
 
+	"github.com/berth-scheduler/berth/internal/seeded"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
@@ -31,7 +32,7 @@ func drawList(t *rapid.T, what string) amounts {
 
 // TestResourcesArithmetic: vectors add and subtract as maps do, for any names.
 func TestResourcesArithmetic(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		var sum state.Resources
 		model := amounts{}
 		for range rapid.IntRange(1, 8).Draw(t, "steps") {

@@ -8,6 +8,7 @@ import (
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 	"pgregory.net/rapid"
 
+	"github.com/berth-scheduler/berth/internal/seeded"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
@@ -43,7 +44,7 @@ func TestCompileAsKubernetes(t *testing.T) {
 	}
 	label := requirement(rapid.SampledFrom([]string{"a", "example.com/a", "", "a b", "/a"}))
 	field := requirement(rapid.Just("metadata.name"))
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		requireAsKubernetes(t, v1.NodeSelectorTerm{
 			MatchExpressions: rapid.SliceOfN(label, 0, 2).Draw(t, "labels"),
 			MatchFields:      rapid.SliceOfN(field, 0, 1).Draw(t, "fields"),

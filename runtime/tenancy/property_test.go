@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"pgregory.net/rapid"
 
+	"github.com/berth-scheduler/berth/internal/seeded"
 	"github.com/berth-scheduler/berth/runtime/module"
 	"github.com/berth-scheduler/berth/runtime/tenancy"
 	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
@@ -162,7 +163,7 @@ func allows(g *v1alpha1.PluginGrant, p *v1alpha1.TenantPlugin, labels map[string
 // that allows it, unless the numbers are used up.
 func TestNothingWithoutAGrant(t *testing.T) {
 	d := newDrawn(t)
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		o := d.objects(t)
 		r := d.resolve(o)
 		count := map[string]int32{}
@@ -201,7 +202,7 @@ func TestNothingWithoutAGrant(t *testing.T) {
 // ones, and neither does the order in which objects are listed.
 func TestObjectsStandAlone(t *testing.T) {
 	d := newDrawn(t)
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		o := d.objects(t)
 		before := d.resolve(o)
 		more := *o

@@ -14,6 +14,7 @@ import (
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/abi/wire"
+	"github.com/berth-scheduler/berth/internal/seeded"
 	"github.com/berth-scheduler/berth/internal/testrest"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/state"
@@ -410,7 +411,7 @@ func incremental(t *testing.T) {
 				}
 				defer f.Value.Set(f.DefValue)
 			}
-			rapid.Check(t, func(rt *rapid.T) {
+			seeded.Check(t, func(rt *rapid.T) {
 				var guest sandbox.Factory
 				if strings.HasPrefix(c.name, "wasm") {
 					guest = module

@@ -14,6 +14,7 @@ import (
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/abi/wire"
+	"github.com/berth-scheduler/berth/internal/seeded"
 	"github.com/berth-scheduler/berth/internal/testrest"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/state"
@@ -126,7 +127,7 @@ func nothingOfOthers(t *testing.T) {
 		nodes, shards int
 	}{{"scope cluster", 6, 0}, {"scope node", 1100, 2}} {
 		t.Run(c.name, func(t *testing.T) {
-			rapid.Check(t, func(rt *rapid.T) {
+			seeded.Check(t, func(rt *rapid.T) {
 				if c.shards > 0 && rapid.IntRange(0, 19).Draw(rt, "rarely") > 0 {
 					return // large clusters take time
 				}

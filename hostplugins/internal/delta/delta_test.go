@@ -12,6 +12,7 @@ import (
 
 	"github.com/berth-scheduler/berth/hostplugins/internal/delta"
 	"github.com/berth-scheduler/berth/hostplugins/internal/plugintest"
+	"github.com/berth-scheduler/berth/internal/seeded"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
@@ -33,7 +34,7 @@ func content(s *state.Snapshot, row int) string {
 // TestUpdate: rows that are not reported are unchanged, however many updates of the snapshot
 // were missed.
 func TestUpdate(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
+	seeded.Check(t, func(rt *rapid.T) {
 		cluster, rows := plugintest.NewCluster(), &delta.Rows{}
 		nodes, placed := []*v1.Node{node("n0"), node("n1")}, []*v1.Pod{}
 		var kept []string

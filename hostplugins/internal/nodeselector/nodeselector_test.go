@@ -12,6 +12,7 @@ import (
 
 	"github.com/berth-scheduler/berth/hostplugins/internal/nodeselector"
 	"github.com/berth-scheduler/berth/hostplugins/internal/plugintest"
+	"github.com/berth-scheduler/berth/internal/seeded"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
@@ -64,7 +65,7 @@ func draw(rt *rapid.T) v1.NodeSelectorTerm {
 // TestMatch compares with component-helpers, node by node, over all rows and
 // over every third.
 func TestMatch(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
+	seeded.Check(t, func(rt *rapid.T) {
 		nodes := cluster(rt)
 		snapshot := plugintest.Snapshot(nodes, nil)
 		pod := &v1.Pod{}
@@ -109,7 +110,7 @@ func TestMatch(t *testing.T) {
 
 // TestScore compares weighted terms with component-helpers.
 func TestScore(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
+	seeded.Check(t, func(rt *rapid.T) {
 		nodes := cluster(rt)
 		snapshot := plugintest.Snapshot(nodes, nil)
 		var terms []v1.PreferredSchedulingTerm

@@ -10,13 +10,14 @@ import (
 
 	"github.com/berth-scheduler/berth/abi/wire"
 	"github.com/berth-scheduler/berth/hostplugins/internal/taints"
+	"github.com/berth-scheduler/berth/internal/seeded"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
 // TestAgainstHelpers compares both implementations with component-helpers.
 func TestAgainstHelpers(t *testing.T) {
 	logger := klog.Background()
-	rapid.Check(t, func(rt *rapid.T) {
+	seeded.Check(t, func(rt *rapid.T) {
 		pick := func(label string, from ...string) string { return rapid.SampledFrom(from).Draw(rt, label) }
 		effects := []string{"NoSchedule", "PreferNoSchedule", "NoExecute", "Unknown"}
 		dict := wire.NewDict()

@@ -14,6 +14,7 @@ import (
 	"github.com/berth-scheduler/berth/hostplugins/internal/pernode"
 	"github.com/berth-scheduler/berth/hostplugins/internal/plugintest"
 	"github.com/berth-scheduler/berth/hostplugins/internal/tally"
+	"github.com/berth-scheduler/berth/internal/seeded"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
@@ -256,7 +257,7 @@ func (m *machine) step() {
 // one computed from scratch, also if the index drops counts.
 func TestIndex(t *testing.T) {
 	all := queries()
-	rapid.Check(t, func(r *rapid.T) {
+	seeded.Check(t, func(r *rapid.T) {
 		m := &machine{T: r, w: plugintest.NewLiveCluster()}
 		for range rapid.IntRange(1, 8).Draw(r, "nodes") {
 			m.node()

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
 
+	"github.com/berth-scheduler/berth/internal/seeded"
 	"github.com/berth-scheduler/berth/runtime/state"
 	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
 )
@@ -60,7 +61,7 @@ func drawRollout(t *rapid.T) *v1alpha1.RolloutStatus {
 // not more plugins do than it admits, and at most one version decides for a pod.
 func TestEditedRollouts(t *testing.T) {
 	ran := 0
-	rapid.Check(t, func(r *rapid.T) {
+	seeded.Check(t, func(r *rapid.T) {
 		w := newWorld(t)
 		w.grant(2)
 		for i := range 3 {

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
 
+	"github.com/berth-scheduler/berth/internal/seeded"
 	"github.com/berth-scheduler/berth/runtime/state"
 	"github.com/berth-scheduler/berth/runtime/tenancy"
 	"github.com/berth-scheduler/berth/runtime/tenancy/rollout"
@@ -31,7 +32,7 @@ type rolling struct {
 // beyond a bound never decides again by itself, also while plugins are disabled by users and by settings.
 func TestRolloutsAtRandom(t *testing.T) {
 	seen := map[string]int{}
-	rapid.Check(t, func(r *rapid.T) {
+	seeded.Check(t, func(r *rapid.T) {
 		w := newWorld(t)
 		w.grant(2)
 		m := &rolling{world: w, t: r, last: map[string]*v1alpha1.RolloutStatus{}}

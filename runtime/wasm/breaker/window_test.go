@@ -4,11 +4,13 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/berth-scheduler/berth/internal/seeded"
 )
 
 // TestWindow: the sums are those of the last 100 calls, and forgiving keeps the fuel of starts.
 func TestWindow(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		var w window
 		var all []ended
 		for range rapid.IntRange(1, 250).Draw(t, "calls") {

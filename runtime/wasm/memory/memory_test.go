@@ -8,12 +8,13 @@ import (
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/abi/wire"
+	"github.com/berth-scheduler/berth/internal/seeded"
 )
 
 // TestPlan: whatever a plan allows, instances that all grow as far as they may stay within the
 // share of the plugin together; and no plan has fewer instances than there is room for.
 func TestPlan(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		m := &wire.Manifest{Points: wire.ManifestPoints{Filter: &wire.ManifestPoint{Scope: "node"}}}
 		rowless := 0
 		if rapid.Bool().Draw(t, "preFilter") {
@@ -108,7 +109,7 @@ func TestPlaceForStacks(t *testing.T) {
 
 // TestShares: plugins get their limit or the largest share, and together no more than there is.
 func TestShares(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		p := NewProcess(rapid.Int64Range(1, 1<<20).Draw(t, "total"))
 		for _, limit := range rapid.SliceOfN(rapid.Int64Range(1, 1<<20), 1, 8).Draw(t, "limits") {
 			p.plugins[NewBudget(Config{Total: limit})] = 0

@@ -10,13 +10,14 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/berth-scheduler/berth/abi/wire"
+	"github.com/berth-scheduler/berth/internal/seeded"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 )
 
 // TestShare: mirrors that share rows hold every row once, in ascending order,
 // and count what they hold.
 func TestShare(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		src := &Source{Shards: rapid.IntRange(1, 9).Draw(t, "shards")}
 		n := uint32(rapid.OneOf(rapid.IntRange(0, 20*plugin.BlockRows), rapid.Map(rapid.IntRange(0, 20), func(i int) int {
 			return max(0, i*plugin.BlockRows+i%3-1)
@@ -47,7 +48,7 @@ func TestShare(t *testing.T) {
 // TestRoomForRows: what is measured has room for the rows of the fullest mirror,
 // and for half as many again.
 func TestRoomForRows(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(0, 100000).Draw(t, "rows")
 		src := &Source{Shards: Split(n, rapid.IntRange(0, 16).Draw(t, "shards"))}
 		if got, want := src.rowsEach(n), src.Mirror(0).count(uint32(n+n/2)); got < want {
@@ -68,7 +69,7 @@ func TestHalf(t *testing.T) {
 // TestArena: rows never overlap, keep their place while they fit, and use no more
 // than twice what they hold when they only grow.
 func TestArena(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		a := &arena{}
 		const limit = 4096
 		lens := map[uint32]uint32{}

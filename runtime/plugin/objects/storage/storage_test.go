@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"pgregory.net/rapid"
 
+	"github.com/berth-scheduler/berth/internal/seeded"
 	"github.com/berth-scheduler/berth/runtime/plugin/objects"
 	"github.com/berth-scheduler/berth/runtime/plugin/objects/storage"
 	"github.com/berth-scheduler/berth/runtime/state"
@@ -115,7 +116,7 @@ func names[T metav1.Object](list []T) []string {
 
 // TestStore compares the store with a list, and its journal with the differences.
 func TestStore(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
+	seeded.Check(t, func(rt *rapid.T) {
 		s, m := storage.New(), model{}
 		var told []objects.StorageKey // since generation
 		generation := uint64(0)
