@@ -106,7 +106,7 @@ test-rest: ## run the slow tests, which make test leaves out
 test-all: test test-rest ## run all tests
 
 # Files with tests that draw what they test.
-DRAWING := grep -rlE --include='*_test.go' 'pgregory.net/rapid"' abi internal runtime hostplugins cmd wasm-examples
+DRAWING := grep -rl --include='*_test.go' 'berth/internal/seeded"' abi internal runtime hostplugins cmd wasm-examples
 test-random: ## run the tests that draw cases with a new seed, and print it (BERTH_TEST_SEED=n repeats one)
 	@export BERTH_TEST_SEED=$${BERTH_TEST_SEED:-random}; \
 	$(RUNTESTS) -packages "$$($(DRAWING) | xargs -n1 dirname | sort -u | sed 's|^|./|')" -- -vet=off -count=1 -skip='$(REST)' \

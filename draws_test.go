@@ -3,6 +3,7 @@ package berth_test
 import (
 	"fmt"
 	"go/ast"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -16,22 +17,31 @@ func TestDrawsHaveSeeds(t *testing.T) {
 	}
 }
 
-// unseeded returns a sentence for each call of rapid's own checks in a test.
+// randTypes are the types of math/rand, which draw nothing themselves.
+var randTypes = []string{"Rand", "Source", "Source64", "PCG", "ChaCha8", "Zipf"}
+
+// unseeded returns a sentence for each call, in a test, of rapid's own checks and of the functions of math/rand that have
+// no seed.
 func unseeded(files []goFile) []string {
 	var problems []string
 	for _, f := range files {
-		rapid := importedAs(f, "pgregory.net/rapid")
-		if !f.isTest() || rapid == "" {
+		if !f.isTest() {
 			continue
 		}
+		draws := make(map[string]func(name string) bool)
+		draws[importedAs(f, "pgregory.net/rapid")] = func(name string) bool { return name == "Check" || name == "MakeCheck" }
+		for _, pkg := range []string{"math/rand", "math/rand/v2"} {
+			draws[importedAs(f, pkg)] = func(name string) bool { return !strings.HasPrefix(name, "New") && !slices.Contains(randTypes, name) }
+		}
+		delete(draws, "")
 		ast.Inspect(f.ast, func(n ast.Node) bool {
 			s, ok := n.(*ast.SelectorExpr)
-			if !ok || s.Sel.Name != "Check" && s.Sel.Name != "MakeCheck" {
+			if !ok {
 				return true
 			}
-			if x, ok := s.X.(*ast.Ident); ok && x.Name == rapid {
+			if x, ok := s.X.(*ast.Ident); ok && draws[x.Name] != nil && draws[x.Name](s.Sel.Name) {
 				problems = append(problems, fmt.Sprintf("%s:%d: %s.%s draws with another seed each time, so that a failure comes by chance. "+
-					"Remedy: seeded.Check of internal/seeded", f.path, f.fset.Position(n.Pos()).Line, rapid, s.Sel.Name))
+					"Remedy: seeded.Check or seeded.Rand of internal/seeded", f.path, f.fset.Position(n.Pos()).Line, x.Name, s.Sel.Name))
 			}
 			return true
 		})
@@ -46,6 +56,9 @@ func importedAs(f goFile, pkg string) string {
 			if spec.Name != nil {
 				return spec.Name.Name
 			}
+			if p == "math/rand/v2" {
+				return "rand"
+			}
 			return p[strings.LastIndex(p, "/")+1:]
 		}
 	}
@@ -57,6 +70,9 @@ func TestUnseededChecker(t *testing.T) {
 	for _, test := range []struct{ name, file, src, want string }{
 		{"rapid's check", "a/a_test.go", "package a\nimport " + rapid + "\nvar x = rapid.Check\n", "a/a_test.go:3: rapid.Check"},
 		{"rapid's other check", "a/a_test.go", "package a\nimport " + rapid + "\nvar x = rapid.MakeCheck(nil)\n", "Remedy: seeded.Check"},
+		{"numbers without a seed", "a/a_test.go", "package a\nimport \"math/rand/v2\"\nvar x = rand.IntN(3)\n", "seeded.Rand"},
+		{"numbers of the older package", "a/a_test.go", "package a\nimport \"math/rand\"\nvar x = rand.Perm(3)\n", "rand.Perm"},
+		{"numbers with a seed", "a/a_test.go", "package a\nimport \"math/rand/v2\"\nvar x *rand.Rand = rand.New(rand.NewPCG(1, 1))\n", ""},
 		{"another name", "a/a_test.go", "package a\nimport r " + rapid + "\nfunc f() { r.Check(nil, nil) }\n", "r.Check"},
 		{"only its types", "a/a_test.go", "package a\nimport " + rapid + "\nvar x *rapid.T\n", ""},
 		{"ours", "a/a_test.go", "package a\nimport \"" + module + "/internal/seeded\"\nvar x = seeded.Check\n", ""},

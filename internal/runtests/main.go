@@ -51,7 +51,7 @@ func run(r *report, limits limits, patterns []string, except string, flags []str
 	start := time.Now()
 	seed := os.Getenv(seedVariable)
 	if seed == "random" {
-		seed = strconv.FormatInt(start.UnixNano()%1_000_000, 10)
+		seed = strconv.FormatInt(start.UnixNano()%1_000_000+1, 10)
 		if err := os.Setenv(seedVariable, seed); err != nil {
 			return err
 		}

@@ -5,12 +5,14 @@ import (
 	"flag"
 	"fmt"
 	"hash/maphash"
+	"math/rand/v2"
 	"os"
 	"regexp"
 	"runtime"
 	"strconv"
 	"strings"
 	"sync"
+	"testing"
 
 	"pgregory.net/rapid"
 )
@@ -34,6 +36,40 @@ func Check(t rapid.TB, prop func(*rapid.T)) {
 		}
 	}()
 	rapid.Check(t, prop)
+}
+
+// Rand returns a source of random numbers with the seed that Check draws with. Goroutines may share it; the order in which
+// they draw is then their own.
+func Rand(t testing.TB) *rand.Rand {
+	t.Helper()
+	text, err := prepare()
+	if err != nil {
+		t.Fatal(err)
+	}
+	seed, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pc, _, _, _ := runtime.Caller(1)
+	caller := runtime.FuncForPC(pc).Name()
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("to repeat it: %s", command(text, caller, t.Name()))
+		}
+	})
+	return rand.New(&shared{source: rand.NewPCG(seed, 1)})
+}
+
+// shared is a source for several goroutines.
+type shared struct {
+	mu     sync.Mutex
+	source rand.Source
+}
+
+func (s *shared) Uint64() uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.source.Uint64()
 }
 
 // prepare sets rapid's flags, once in a process, so that tests beside each other only read them.

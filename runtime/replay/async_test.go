@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/berth-scheduler/berth/internal/seeded"
 	"github.com/berth-scheduler/berth/internal/testrest"
 	"github.com/berth-scheduler/berth/runtime/assembly"
 	"github.com/berth-scheduler/berth/runtime/plugin/objects"
@@ -26,15 +27,18 @@ import (
 )
 
 // slow binds after a while, not always, and confirms later.
-type slow struct{ api }
+type slow struct {
+	api
+	rand *rand.Rand
+}
 
 func (s *slow) Bind(_ context.Context, b objects.Binding) error {
-	time.Sleep(time.Duration(rand.IntN(2000)) * time.Microsecond)
-	if rand.IntN(10) == 0 {
+	time.Sleep(time.Duration(s.rand.IntN(2000)) * time.Microsecond)
+	if s.rand.IntN(10) == 0 {
 		return errors.New("conflict")
 	}
 	go func() {
-		time.Sleep(time.Duration(rand.IntN(1000)) * time.Microsecond)
+		time.Sleep(time.Duration(s.rand.IntN(1000)) * time.Microsecond)
 		s.scheduler.SetPods(b.Pod.On(b.Node, b.Patch))
 	}()
 	return nil
@@ -58,7 +62,7 @@ func asynchronous(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, owned := &slow{}, owners.New()
+	b, owned := &slow{rand: seeded.Rand(t)}, owners.New()
 	s, err := assembly.New(assembly.Config{Seed: 1, Workers: 2, Scheduler: assembly.Default()}, assembly.Deps{
 		Binder: b, Outlet: b, Services: owned, Controllers: owned, Objects: stores.New(), Recorder: w,
 	})

@@ -22,6 +22,7 @@ import (
 	configv1 "k8s.io/kube-scheduler/config/v1"
 
 	"github.com/berth-scheduler/berth/hostplugins"
+	"github.com/berth-scheduler/berth/internal/seeded"
 	"github.com/berth-scheduler/berth/runtime/assembly"
 	"github.com/berth-scheduler/berth/runtime/cycle"
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
@@ -206,7 +207,7 @@ func TestEverything(t *testing.T) {
 		}
 		return
 	}
-	everything(t, rand.Uint64())
+	everything(t, seeded.Rand(t).Uint64())
 }
 
 var seeds = flag.Int("seeds", 0, "repeat TestEverything so often")

@@ -14,6 +14,7 @@ import (
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/internal/scenario"
+	"github.com/berth-scheduler/berth/internal/seeded"
 	"github.com/berth-scheduler/berth/runtime/pipeline"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/plugin/fake"
@@ -27,6 +28,8 @@ type slowBinder struct {
 	info      plugin.Info
 	scheduler *scheduler.Scheduler
 
+	rand *rand.Rand
+
 	mu    sync.Mutex
 	nodes map[types.UID]string
 	tries int
@@ -39,7 +42,7 @@ func (b *slowBinder) Bind(p *plugin.Placement) (plugin.Directives, *plugin.Statu
 }
 
 func (b *slowBinder) bind(p *plugin.Placement) *plugin.Status {
-	time.Sleep(time.Duration(rand.IntN(1000)) * time.Microsecond)
+	time.Sleep(time.Duration(b.rand.IntN(1000)) * time.Microsecond)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.tries++
@@ -52,7 +55,7 @@ func (b *slowBinder) bind(p *plugin.Placement) *plugin.Status {
 	b.nodes[p.Pod.UID] = p.Node.Name
 	bound := p.Pod
 	go func() {
-		time.Sleep(time.Duration(rand.IntN(500)) * time.Microsecond)
+		time.Sleep(time.Duration(b.rand.IntN(500)) * time.Microsecond)
 		b.scheduler.SetPods(bound)
 	}()
 	return nil
@@ -94,7 +97,7 @@ func TestRun(t *testing.T) {
 	w := newWorld(t, nil)
 	w.workers = 2
 	w.spawn = nil // goroutines
-	b := &slowBinder{info: plugin.Info{Name: "Slow"}, nodes: map[types.UID]string{}}
+	b := &slowBinder{info: plugin.Info{Name: "Slow"}, nodes: map[types.UID]string{}, rand: seeded.Rand(t)}
 	out := &outletCount{done: make(chan struct{}), want: pods, placed: map[types.UID]int{}}
 	w.outlet, w.observer = out, nil
 	w.declare("Fit", scenario.MustParse("fit=yes enforces=requests events=Pod/Delete,Node/Add reserve=ok patch=a:b"))
