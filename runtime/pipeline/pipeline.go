@@ -254,7 +254,7 @@ func (p *Pipeline) Wants(event state.ClusterEvent) bool {
 func (p *Pipeline) Less(a, b *state.QueuedPod) (less bool) {
 	defer func() {
 		if r := recover(); r != nil {
-			p.stopped(p.queueSort.Info(), abi.QueueSort, r)
+			_ = p.stopped(p.queueSort.Info(), abi.QueueSort, r) // which told of it
 			less = a.Pod.UID < b.Pod.UID
 		}
 	}()

@@ -32,7 +32,6 @@ type mine struct {
 	info      plugin.Info
 	at        string // the place
 	scheduler *scheduler.Scheduler
-	pods      map[types.UID]*state.Pod
 	failures  map[string]string // last message by pod
 	bound     map[string]string // node by pod
 	caught    []*plugin.Panic
@@ -45,8 +44,7 @@ const bad = "bad"
 
 func (m *mine) step(at, pod string) {
 	if m.at == at && (pod == bad || pod == "ns/"+bad) {
-		var none map[string]int
-		none[pod] = 1 // as a bug does
+		panic("as a bug does with " + pod)
 	}
 }
 

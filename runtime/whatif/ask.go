@@ -143,9 +143,7 @@ func (c *Cluster) question(r *Request) (*question, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := q.daemonsOfAdded(c, r); err != nil {
-		return nil, err
-	}
+	q.daemonsOfAdded(c, r)
 	for i := range r.Pods {
 		if err := q.template(r, i); err != nil {
 			return nil, err

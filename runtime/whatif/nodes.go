@@ -82,9 +82,9 @@ func daemonSetOf(pod *v1.Pod, sets []*appsv1.DaemonSet) *appsv1.DaemonSet {
 
 // daemonsOfAdded places the pods of the cluster's DaemonSets on added nodes, before those of the question. A set that is not known is
 // represented by one of its pods, which has all that its template has but required node affinity.
-func (q *question) daemonsOfAdded(c *Cluster, r *Request) error {
+func (q *question) daemonsOfAdded(c *Cluster, r *Request) {
 	if len(q.added) == 0 {
-		return nil
+		return
 	}
 	sets := slices.DeleteFunc(slices.Clone(q.known.DaemonSets), func(s *appsv1.DaemonSet) bool {
 		return slices.ContainsFunc(r.DaemonSets, func(asked *appsv1.DaemonSet) bool { return asked.Namespace == s.Namespace && asked.Name == s.Name })
@@ -109,7 +109,6 @@ func (q *question) daemonsOfAdded(c *Cluster, r *Request) error {
 			}
 		}
 	}
-	return nil
 }
 
 // sampleDaemons returns a pod of each DaemonSet of the cluster but those that are known.

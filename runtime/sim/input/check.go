@@ -40,10 +40,9 @@ func (c *checker) oneOf(path, value string, allowed ...string) bool {
 
 // meta checks name, namespace, labels and annotations.
 func (c *checker) meta(m *metav1.ObjectMeta, kind string) {
-	switch {
-	case m.Name == "":
+	if m.Name == "" {
 		c.bad("metadata.name", "the name is missing", "write one")
-	default:
+	} else {
 		c.name("metadata.name", m.Name, kind)
 	}
 	switch {

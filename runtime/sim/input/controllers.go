@@ -12,8 +12,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	apidump "k8s.io/apimachinery/pkg/util/dump"
 	"k8s.io/apimachinery/pkg/util/rand"
+	specdump "k8s.io/utils/dump"
 )
 
 // Template is a pod of which there are to be some. They differ in what Nth sets.
@@ -116,7 +116,7 @@ func generated(owner string) string {
 // the template has all defaults, so the hash there is another; like there, equal templates have equal ones.
 func hashOf(template *v1.PodTemplateSpec) string {
 	h := fnv.New32a()
-	fmt.Fprintf(h, "%v", apidump.ForHash(*template))
+	fmt.Fprintf(h, "%v", specdump.ForHash(*template))
 	return rand.SafeEncodeString(strconv.FormatUint(uint64(h.Sum32()), 10))
 }
 

@@ -17,7 +17,7 @@ import (
 // The path "-" is the standard input. A pipe is read if it is named itself.
 func readFiles(ctx context.Context, paths []string, g *gatherer) (out []source) {
 	for _, path := range paths {
-		if data, err, is := readStream(ctx, path); is {
+		if data, is, err := readStream(ctx, path); is {
 			if err != nil && ctx.Err() == nil {
 				g.add(&Error{File: path, Detail: reason(err), Fix: "write to it what should be read"})
 			}
@@ -104,9 +104,9 @@ func (m irregular) Error() string {
 
 // readStream reads the standard input or a pipe; is reports whether the path is one of them. It may wait for who writes
 // to it, until the context ends.
-func readStream(ctx context.Context, path string) (data []byte, err error, is bool) {
+func readStream(ctx context.Context, path string) (data []byte, is bool, err error) {
 	if info, err := os.Stat(path); path != "-" && (err != nil || info.Mode()&fs.ModeNamedPipe == 0) {
-		return nil, nil, false
+		return nil, false, nil
 	}
 	type read struct {
 		data []byte
@@ -124,9 +124,9 @@ func readStream(ctx context.Context, path string) (data []byte, err error, is bo
 	}()
 	select {
 	case r := <-done:
-		return r.data, r.err, true
+		return r.data, true, r.err
 	case <-ctx.Done():
-		return nil, context.Cause(ctx), true
+		return nil, true, context.Cause(ctx)
 	}
 }
 
