@@ -73,6 +73,8 @@ func (s *shared) Uint64() uint64 {
 }
 
 // prepare sets rapid's flags, once in a process, so that tests beside each other only read them.
+//
+//nolint:gochecknoglobals // rapid's flags are the process's
 var prepare = sync.OnceValues(func() (string, error) {
 	if err := flag.Set("rapid.nofailfile", "true"); err != nil {
 		return "", err
