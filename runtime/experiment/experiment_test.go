@@ -94,7 +94,7 @@ func TestRun(t *testing.T) {
 	golden.Check(t, "testdata/report.golden", append(text, '\n'))
 }
 
-// TestEdited: objects that no API server would take are an error of the recording.
+// TestEdited: objects that no API server would take end nothing.
 func TestEdited(t *testing.T) {
 	text, err := os.ReadFile("testdata/day.txt")
 	if err != nil {
@@ -113,7 +113,7 @@ func TestEdited(t *testing.T) {
 		a.Scheduler = assembly.Default()
 		return a, nil
 	}})
-	if err == nil || !strings.Contains(err.Error(), "if the recording is as it was written, please report this") {
+	if err != nil {
 		t.Error(err)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -112,6 +113,9 @@ func (s *Store) Attachments(ctx context.Context, subject ocispec.Descriptor, art
 	listed, lies, err := s.referrers(ctx, subject, artifactType)
 	if err != nil {
 		return nil, nil, err
+	}
+	if len(listed) == 0 && len(lies) == 1 && errors.Is(lies[0], errNullList) {
+		lies = nil // some honest registries answer so if there is nothing
 	}
 	for _, described := range listed {
 		a, err := s.attachment(ctx, subject, artifactType, described)

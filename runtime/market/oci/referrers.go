@@ -24,8 +24,12 @@ import (
 // referrersAPI sees the answers of a registry's referrers API.
 type referrersAPI struct {
 	inner http.RoundTripper
-	null  atomic.Bool // the last list had no manifests at all
+	// The last list had null for its manifests, or no manifests at all.
+	null, missing atomic.Bool
 }
+
+// errNullList is a note about a list.
+var errNullList = errors.New("the registry's list of what refers to it has no manifests, not even an empty list")
 
 // RoundTrip implements http.RoundTripper. Registries without the API should answer 404, but some
 // refuse the request otherwise; to the library, which then reads the tag, that is the same.
@@ -45,7 +49,9 @@ func (a *referrersAPI) RoundTrip(r *http.Request) (*http.Response, error) {
 			break
 		}
 		var list struct{ Manifests json.RawMessage }
-		a.null.Store(json.Unmarshal(text, &list) == nil && (list.Manifests == nil || string(list.Manifests) == "null"))
+		read := json.Unmarshal(text, &list) == nil
+		a.null.Store(read && string(list.Manifests) == "null")
+		a.missing.Store(read && list.Manifests == nil)
 		response.Body = struct {
 			io.Reader
 			io.Closer
@@ -78,7 +84,10 @@ func (s *Store) list(ctx context.Context, subject ocispec.Descriptor) (all []oci
 		return all, nil, nil
 	}
 	if s.api != nil && s.api.null.Load() {
-		notes = append(notes, errors.New("the registry's list of what refers to it has no manifests, not even an empty list"))
+		notes = append(notes, errNullList)
+	}
+	if s.api != nil && s.api.missing.Load() {
+		notes = append(notes, errors.New("the registry's list of what refers to it has no manifests at all"))
 	}
 	all, note, err := s.listTag(ctx, subject)
 	if note != nil {

@@ -98,7 +98,7 @@ func (g *Generator) allocatable() v1.ResourceList {
 	}
 	switch odd := g.Float64(); {
 	case odd < 0.02:
-		list[v1.ResourceMemory] = *bytes(math.MaxInt64)
+		list[v1.ResourceMemory] = *bytes(math.MaxInt64 / 100) // above, scores of kube-scheduler wrap (docs/differences.md)
 	case odd < 0.04:
 		delete(list, v1.ResourceCPU)
 	case odd < 0.09:
