@@ -34,6 +34,8 @@ const rollouts = "it takes objects of the API; TestProgress of runtime/tenancy/f
 
 // notHere are metrics that nothing in TestRestEveryMetricMoves moves, with the reason.
 var notHere = map[string]string{
+	"berth_recording_stopped":                               "it takes a disk that refuses; the tests of runtime/telemetry and runtime/record have it",
+	"berth_recording_stops_total":                           "it takes a disk that refuses; the tests of runtime/telemetry and runtime/record have it",
 	"scheduler_pod_scheduled_after_flush_total":             "pods are looked at every 30 s for that; TestMachine of runtime/queue and TestMetrics of runtime/telemetry have it",
 	"berth_pods_unenforced_total":                           "the profile leaves nothing to others; TestMetrics of runtime/telemetry has it, and the scenarios of runtime/scheduler the pods",
 	"berth_reuse_evictions_total":                           "it takes more kinds of pods than memory has room for; TestMetrics of runtime/telemetry has it",
