@@ -57,7 +57,7 @@ func TestCommandPanics(t *testing.T) {
 	if code := execute(t.Context(), root, nil, &out, &errs); code != exitFailed {
 		t.Errorf("the exit status is %d", code)
 	}
-	for _, want := range []string{"TestCommandPanics", "berth: a panic in this command: assignment to entry in nil map; please report this"} {
+	for _, want := range []string{"TestCommandPanics", "berth: a panic in this command: as a bug does; please report this"} {
 		if !strings.Contains(errs.String(), want) {
 			t.Errorf("it says\n%s\nwithout %q", errs.String(), want)
 		}

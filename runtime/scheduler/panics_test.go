@@ -315,7 +315,7 @@ func TestPanics(t *testing.T) {
 				t.Fatal("no panic was told")
 			}
 			for _, p := range m.caught {
-				if p.Place != test.place || !strings.Contains(string(p.Stack), "scheduler_test.(*mine).step") || !strings.Contains(p.Value, "nil map") {
+				if p.Place != test.place || !strings.Contains(string(p.Stack), "scheduler_test.(*mine).step") || !strings.Contains(p.Value, "as a bug does") {
 					t.Errorf("place %q, panic %q, stack:\n%s", p.Place, p.Value, p.Stack)
 				}
 			}
