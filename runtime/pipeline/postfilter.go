@@ -30,6 +30,7 @@ type PostFilterOutcome struct {
 func (r *Run) PostFilter(extenders plugin.PreemptionExtender) PostFilterOutcome {
 	watch := clock.Start()
 	out := r.postFilter(extenders)
+	r.checkNominated(&out)
 	r.ran(abi.PostFilter, out.Status, watch)
 	return out
 }
@@ -55,6 +56,9 @@ func (r *Run) postFilter(extenders plugin.PreemptionExtender) PostFilterOutcome 
 		}
 		if row, ok := r.Cycle.Snapshot.Row(result.NominatedNode); ok && !mayEvictAll(d, row, result.Preemption.Victims) {
 			result, answer = plugin.PostFilterResult{}, plugin.NewStatus(abi.Unschedulable, reasonOthers)
+		}
+		if reason := r.checkNomination(s.info, &result); reason != "" {
+			answer = plugin.NewStatus(abi.Unschedulable, reason)
 		}
 		if !answer.Success() {
 			result.Preemption = plugin.Preemption{}

@@ -18,6 +18,7 @@ import (
 func (r *Run) PreFilter() (rows []uint32, narrowedBy []string, status *plugin.Status) {
 	watch := clock.Start()
 	rows, narrowedBy, status = r.preFilter()
+	r.subset = rows
 	r.ran(abi.PreFilter, status, watch)
 	return rows, narrowedBy, status
 }
@@ -36,6 +37,7 @@ func (r *Run) preFilter() (rows []uint32, narrowedBy []string, status *plugin.St
 		})
 		r.timings.add(s.index, abi.PreFilter, 0, answer.CodeOf(), watch.Elapsed())
 		r.heldOnWord = r.heldOnWord || answer.Rejected() && s.info.Namespaces != nil
+		r.rejected = r.rejected || answer.Is(abi.UnschedulableAndUnresolvable) || answer.Rejected() && s.info.Namespaces == nil
 		switch answer.CodeOf() {
 		case abi.Success:
 		case abi.Skip:

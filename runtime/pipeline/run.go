@@ -46,12 +46,16 @@ type Run struct {
 	unlike    bool // no pod came lately that is alike
 	// heldOnWord tells that an attached plugin rejected the pod at PreFilter.
 	heldOnWord bool
-	judged     int      // how many of the filters have judged all rows
-	changed    []uint32 // rows
-	again      []uint32 // rows of which answers are checked
-	order      []int    // of groups
-	fell       []group  // by number of verdict in the Outcome
-	ratings    []int64
+	// subset is the rows that PreFilter left; nil for all. rejected tells that the pod was rejected there, other
+	// than by attached plugins that let the others run.
+	subset   []uint32
+	rejected bool
+	judged   int      // how many of the filters have judged all rows
+	changed  []uint32 // rows
+	again    []uint32 // rows of which answers are checked
+	order    []int    // of groups
+	fell     []group  // by number of verdict in the Outcome
+	ratings  []int64
 }
 
 // worker is what one worker needs to evaluate a block.
@@ -95,7 +99,7 @@ func (p *Pipeline) NewRun(store *reuse.Store) *Run {
 // those for nominated pods, before any plugin resolves strings of the snapshot.
 func (r *Run) Begin(c plugin.Cycle) {
 	r.forgetAnswers(c.Snapshot)
-	r.Cycle, r.judged, r.heldOnWord = c, 0, false
+	r.Cycle, r.judged, r.heldOnWord, r.subset, r.rejected = c, 0, false, nil, false
 	r.Cycle.Unenforced = ^(r.p.enforced | r.p.config.AllowUnenforced)
 	c.Snapshot.DropOverlays()
 	r.own = r.p.viewOf(c.Pod)

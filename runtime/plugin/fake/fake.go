@@ -132,6 +132,8 @@ func (p *Plugin) PostFilter(c *plugin.Cycle, d *plugin.Diagnosis) (plugin.PostFi
 		result = plugin.PostFilterResult{Override: true, NominatedNode: a.text}
 		result.Preemption = p.preemption(c)
 	}
+	asked := p.directives("postfilter")
+	result.Allow, result.Reject = asked.Allow, asked.Reject
 	return result, p.status("postfilter", c.Pod.Name)
 }
 

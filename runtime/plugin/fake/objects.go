@@ -15,8 +15,8 @@ import (
 )
 
 // PodOptions are the options that Pod accepts, as a signature of package scenario: cpu= in
-// milli-CPU, started= in seconds.
-const PodOptions = "[priority=INT] [cpu=INT] [on=NODE] [nominated=NODE] [profile=NAME] [label=VALUE] [gates=NAME,…] " +
+// milli-CPU, started= in seconds. The namespace is ns by default.
+const PodOptions = "[namespace=NAME] [priority=INT] [cpu=INT] [on=NODE] [nominated=NODE] [profile=NAME] [label=VALUE] [gates=NAME,…] " +
 	"[uses=spread|claims] [version=TEXT] [phase=Succeeded|Failed] [deleting=yes] [annotation=KEY:VALUE] [policy=Never] [started=INT]"
 
 // NodeOptions are the options that Node accepts: cpu= in milli-CPU, default 1000.
@@ -32,6 +32,8 @@ func Pod(name string, a scenario.Args) (*state.Pod, error) {
 	for _, key := range a.Keys {
 		value := a.Options[key]
 		switch key {
+		case "namespace":
+			p.Namespace = value
 		case "priority":
 			priority := int32(scenario.Int(value))
 			p.Spec.Priority = &priority
