@@ -3,13 +3,13 @@ package app
 import (
 	"context"
 	"testing"
-	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/berth-scheduler/berth/internal/eventually"
 	"github.com/berth-scheduler/berth/runtime/assembly"
 	"github.com/berth-scheduler/berth/runtime/debughttp"
 	"github.com/berth-scheduler/berth/runtime/plugin/objects"
@@ -66,11 +66,12 @@ func TestSource(t *testing.T) {
 		a.Scheduler.SetPods(state.NewPod(p))
 	}
 	var places map[string]int
-	for end := time.Now().Add(30 * time.Second); places["unschedulable"] != 1 || places["gated"] != 1 || places["active"]+places["binding"] > 0; {
-		if places, err = source.Places(t.Context()); err != nil || time.Now().After(end) {
-			t.Fatal(places, err)
+	eventually.Holds(t, "the pods are where they stay", func() bool {
+		if places, err = source.Places(t.Context()); err != nil {
+			t.Fatal(err)
 		}
-	}
+		return places["unschedulable"] == 1 && places["gated"] == 1 && places["active"]+places["binding"] == 0
+	})
 	queue, err := source.Queue(t.Context())
 	if err != nil || len(queue) != 2 {
 		t.Fatalf("%+v, %v", queue, err)

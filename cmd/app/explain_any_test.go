@@ -4,18 +4,19 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/berth-scheduler/berth/internal/eventually"
 	"github.com/berth-scheduler/berth/runtime/debughttp"
 )
 
@@ -58,13 +59,12 @@ func TestAskScheduler(t *testing.T) {
 		"fine":    "ns/fine is on n-1, placed",
 		"none":    "there is no pod ns/none in the cluster",
 	} {
-		got := ""
-		for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline) && !strings.Contains(got, want); time.Sleep(20 * time.Millisecond) {
-			got = ask("explain", "ns/"+name, "--server=unix:"+socket)
-		}
-		if !strings.Contains(got, want) {
-			t.Errorf("%s: %s, want %s", name, got, want)
-		}
+		eventually.Succeeds(t, func() error {
+			if got := ask("explain", "ns/"+name, "--server=unix:"+socket); !strings.Contains(got, want) {
+				return fmt.Errorf("%s: %s, want %s", name, got, want)
+			}
+			return nil
+		})
 	}
 
 	for _, c := range []struct{ level, want string }{{"", "info"}, {"debug", "debug"}, {"", "debug"}, {"loud", "berth: the log level: \"loud\" is not debug, info, warn, error or none"}} {

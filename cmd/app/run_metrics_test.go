@@ -24,6 +24,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/berth-scheduler/berth/internal/eventually"
 	"github.com/berth-scheduler/berth/runtime/debughttp"
 	"github.com/berth-scheduler/berth/runtime/kube/kubefake"
 	"github.com/berth-scheduler/berth/runtime/telemetry"
@@ -98,13 +99,13 @@ func TestRestEveryMetricMoves(t *testing.T) {
 	l.await("scheduler_goroutines", `operation="preemption"`)
 	l.await("scheduler_goroutines", `operation="binding"`)
 
-	deadline := time.Now().Add(time.Minute)
-	for idle := []string{""}; len(idle) > 0; time.Sleep(50 * time.Millisecond) {
+	eventually.Succeeds(t, func() error {
 		l.scrape()
-		if idle = l.idle(); time.Now().After(deadline) {
-			t.Fatalf("metrics that nothing has moved: %q", idle)
+		if idle := l.idle(); len(idle) > 0 {
+			return fmt.Errorf("metrics that nothing has moved: %q", idle)
 		}
-	}
+		return nil
+	})
 	for name, why := range notHere {
 		if l.moved[name] {
 			t.Errorf("%s has moved, and is listed as one that does not: %s", name, why)
@@ -136,7 +137,7 @@ func TestRestEveryMetricMoves(t *testing.T) {
 	}
 	// The last try of a pod has a fault from when the plugin is called, as a probe at the
 	// latest, until the pod is tried again.
-	explained := func() (found bool) {
+	eventually.Holds(t, "an explanation of a try has the fault of the plugin", func() (found bool) {
 		for i := range traps {
 			var pod debughttp.Pod
 			l.get(fmt.Sprintf("%stroubled/trap-%d", debughttp.ExplainPath, i), &pod)
@@ -145,12 +146,7 @@ func TestRestEveryMetricMoves(t *testing.T) {
 			})
 		}
 		return found
-	}
-	for !explained() {
-		if time.Sleep(20 * time.Millisecond); time.Now().After(deadline) {
-			t.Fatal("no explanation of a try has the fault of the plugin")
-		}
-	}
+	})
 }
 
 // living is a scheduler that is at work as that of berth run, on an API in memory.
@@ -313,10 +309,8 @@ func (l *living) idle() (out []string) {
 // await waits until a metric with these labels is not 0.
 func (l *living) await(name string, labels ...string) {
 	l.t.Helper()
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
-		if l.scrape(); l.sum(name, labels...) > 0 {
-			return
-		}
-	}
-	l.t.Fatalf("%s with %q never moves", name, labels)
+	eventually.Holds(l.t, fmt.Sprintf("%s with %q moves", name, labels), func() bool {
+		l.scrape()
+		return l.sum(name, labels...) > 0
+	})
 }

@@ -20,8 +20,8 @@ const weeks = 2
 // else its content depends on.
 func Dir(root, kind string) (string, error) {
 	user, err := os.UserCacheDir()
-	if err != nil {
-		return "", err
+	if err != nil { // there is no HOME
+		user = filepath.Join(os.TempDir(), fmt.Sprint("cache-of-", os.Getuid()))
 	}
 	sums, err := os.ReadFile(filepath.Join(root, "go.sum"))
 	if err != nil {
@@ -98,9 +98,18 @@ func endsIn(path string, extensions []string) bool {
 	return false
 }
 
-// File returns the content of the file of a name in a folder, made if it is not there.
+// File returns the content of the file of a name in a folder, made if it is not there. Of processes that need the same
+// file at once one makes it, and the others wait (where there is flock(2)).
 func File(dir, name string, build func() ([]byte, error)) ([]byte, error) {
 	path := filepath.Join(dir, name)
+	if data, err := os.ReadFile(path); err == nil {
+		return data, nil
+	}
+	unlock, err := lock(path + ".lock")
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
 	if data, err := os.ReadFile(path); err == nil {
 		return data, nil
 	}
@@ -108,7 +117,7 @@ func File(dir, name string, build func() ([]byte, error)) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	temp, err := os.CreateTemp(dir, "new-") // another process may be about to write the same
+	temp, err := os.CreateTemp(dir, "new-") // a process that is killed leaves no part under the name
 	if err != nil {
 		return nil, err
 	}

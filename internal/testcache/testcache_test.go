@@ -4,6 +4,10 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/berth-scheduler/berth/internal/testcache"
@@ -88,5 +92,47 @@ func TestFile(t *testing.T) {
 	}
 	if left, err := filepath.Glob(filepath.Join(dir, "new-*")); err != nil || len(left) > 0 {
 		t.Errorf("left over: %q, %v", left, err)
+	}
+}
+
+// TestOne: of several that need a file at once, one makes it.
+func TestOne(t *testing.T) {
+	if runtime.GOOS != "linux" && runtime.GOOS != "darwin" {
+		t.Skip("no locks on " + runtime.GOOS)
+	}
+	dir := t.TempDir()
+	var builds atomic.Int32
+	var group sync.WaitGroup
+	for range 8 {
+		group.Go(func() {
+			data, err := testcache.File(dir, "key", func() ([]byte, error) {
+				builds.Add(1)
+				runtime.Gosched()
+				return []byte("made"), nil
+			})
+			if err != nil || string(data) != "made" {
+				t.Errorf("%q, %v", data, err)
+			}
+		})
+	}
+	group.Wait()
+	if n := builds.Load(); n != 1 {
+		t.Errorf("made %d times", n)
+	}
+}
+
+// TestNoHome: without HOME there is a folder all the same, and only this user has it.
+func TestNoHome(t *testing.T) {
+	for _, name := range []string{"HOME", "XDG_CACHE_HOME", "LocalAppData"} {
+		t.Setenv(name, "")
+	}
+	t.Setenv("TMPDIR", t.TempDir())
+	root := t.TempDir()
+	if err := os.WriteFile(filepath.Join(root, "go.sum"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	dir, err := testcache.Dir(root, "kind")
+	if err != nil || !strings.HasPrefix(dir, os.TempDir()) {
+		t.Errorf("%s, %v", dir, err)
 	}
 }

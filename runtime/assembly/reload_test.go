@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/internal/eventually"
 	"github.com/berth-scheduler/berth/runtime/module"
 	"github.com/berth-scheduler/berth/runtime/pipeline"
 	"github.com/berth-scheduler/berth/runtime/reuse"
@@ -160,13 +161,12 @@ func TestFolder(t *testing.T) {
 	}
 	await := func(want string) {
 		t.Helper()
-		for range 500 {
-			if strings.Contains(status(), want) {
-				return
+		eventually.Succeeds(t, func() error {
+			if got := status(); !strings.Contains(got, want) {
+				return fmt.Errorf("status %q, want %q", got, want)
 			}
-			time.Sleep(10 * time.Millisecond)
-		}
-		t.Fatalf("status %q, want %q", status(), want)
+			return nil
+		})
 	}
 	await("one.wasm one ;")
 	if node := r.try(t, "p0"); node != "n" {
@@ -175,13 +175,13 @@ func TestFolder(t *testing.T) {
 	write("one.yaml", "name: one\n")
 	awaitSwap := func(pod, want string) {
 		t.Helper()
-		for i := range 300 {
-			if node := r.try(t, fmt.Sprint(pod, "-", i)); node == want {
-				return
+		i := 0
+		eventually.Succeeds(t, func() error {
+			if i++; r.try(t, fmt.Sprint(pod, "-", i)) != want {
+				return fmt.Errorf("pods do not go to %q; status %s", want, status())
 			}
-			time.Sleep(10 * time.Millisecond)
-		}
-		t.Fatalf("pods do not go to %q; status %s", want, status())
+			return nil
+		})
 	}
 	awaitSwap("refused", "")
 	write("one.yaml", "name: one\nweight: none\n")

@@ -23,6 +23,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/util/cert"
 
+	"github.com/berth-scheduler/berth/internal/eventually"
 	"github.com/berth-scheduler/berth/runtime/kube"
 )
 
@@ -114,7 +115,7 @@ func TestClientCA(t *testing.T) {
 		return w.Code == http.StatusOK
 	}
 	for name, ca := range map[string]dynamiccertificates.CAContentProvider{"file": ofFile, "cluster": ofCluster} {
-		await(t, name, func() bool { return known(ca, first) })
+		eventually.Holds(t, name, func() bool { return known(ca, first) })
 		if known(ca, second) {
 			t.Errorf("%s: another authority", name)
 		}
@@ -126,6 +127,6 @@ func TestClientCA(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, ca := range map[string]dynamiccertificates.CAContentProvider{"file": ofFile, "cluster": ofCluster} {
-		await(t, name+" changes", func() bool { return known(ca, first) && !known(ca, second) })
+		eventually.Holds(t, name+" changes", func() bool { return known(ca, first) && !known(ca, second) })
 	}
 }

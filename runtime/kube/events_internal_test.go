@@ -3,7 +3,6 @@ package kube
 import (
 	"errors"
 	"testing"
-	"time"
 
 	v1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
@@ -42,15 +41,7 @@ func TestPlacedAsRecorded(t *testing.T) {
 	}
 	object := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "pod", UID: "u", ResourceVersion: "7"}, Spec: v1.PodSpec{SchedulerName: "p"}}
 	pod := state.NewPod(object)
-	next := func() *eventsv1.Event {
-		select {
-		case e := <-created:
-			return e
-		case <-time.After(10 * time.Second):
-			t.Fatal("no event")
-			return nil
-		}
-	}
+	next := func() *eventsv1.Event { return <-created }
 	recorded := writer()
 	recorded.normal(pod, nil, "Scheduled", "Binding", "note")
 	want := next()

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -56,10 +55,8 @@ func TestRestDialPod(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
-	defer cancel()
 	ask := func(pod string, port int) string {
-		conn, err := visitor.DialPod(ctx, types.NamespacedName{Namespace: "kube-system", Name: pod}, port)
+		conn, err := visitor.DialPod(t.Context(), types.NamespacedName{Namespace: "kube-system", Name: pod}, port)
 		if err != nil {
 			return err.Error()
 		}

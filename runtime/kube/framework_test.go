@@ -5,12 +5,13 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	clienttesting "k8s.io/client-go/testing"
+
+	"github.com/berth-scheduler/berth/internal/eventually"
 )
 
 // TestFramework: plugins of kube-scheduler's framework share the cluster's informers, and the cluster is not known before
@@ -27,18 +28,16 @@ func TestFramework(t *testing.T) {
 	if err := c.Start(newEar(c)); err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+	eventually.Succeeds(t, func() error {
 		err := c.Synced()
-		if time.Now().After(deadline) {
-			t.Fatal(err)
-		}
 		if err == nil {
 			t.Fatal("the cluster is known, and no ConfigMap is listed")
 		}
 		if strings.Contains(err.Error(), "*v1.ConfigMap, which a plugin asked for: not listed yet") {
-			break
+			return nil
 		}
-	}
+		return err
+	})
 	refuse.Store(false)
 	if err := c.Await(t.Context()); err != nil {
 		t.Fatal(err)

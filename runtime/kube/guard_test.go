@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/cert"
 
+	"github.com/berth-scheduler/berth/internal/eventually"
 	"github.com/berth-scheduler/berth/runtime/kube"
 )
 
@@ -137,5 +138,5 @@ func TestTLSConfig(t *testing.T) {
 		t.Error(name())
 	}
 	write("second")
-	await(t, "the second certificate", func() bool { return name() == "second" })
+	eventually.Holds(t, "the second certificate", func() bool { return name() == "second" })
 }

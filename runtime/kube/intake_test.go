@@ -1,10 +1,9 @@
 package kube_test
 
 import (
-	"context"
+	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
@@ -15,6 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	clienttesting "k8s.io/client-go/testing"
+
+	"github.com/berth-scheduler/berth/internal/eventually"
 )
 
 // TestIntake: the scheduler gets all objects and each change; pods of other
@@ -109,7 +110,7 @@ func TestLookups(t *testing.T) {
 	if err := client.PolicyV1().PodDisruptionBudgets("ns").Delete(t.Context(), "x", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	await(t, "one service and one budget", func() (gone bool) {
+	eventually.Holds(t, "one service and one budget", func() (gone bool) {
 		e.between(func() {
 			budgets, _ := c.Budgets().List()
 			gone = len(c.Services().Services("ns")) == 1 && len(budgets) == 1
@@ -130,10 +131,11 @@ func TestForbidden(t *testing.T) {
 	if err := c.Start(newEar(c)); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
-	defer cancel()
-	err := c.Await(ctx)
-	if err == nil || !strings.Contains(err.Error(), "needs list and watch on poddisruptionbudgets.policy") || strings.Contains(err.Error(), "nodes") {
-		t.Errorf("error is %v", err)
-	}
+	eventually.Succeeds(t, func() error {
+		err := c.Synced()
+		if err == nil || !strings.Contains(err.Error(), "needs list and watch on poddisruptionbudgets.policy") || strings.Contains(err.Error(), "nodes") {
+			return fmt.Errorf("what is said of the missing right: %w", err)
+		}
+		return nil
+	})
 }

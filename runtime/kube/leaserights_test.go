@@ -20,6 +20,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/klog/v2"
 
+	"github.com/berth-scheduler/berth/internal/eventually"
 	"github.com/berth-scheduler/berth/runtime/kube"
 )
 
@@ -130,7 +131,7 @@ func TestRestLeaseRights(t *testing.T) {
 					return nil
 				})
 			}()
-			until(t, "it is not ready", func() bool { return e.Ready(nil) != nil })
+			eventually.Holds(t, "it is not ready", func() bool { return e.Ready(nil) != nil })
 			time.Sleep(500 * time.Millisecond) // some tries more
 			text := e.Ready(nil).Error()
 			for _, want := range test.want {
@@ -148,7 +149,7 @@ func TestRestLeaseRights(t *testing.T) {
 				t.Errorf("not said once:\n%s", log.String())
 			}
 			r.grant(test.enough...)
-			until(t, "it is ready", func() bool { return e.Ready(nil) == nil })
+			eventually.Holds(t, "it is ready", func() bool { return e.Ready(nil) == nil })
 			if n := strings.Count(log.String(), "the lease can be used now"); n != 1 {
 				t.Errorf("that it is over is said %d times:\n%s", n, log.String())
 			}
@@ -157,14 +158,5 @@ func TestRestLeaseRights(t *testing.T) {
 				t.Error(err)
 			}
 		})
-	}
-}
-
-func until(t *testing.T, what string, done func() bool) {
-	t.Helper()
-	for end := time.Now().Add(20 * time.Second); !done(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("not so after 20s: %s", what)
-		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	eventsv1 "k8s.io/api/events/v1"
 	clienttesting "k8s.io/client-go/testing"
 
+	"github.com/berth-scheduler/berth/internal/eventually"
 	"github.com/berth-scheduler/berth/runtime/report"
 	"github.com/berth-scheduler/berth/runtime/scheduler"
 	"github.com/berth-scheduler/berth/runtime/state"
@@ -40,7 +41,7 @@ func TestLongMessages(t *testing.T) {
 		}
 		return condition, notes
 	}
-	await(t, "a condition and two events", func() bool { condition, notes := found(); return condition != "" && len(notes) == 2 })
+	eventually.Holds(t, "a condition and two events", func() bool { condition, notes := found(); return condition != "" && len(notes) == 2 })
 	condition, notes := found()
 	check := func(what, text string, most int, end string) {
 		bad := strings.IndexFunc(text, func(r rune) bool { return !strconv.IsPrint(r) })

@@ -15,6 +15,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 	componentconfigv1alpha1 "k8s.io/component-base/config/v1alpha1"
 
+	"github.com/berth-scheduler/berth/internal/eventually"
 	"github.com/berth-scheduler/berth/runtime/kube"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/scheduler"
@@ -45,9 +46,7 @@ func mined(t *testing.T, at string) (*kube.Cluster, *fake.Clientset, func() []*p
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-		defer cancel()
-		c.Close(ctx)
+		c.Close(context.Background())
 	})
 	return c, client, func() []*plugin.Panic {
 		mu.Lock()
@@ -74,8 +73,7 @@ func TestPanicOfConversion(t *testing.T) {
 	if err := c.Start(e); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-	defer cancel()
+	ctx := t.Context()
 	if err := c.Await(ctx); err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +97,7 @@ func TestPanicOfConversion(t *testing.T) {
 	if n := len(caught()); n < 2 {
 		t.Errorf("told of %d panics", n)
 	}
-	await(t, "no condition", func() bool {
+	eventually.Holds(t, "no condition", func() bool {
 		return patched(client, "bad", "a panic in pod ns/bad: a fault in pod ns/bad")
 	})
 }
@@ -117,7 +115,7 @@ func TestPanicOfWrites(t *testing.T) {
 					c.Failed(failure(p, "no room"))
 				}
 			}
-			await(t, "no write", func() bool {
+			eventually.Holds(t, "no write", func() bool {
 				for _, action := range client.Actions() {
 					if at == "event" && action.GetResource().Resource == "events" {
 						return true
@@ -125,8 +123,8 @@ func TestPanicOfWrites(t *testing.T) {
 				}
 				return at == "status" && patched(client, "good", "no room")
 			})
-			await(t, "writes are pending", func() bool { return c.PendingWrites() == 0 })
-			await(t, "no panic is told", func() bool { return len(caught()) == 1 })
+			eventually.Holds(t, "writes are pending", func() bool { return c.PendingWrites() == 0 })
+			eventually.Holds(t, "no panic is told", func() bool { return len(caught()) == 1 })
 			if p := caught()[0]; p.Place != plugin.InWrite || !strings.Contains(p.What, "ns/bad") {
 				t.Errorf("told of %+v", p)
 			}

@@ -9,6 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/berth-scheduler/berth/internal/eventually"
 	"github.com/berth-scheduler/berth/runtime/kube"
 )
 
@@ -57,13 +58,13 @@ func TestRestPartsOfLeader(t *testing.T) {
 		return out
 	}
 	endFirst := run(c, "one")
-	await(t, "an event", func() bool { return len(list()) > 0 })
+	eventually.Holds(t, "an event", func() bool { return len(list()) > 0 })
 	endSecond := run(standby, "two")
 	time.Sleep(3 * time.Second)
 	if got := list(); !slices.Equal(got, []string{"one is broken"}) {
 		t.Errorf("events are %q", got)
 	}
 	endFirst()
-	await(t, "an event of the next leader", func() bool { return slices.Equal(list(), []string{"one is broken", "two is broken"}) })
+	eventually.Holds(t, "an event of the next leader", func() bool { return slices.Equal(list(), []string{"one is broken", "two is broken"}) })
 	endSecond()
 }

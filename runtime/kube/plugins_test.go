@@ -12,7 +12,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -21,6 +20,7 @@ import (
 	"k8s.io/client-go/rest"
 	componentconfigv1alpha1 "k8s.io/component-base/config/v1alpha1"
 
+	"github.com/berth-scheduler/berth/internal/eventually"
 	"github.com/berth-scheduler/berth/runtime/kube"
 	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
 )
@@ -141,9 +141,7 @@ func clusterWith(t *testing.T, objects *fake.Clientset, plugins rest.Interface) 
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-		defer cancel()
-		c.Close(ctx)
+		c.Close(context.Background())
 	})
 	if err := c.Start(newEar(c)); err != nil {
 		t.Fatal(err)
@@ -153,9 +151,7 @@ func clusterWith(t *testing.T, objects *fake.Clientset, plugins rest.Interface) 
 
 func synced(t *testing.T, c *kube.Cluster) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	if err := c.Await(ctx); err != nil {
+	if err := c.Await(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -170,14 +166,14 @@ func TestPluginObjects(t *testing.T) {
 		t.Fatalf("%+v", o)
 	}
 	<-c.PluginsChanged()
-	await(t, "it watches", func() bool { s.mu.Lock(); defer s.mu.Unlock(); return len(s.watches) > 0 })
+	eventually.Holds(t, "it watches", func() bool { s.mu.Lock(); defer s.mu.Unlock(); return len(s.watches) > 0 })
 	for len(c.PluginsChanged()) > 0 {
 		<-c.PluginsChanged()
 	}
 	written := tenantPlugin("pool", 1)
 	written.ResourceVersion, written.Status.Version = "7", "1.0.0"
 	s.watches[0] <- written
-	await(t, "the status arrives", func() bool { return c.PluginObjects().TenantPlugins[0].Status.Version != "" })
+	eventually.Holds(t, "the status arrives", func() bool { return c.PluginObjects().TenantPlugins[0].Status.Version != "" })
 	if len(c.PluginsChanged()) > 0 {
 		t.Error("a change of status is told")
 	}
@@ -239,11 +235,7 @@ func TestRestPluginsNotServed(t *testing.T) {
 		s.mu.Lock()
 		s.served, s.status = true, 0
 		s.mu.Unlock()
-		for end := time.Now().Add(2 * time.Minute); len(c.PluginObjects().TenantPlugins) == 0; time.Sleep(20 * time.Millisecond) {
-			if time.Now().After(end) {
-				t.Fatal("the kinds are not found")
-			}
-		}
+		eventually.Holds(t, "the kinds are found", func() bool { return len(c.PluginObjects().TenantPlugins) > 0 })
 	}
 }
 
@@ -259,7 +251,7 @@ func TestPluginsUnknown(t *testing.T) {
 	objects := fake.NewClientset()
 	objects.Resources = []*metav1.APIResourceList{{GroupVersion: "events.k8s.io/v1"}}
 	c := clusterWith(t, objects, clients.Plugins)
-	await(t, "the others are synced", func() bool {
+	eventually.Holds(t, "the others are synced", func() bool {
 		err := c.Synced()
 		return err != nil && strings.Contains(err.Error(), "berth.dev") && !strings.Contains(err.Error(), "not listed yet")
 	})

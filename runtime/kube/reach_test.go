@@ -19,6 +19,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	componentconfigv1alpha1 "k8s.io/component-base/config/v1alpha1"
 
+	"github.com/berth-scheduler/berth/internal/eventually"
 	"github.com/berth-scheduler/berth/runtime/kube"
 	"github.com/berth-scheduler/berth/runtime/scheduler"
 	"github.com/berth-scheduler/berth/runtime/state"
@@ -46,7 +47,7 @@ func (l *lines) all() []string {
 // more a while after.
 func (l *lines) expect(t *testing.T, want ...[]string) {
 	t.Helper()
-	await(t, "the log", func() bool { return len(l.all()) >= len(want) && l.all()[0] != "" })
+	eventually.Holds(t, "the log", func() bool { return len(l.all()) >= len(want) && l.all()[0] != "" })
 	time.Sleep(2 * time.Second) // informers try again
 	got := l.all()
 	if len(got) != len(want) {
@@ -173,6 +174,6 @@ func TestRestOutage(t *testing.T) {
 	next.Listener = listener
 	next.StartTLS()
 	t.Cleanup(next.CloseClientConnections) // what waits ends with the first server
-	await(t, "back", func() bool { _, err := clients.Main.Discovery().ServerVersion(); return err == nil })
+	eventually.Holds(t, "back", func() bool { _, err := clients.Main.Discovery().ServerVersion(); return err == nil })
 	log.expect(t, away, []string{"level=INFO", "the API server answers again", "after=", "queued.bindings=1", "queued.status=1", "queued.events=1"})
 }

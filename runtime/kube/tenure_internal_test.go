@@ -22,6 +22,7 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	componentconfigv1alpha1 "k8s.io/component-base/config/v1alpha1"
 
+	"github.com/berth-scheduler/berth/internal/eventually"
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
 	"github.com/berth-scheduler/berth/runtime/plugin/objects"
 	"github.com/berth-scheduler/berth/runtime/scheduler"
@@ -124,15 +125,7 @@ func TestTenure(t *testing.T) {
 	if err := c.Binding(t.Context(), pod); !errors.Is(err, ErrLeaseLost) {
 		t.Errorf("an extender may bind: %v", err)
 	}
-	for range 200 {
-		if c.PendingWrites() == 0 {
-			break
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	if n := c.PendingWrites(); n > 0 {
-		t.Errorf("%d refused writes of status are tried again", n)
-	}
+	eventually.Holds(t, "no refused write of status is tried again", func() bool { return c.PendingWrites() == 0 })
 	c.finish(t.Context())
 	for _, action := range events.Actions() {
 		if action.GetVerb() != "get" {
@@ -212,11 +205,7 @@ func TestPausedLeader(t *testing.T) {
 		if err := tenure.check(); !errors.Is(err, ErrLeaseLost) {
 			t.Errorf("it may write on: %v", err)
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(4 * time.Second):
-			t.Error("it goes on")
-		}
+		<-ctx.Done()
 		return nil
 	})
 	if !errors.Is(err, ErrLeaseLost) {

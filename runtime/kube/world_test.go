@@ -7,7 +7,6 @@ import (
 	"slices"
 	"sync"
 	"testing"
-	"time"
 
 	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
@@ -16,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/fake"
 
+	"github.com/berth-scheduler/berth/internal/eventually"
 	"github.com/berth-scheduler/berth/runtime/kube"
 	"github.com/berth-scheduler/berth/runtime/scheduler"
 	"github.com/berth-scheduler/berth/runtime/state"
@@ -25,23 +25,18 @@ import (
 type ear struct {
 	mu    sync.Mutex
 	heard []string
-	wake  chan struct{}
 
 	objects scheduler.Objects
 }
 
 func newEar(objects scheduler.Objects) *ear {
-	return &ear{objects: objects, wake: make(chan struct{}, 1)}
+	return &ear{objects: objects}
 }
 
 func (e *ear) hear(what string) {
 	e.mu.Lock()
+	defer e.mu.Unlock()
 	e.heard = append(e.heard, what)
-	e.mu.Unlock()
-	select {
-	case e.wake <- struct{}{}:
-	default:
-	}
 }
 
 func (e *ear) SetPods(pods ...*state.Pod) {
@@ -89,24 +84,17 @@ func (e *ear) between(call func()) {
 func (e *ear) expect(t *testing.T, want ...string) {
 	t.Helper()
 	slices.Sort(want)
-	deadline := time.After(10 * time.Second)
-	for {
+	eventually.Succeeds(t, func() error {
 		e.mu.Lock()
+		defer e.mu.Unlock()
 		got := slices.Clone(e.heard)
-		e.mu.Unlock()
 		slices.Sort(got)
-		if slices.Equal(got, want) {
-			e.mu.Lock()
-			e.heard = nil
-			e.mu.Unlock()
-			return
+		if !slices.Equal(got, want) {
+			return fmt.Errorf("heard %q, want %q", got, want)
 		}
-		select {
-		case <-e.wake:
-		case <-deadline:
-			t.Fatalf("heard %q, want %q", got, want)
-		}
-	}
+		e.heard = nil
+		return nil
+	})
 }
 
 // never fails the test if anything is heard that was not expected.
@@ -141,9 +129,7 @@ func started(t *testing.T, objects ...runtime.Object) (*kube.Cluster, *fake.Clie
 	if err := c.Start(e); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-	defer cancel()
-	if err := c.Await(ctx); err != nil {
+	if err := c.Await(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	return c, client, e
@@ -160,21 +146,7 @@ func connectWith(t *testing.T, config kube.Config, objects ...runtime.Object) (*
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-		defer cancel()
-		c.Close(ctx)
+		c.Close(context.Background())
 	})
 	return c, client
-}
-
-// await waits until a condition holds.
-func await(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	for range 1000 {
-		if holds() {
-			return
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	t.Fatalf("%s: never", what)
 }

@@ -20,6 +20,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 
+	"github.com/berth-scheduler/berth/internal/eventually"
 	"github.com/berth-scheduler/berth/runtime/kube"
 	"github.com/berth-scheduler/berth/runtime/plugin/objects"
 	"github.com/berth-scheduler/berth/runtime/scheduler"
@@ -64,7 +65,7 @@ func withoutTime(patch []byte) string {
 
 func expectWrites(t *testing.T, client *fake.Clientset, want ...string) {
 	t.Helper()
-	await(t, fmt.Sprintf("%d writes", len(want)), func() bool { return len(writes(client)) >= len(want) })
+	eventually.Holds(t, fmt.Sprintf("%d writes", len(want)), func() bool { return len(writes(client)) >= len(want) })
 	if got := writes(client); !slices.Equal(got, want) {
 		t.Errorf("writes are\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
@@ -130,7 +131,7 @@ func TestStatusMerges(t *testing.T) {
 		t.Errorf("%d writes wait, want 1", got)
 	}
 	open()
-	await(t, "no writes", func() bool { return c.PendingWrites() == 0 })
+	eventually.Holds(t, "no writes", func() bool { return c.PendingWrites() == 0 })
 	got := writes(client)
 	last := `patch status p {"metadata":{"uid":"uid-p"},"status":{"conditions":[{"message":"later 4","reason":"Unschedulable","status":"False","type":"PodScheduled"}],"nominatedNodeName":"n"}}`
 	if len(got) != 2 || got[1] != last {
@@ -168,7 +169,7 @@ func TestBindingSupersedes(t *testing.T) {
 	c.Failed(failure(p, "third"))
 	settled := make(chan error, 1)
 	go func() { settled <- c.Binding(context.Background(), state.NewPod(p)) }()
-	await(t, "nothing to write", func() bool { return c.PendingWrites() == 0 })
+	eventually.Holds(t, "nothing to write", func() bool { return c.PendingWrites() == 0 })
 	time.Sleep(20 * time.Millisecond)
 	if len(settled) > 0 {
 		t.Error("it has not waited for the status that is on its way")
@@ -230,7 +231,7 @@ func TestStatusRetries(t *testing.T) {
 				return false, nil, nil
 			})
 			cluster.Failed(failure(p, "no room"))
-			await(t, "no writes", func() bool { return cluster.PendingWrites() == 0 })
+			eventually.Holds(t, "no writes", func() bool { return cluster.PendingWrites() == 0 })
 			if got := len(writes(client)); got != c.tries {
 				t.Errorf("%d tries, want %d", got, c.tries)
 			}
@@ -256,7 +257,7 @@ func TestStatusPauses(t *testing.T) {
 		t.Errorf("%d tries while %d writes were asked for", got, times)
 	}
 	open.Store(true)
-	await(t, "no writes", func() bool { return c.PendingWrites() == 0 })
+	eventually.Holds(t, "no writes", func() bool { return c.PendingWrites() == 0 })
 	if got := writes(client); !strings.Contains(got[len(got)-1], fmt.Sprint("no room ", times-1)) {
 		t.Errorf("the last write is %s", got[len(got)-1])
 	}
@@ -310,7 +311,7 @@ func TestBindWaits(t *testing.T) {
 	for i := range pods {
 		go func() { bound <- c.Bind(ctx, binding(pod(fmt.Sprint("p", i), "", "default-scheduler"), nil, nil)) }()
 	}
-	await(t, "96 bindings on their way", func() bool {
+	eventually.Holds(t, "96 bindings on their way", func() bool {
 		mu.Lock()
 		defer mu.Unlock()
 		return begun == 96

@@ -94,15 +94,16 @@ func TestURL(t *testing.T) {
 		"/moved.wasm": func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/guest.wasm", http.StatusFound) },
 		"/slow.wasm":  func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
 		"/huge.wasm": func(w http.ResponseWriter, _ *http.Request) {
-			for range 65 << 10 {
-				if _, err := w.Write(make([]byte, 1<<10)); err != nil {
+			part := make([]byte, 1<<20)
+			for range 65 {
+				if _, err := w.Write(part); err != nil {
 					return
 				}
 			}
 		},
 	})
 	dir := filepath.Join(t.TempDir(), "fetched")
-	sources := module.NewSources(module.SourcesConfig{Dir: dir, Timeout: 5 * time.Second})
+	sources := module.NewSources(module.SourcesConfig{Dir: dir, Timeout: time.Hour})
 	at := func(path string) string { return s.URL + path + "?digest=" + module.Digest(data) }
 	for i, path := range []string{"/moved.wasm", "/guest.wasm"} {
 		l, err := load(sources, at(path)+"&name=mine")

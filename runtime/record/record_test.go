@@ -19,6 +19,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/berth-scheduler/berth/internal/eventually"
 	"github.com/berth-scheduler/berth/internal/golden"
 	"github.com/berth-scheduler/berth/runtime/inbox"
 	"github.com/berth-scheduler/berth/runtime/record"
@@ -277,18 +278,14 @@ func TestFlushed(t *testing.T) {
 	}
 	defer w.Close()
 	w.Enter(&inbox.NodeGone{Name: "n"})
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+	eventually.Holds(t, "the event reaches the file", func() bool {
 		data, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if lines, err := read(t, data); len(lines) == 1 && errors.Is(err, record.ErrCut) {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatal("the event does not reach the file")
-		}
-	}
+		lines, err := read(t, data)
+		return len(lines) == 1 && errors.Is(err, record.ErrCut)
+	})
 }
 
 // TestRedacted: what may be secret is not in the recording; what decides is.

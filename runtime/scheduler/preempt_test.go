@@ -3,11 +3,13 @@ package scheduler_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/internal/eventually"
 	"github.com/berth-scheduler/berth/internal/scenario"
 	"github.com/berth-scheduler/berth/runtime/pipeline"
 	"github.com/berth-scheduler/berth/runtime/plugin"
@@ -89,16 +91,15 @@ func TestPreBindIsInterrupted(t *testing.T) {
 	s.Step(t.Context())
 	<-p.begun
 	w.set(pod)
-	deadline := time.Now().Add(10 * time.Second)
-	for len(out.scheduled) == 0 {
-		if time.Now().After(deadline) {
-			t.Fatalf("the pod is not bound; reported %+v, %+v", out.preempted, out.failures)
+	eventually.Succeeds(t, func() error {
+		for s.Step(t.Context()) {
 		}
-		if !s.Step(t.Context()) {
+		if len(out.scheduled) == 0 {
 			w.clock.Advance(time.Second)
-			time.Sleep(time.Millisecond)
+			return fmt.Errorf("the pod is not bound; reported %+v, %+v", out.preempted, out.failures)
 		}
-	}
+		return nil
+	})
 	if len(out.preempted) != 1 || !strings.HasSuffix(out.preempted[0].Message, "(in kube-scheduler memory).") {
 		t.Errorf("preempted: %+v", out.preempted)
 	}

@@ -167,13 +167,12 @@ func TestHostileRegistry(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			ref, _ := hostile(t, c.attack)
-			ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
-			if !strings.Contains(name, "no more") && !strings.Contains(name, "time to time") {
-				cancel()
-				ctx, cancel = context.WithTimeout(t.Context(), 20*time.Second)
+			ctx := t.Context()
+			if strings.Contains(name, "no more") || strings.Contains(name, "time to time") {
+				var cancel context.CancelFunc
+				ctx, cancel = context.WithTimeout(ctx, 300*time.Millisecond)
+				defer cancel()
 			}
-			defer cancel()
-			began := time.Now()
 			err := open(ctx, ref)
 			switch {
 			case err == nil:
@@ -182,9 +181,6 @@ func TestHostileRegistry(t *testing.T) {
 				t.Errorf("error is %v, want %q", err, c.want)
 			case strings.ContainsAny(err.Error(), "\x1b\x07") || len(err.Error()) > 3<<10:
 				t.Errorf("the error has %d bytes, unescaped: %q", len(err.Error()), err)
-			}
-			if took := time.Since(began); took > 15*time.Second {
-				t.Errorf("it took %v", took)
 			}
 		})
 	}

@@ -1,0 +1,26 @@
+//go:build linux || darwin
+
+package testcache
+
+import (
+	"os"
+	"syscall"
+)
+
+// lock waits until this process alone has a file, which ends with the process at the latest.
+func lock(path string) (unlock func(), err error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		if err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != syscall.EINTR {
+			break
+		}
+	}
+	if err != nil {
+		_ = f.Close()
+		return nil, &os.PathError{Op: "lock", Path: path, Err: err}
+	}
+	return func() { _ = f.Close() }, nil
+}
