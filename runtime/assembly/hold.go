@@ -59,7 +59,7 @@ func newHold(args any) (plugin.Plugin, error) {
 	if !ok {
 		return nil, fmt.Errorf("BUG: args of %s are %T", holdName, args)
 	}
-	h := &holdPods{held: all, of: make(map[string][]int), info: plugin.Info{Name: holdName, Reads: plugin.Whole(abi.IncomingNamespace)}}
+	h := &holdPods{held: all, of: make(map[string][]int), info: plugin.Info{Name: holdName, Holds: true, Reads: plugin.Whole(abi.IncomingNamespace)}}
 	for i := range all {
 		names := all[i].Namespaces
 		if len(names) == 0 {

@@ -92,6 +92,28 @@ func (p *Pipeline) newView(key viewKey) *view {
 	return v
 }
 
+// AnyAttached reports whether a plugin is attached to namespaces, or should be but does not run.
+func (p *Pipeline) AnyAttached() bool {
+	return len(p.named) > 0 || slices.ContainsFunc(p.infos, func(info *plugin.Info) bool { return info.Holds })
+}
+
+// Held reports whether a pod is kept back because a plugin does not run.
+func (p *Pipeline) Held(pod *state.Pod) bool {
+	for _, s := range p.preEnqueue {
+		if !s.info.Holds {
+			continue
+		}
+		var answer [1]*plugin.Status
+		if p.preEnqueueBatch(s, []*state.Pod{pod}, answer[:]); !answer[0].Success() {
+			return true
+		}
+	}
+	return false
+}
+
+// HasAttached reports whether a plugin that is attached to namespaces acts on a pod. It may be called from any goroutine.
+func (p *Pipeline) HasAttached(pod *state.Pod) bool { return p.viewOf(pod).own != nil }
+
 // bindsAs reports whether both views have the same plugins at the points of a binding.
 func (v *view) bindsAs(o *view) bool {
 	return same(v.reserve, o.reserve) && same(v.permit, o.permit) && same(v.preBind, o.preBind) && same(v.bind, o.bind) && same(v.postBind, o.postBind)

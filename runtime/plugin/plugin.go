@@ -21,6 +21,8 @@ type Info struct {
 	Module, Digest string
 	// Namespaces are the namespaces whose pods the plugin may act on, sorted; nil means all.
 	Namespaces []string
+	// Holds says that the plugin only keeps back the pods of plugins that do not run.
+	Holds bool
 	// Reads are the columns and pod fields that the plugin's answers depend on.
 	Reads []Read
 	// NodeScoped are the points, Filter or Score, at which the answer for a row depends only on

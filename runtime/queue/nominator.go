@@ -23,6 +23,9 @@ func (q *Queue) Nominate(uid types.UID, node string) {
 // then on the cache has the pod on its node.
 func (q *Queue) ClearNomination(uid types.UID) { q.nominator.remove(uid) }
 
+// NominatedNode returns the node that a pod is nominated to; empty if there is none.
+func (q *Queue) NominatedNode(uid types.UID) string { return q.nominator.byPod[uid] }
+
 // Nominations returns a live view of nominated pods. The pods of a node are in the order of
 // their nominations. What it yields is valid until the queue changes.
 func (q *Queue) Nominations() state.Nominations { return &q.nominator }

@@ -99,6 +99,7 @@ func (s *Scheduler) failed(pod *state.QueuedPod, status *plugin.Status, nominati
 	if nomination.Override {
 		s.queue.Nominate(uid, nomination.NominatedNode)
 	}
+	s.recheck(uid)
 	select {
 	case <-s.stopped: // it failed because this scheduler is stopping; the next leader retries it
 		return

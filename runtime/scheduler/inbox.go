@@ -118,7 +118,7 @@ func (s *Scheduler) Handle(ctx context.Context, e inbox.Event) (tried bool) {
 	case *inbox.Clock:
 		s.deps.Clock.Hold(e.At)
 	case *inbox.Step:
-		return s.turn(ctx)
+		tried = s.turn(ctx)
 	case *inbox.Node:
 		s.subject = e.Node.Object
 		s.setNode(e.Node)
@@ -173,13 +173,15 @@ func (s *Scheduler) Handle(ctx context.Context, e inbox.Event) (tried bool) {
 	default:
 		s.restore(ctx, e)
 	}
-	return false
+	s.endNominations()
+	return tried
 }
 
 // turn ends waits that are due, moves pods whose backoff is over, and tries the next pod. It
 // reports whether there was one.
 func (s *Scheduler) turn(ctx context.Context) bool {
 	s.expire()
+	s.expireNominations()
 	s.retryPlugins()
 	if len(s.retired) > 0 {
 		s.drainRetired()

@@ -265,6 +265,7 @@ func (s *Scheduler) updatePod(pod *state.Pod) {
 		}
 		return
 	}
+	s.recheck(pod.UID)
 	if was := old.NominatedNode(); was != "" && was != pod.NominatedNode() {
 		s.unnominated(old)
 	}

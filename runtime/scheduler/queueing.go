@@ -40,11 +40,14 @@ func (s *Scheduler) gate(pods []*state.QueuedPod, out []queue.GateResult) {
 	}
 	for i, pod := range pods {
 		if out[i].Plugin != "" {
+			s.recheck(pod.Pod.UID)
 			continue
 		}
 		held, ok := s.heldBack(pod.Pod)
 		if !ok {
-			held, ok = s.stalled(pod)
+			if held, ok = s.stalled(pod); ok {
+				s.recheck(pod.Pod.UID)
+			}
 		}
 		if ok {
 			out[i] = held

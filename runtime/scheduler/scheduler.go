@@ -186,6 +186,8 @@ type Scheduler struct {
 	preempting map[types.UID]*preemption // by preemptor
 	evicting   map[uint64]evicting       // running evictions, by number
 	evictions  uint64                    // begun so far
+	// rechecked are the pods of the current event whose nominations may end.
+	rechecked []types.UID
 
 	// broken is why the loop has ended by a panic; nil if it has not. subject is the object that is being handled.
 	broken  error
@@ -331,6 +333,9 @@ func (s *Scheduler) NextDeadline() (time.Time, bool) {
 		if !ok || r.at.Before(at) {
 			at, ok = r.at, true
 		}
+	}
+	if end, ends := s.nextNominationEnd(); ends && (!ok || end.Before(at)) {
+		at, ok = end, true
 	}
 	return at, ok
 }

@@ -99,6 +99,9 @@ func (s *Scheduler) swap() {
 	if len(changed) > 0 { // one of them may enforce a feature that was unenforced
 		s.queue.Release(append(changed, pipeline.Enforcement)...)
 	}
+	for uid := range s.nominated { // a plugin that does not run holds pods
+		s.recheck(uid)
+	}
 	if s.retired = append(s.retired, old); len(s.retired) > maxRetired {
 		s.rejectWaiting(s.retired[0].pipelines)
 	}

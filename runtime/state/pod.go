@@ -152,6 +152,14 @@ func (p *Pod) On(node string, patch Patch) *Pod {
 	return &c
 }
 
+// Nominated returns a copy of the pod with a nominated node.
+func (p *Pod) Nominated(node string) *Pod {
+	c, object := *p, *p.Object
+	object.Status.NominatedNodeName = node
+	c.Object = &object
+	return &c
+}
+
 // Patch has the annotations and labels that a plugin sets on a pod at Reserve. Empty values are
 // set, too.
 type Patch struct {

@@ -49,7 +49,7 @@ const Answers = "[gate=ANSWERS] [sort=ANSWERS] [prefilter=ANSWERS] [filter=ANSWE
 	"[hint=ANSWERS] [*-allow=POD;POD] [*-reject=POD;POD] [*-activate=POD;POD]"
 
 // Options are the options that Declare accepts.
-const Options = Answers + " [weight=INT] [scope=node|cluster] [enforces=FEATURE,…] [digest=TEXT] [namespaces=NAME,…] [events=RESOURCE/ACTION,…]"
+const Options = Answers + " [weight=INT] [scope=node|cluster] [enforces=FEATURE,…] [digest=TEXT] [namespaces=NAME,…] [holds=yes] [events=RESOURCE/ACTION,…]"
 
 // Declare makes a plugin from Options. The result is a *Plugin, or a type that embeds it.
 func Declare(name string, options scenario.Args, deps Deps) (plugin.Plugin, error) {
@@ -74,6 +74,8 @@ func Declare(name string, options scenario.Args, deps Deps) (plugin.Plugin, erro
 			p.info.Digest = value
 		case "namespaces":
 			p.info.Namespaces = slices.Sorted(slices.Values(strings.Split(value, ",")))
+		case "holds":
+			p.info.Holds = true
 		case "enforces":
 			for _, f := range strings.Split(value, ",") {
 				feature, ok := state.ParseFeature(f)

@@ -84,6 +84,9 @@ func (p *Plugin) call(point string, pod *state.Pod) {
 // PreEnqueue implements plugin.PreEnqueue.
 func (p *Plugin) PreEnqueue(pods []*state.Pod, out []*plugin.Status) {
 	for i, pod := range pods {
+		if !p.info.MayActOn(pod.Namespace) {
+			continue
+		}
 		p.call("gate", pod)
 		out[i] = p.status("gate", pod.Name)
 	}
