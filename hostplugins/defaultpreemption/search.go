@@ -28,6 +28,7 @@ type search struct {
 	texts   int            // bytes of counts and errs
 
 	lower []*state.Pod // of the current node
+	stays string       // why others of lower priority stay on it; empty if none do
 }
 
 // err returns all failures as one error.
@@ -40,7 +41,11 @@ func (s *search) candidates(rows []uint32, offset, enough int) []plugin.Candidat
 	for i := range rows {
 		candidate := plugin.Candidate{Row: rows[(offset+i)%len(rows)]}
 		if s.findLower(candidate.Row); len(s.lower) == 0 {
-			s.spared++
+			if s.stays != "" {
+				s.note(plugin.NewStatus(abi.Unschedulable, s.stays))
+			} else {
+				s.spared++
+			}
 			continue
 		}
 		if err := s.c.Context.Err(); err != nil {
@@ -50,6 +55,9 @@ func (s *search) candidates(rows []uint32, offset, enough int) []plugin.Candidat
 		status := s.try(&candidate)
 		switch {
 		case !status.Success():
+			if status.Rejected() && s.stays != "" {
+				status = plugin.NewStatus(status.Code, s.stays)
+			}
 			s.note(status)
 			continue
 		case candidate.PDBViolations == 0:
@@ -99,14 +107,19 @@ func (s *search) note(status *plugin.Status) {
 	}
 }
 
-// findLower collects the pods of lower priority on a node.
+// findLower collects the pods of lower priority that may leave a node.
 func (s *search) findLower(row uint32) {
 	t := &s.c.Snapshot.Pods
-	s.lower = s.lower[:0]
+	s.lower, s.stays = s.lower[:0], ""
 	for _, slot := range s.c.Snapshot.Nodes.Pods.Row(row) {
-		if t.Priority[slot] < s.c.Pod.Priority && s.d.MayEvict(row, t.Pod[slot]) {
-			s.lower = append(s.lower, t.Pod[slot])
+		if t.Priority[slot] >= s.c.Pod.Priority {
+			continue
 		}
+		if why := s.d.Stays(row, t.Pod[slot]); why != "" {
+			s.stays = why
+			continue
+		}
+		s.lower = append(s.lower, t.Pod[slot])
 	}
 }
 

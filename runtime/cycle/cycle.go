@@ -127,6 +127,8 @@ type Input struct {
 	Pod         *state.QueuedPod
 	Pipeline    *pipeline.Pipeline
 	Nominations state.Nominations
+	// Debt keeps others from making room for the pod.
+	Debt plugin.Debt
 	// Extenders (optional) are asked after the plugins. The pipeline then has their
 	// Binder.
 	Extenders *extender.Extenders

@@ -141,7 +141,10 @@ func (s *draft) reject(status *plugin.Status, postFilter bool) {
 // noFit gives PostFilter its chance and words the message.
 func (s *draft) noFit(postFilter bool) {
 	if postFilter {
-		out := s.run.PostFilter(s.preemptionExtender())
+		out := s.run.PostFilter(s.preemptionExtender(), s.in.Debt)
+		if out.Indebted {
+			s.addRejector(pipeline.Debt, abi.Unschedulable)
+		}
 		s.d.Nomination, s.d.NominatedBy, s.d.Directives = out.Result, out.By, out.Directives
 		s.attempt.PostFilter = out.Status.Message()
 	} else {

@@ -113,6 +113,17 @@ type (
 		// value if they were not.
 		Released time.Time
 	}
+	// Debt is room that others made for a pod that is not bound, as in package debts.
+	Debt struct {
+		// Namespace owes, or the pod of the UID Pod.
+		Namespace string
+		Pod       types.UID
+		// For is the pod's UID, and Name its NAMESPACE/NAME.
+		For          types.UID
+		Name         string
+		Made, Step   uint64
+		Until, Since time.Time
+	}
 	// Nominated is a nomination, in the order of the nominations for a node.
 	Nominated struct {
 		UID  types.UID
@@ -238,4 +249,12 @@ func (e *Preempting) visit(f fields) {
 	e.Begun = f.number("begun", e.Begun)
 	f.json("running", &e.Running, len(e.Running) > 0)
 	e.Failed, e.Replaced = f.flag("failed", e.Failed), f.flag("replaced", e.Replaced)
+}
+
+func (e *Debt) visit(f fields) {
+	e.Namespace = f.text("namespace", e.Namespace)
+	e.Pod = types.UID(f.text("pod", string(e.Pod)))
+	e.For, e.Name = types.UID(f.text("for", string(e.For))), f.text("name", e.Name)
+	e.Made, e.Step = f.number("made", e.Made), f.number("step", e.Step)
+	e.Until, e.Since = moment(f, "until", e.Until), f.time("since", e.Since)
 }

@@ -81,6 +81,8 @@ func newEvents() []func() (word string, e Event) {
 		func() (string, Event) { return "in-flight", &InFlight{} },
 		func() (string, Event) { return "kept", &Kept{} },
 		func() (string, Event) { return "preempting", &Preempting{} },
+		func() (string, Event) { return "debt", &Debt{} },
+		func() (string, Event) { return "forgive", &Forgive{} },
 	}
 }
 
@@ -212,6 +214,11 @@ func (e *Allow) visit(f fields) {
 
 func (e *Reject) visit(f fields) {
 	e.UID, e.Plugin, e.Reason = types.UID(f.name(string(e.UID))), f.name(e.Plugin), f.name(e.Reason)
+}
+
+func (e *Forgive) visit(f fields) {
+	e.Namespace = f.text("namespace", e.Namespace)
+	e.Pod = types.UID(f.text("pod", string(e.Pod)))
 }
 
 func (e *Release) visit(f fields) { e.Plugin = f.name(e.Plugin) }

@@ -92,6 +92,11 @@ type (
 		UID            types.UID
 		Plugin, Reason string
 	}
+	// Forgive forgets that others made room for a pod of a namespace, or for the pod of a UID.
+	Forgive struct {
+		Namespace string
+		Pod       types.UID
+	}
 	// Release retries the pods of a plugin that works again, has changed, or was removed.
 	Release struct{ Plugin string }
 	// Swap makes the oldest prepared set of pipelines the current one. The fields are as in

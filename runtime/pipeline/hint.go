@@ -37,7 +37,7 @@ func (p *Pipeline) Helps(event state.ClusterEvent, gatedBy string, rejectors, pe
 	if gatedBy != "" && !p.registered(gatedBy, event) {
 		return false
 	}
-	lifts := func(name string) bool { return name != Enforcement && p.registered(name, event) }
+	lifts := func(name string) bool { return name != Enforcement && name != Debt && p.registered(name, event) }
 	return len(rejectors)+len(pending) == 0 || slices.ContainsFunc(rejectors, lifts) || slices.ContainsFunc(pending, lifts)
 }
 
@@ -107,8 +107,11 @@ func (h *hints) say(i int, answer state.Requeue) { h.out[i], h.open[i] = answer,
 // the scheduler itself by another spec, that of a plugin that is gone by any
 // event, since it holds nobody back.
 func (h *hints) unasked(pod *state.QueuedPod, name string) bool {
-	if name == Enforcement {
+	switch name {
+	case Enforcement:
 		return h.own(pod) && h.respecified()
+	case Debt:
+		return false
 	}
 	_, known := h.p.index[name]
 	return !known

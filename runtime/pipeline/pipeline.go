@@ -20,6 +20,10 @@ import (
 // no enabled plugin enforces.
 const Enforcement = "FeatureEnforcement"
 
+// Debt is the name under which a pod is rejected for which others made room before, and do so no more for now. Only the
+// scheduler lifts it, when the debt ends.
+const Debt = "PreemptionDebt"
+
 // Entry is a plugin at an extension point.
 type Entry struct {
 	Plugin plugin.Plugin

@@ -4,10 +4,11 @@ import (
 	"fmt"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
 	"github.com/berth-scheduler/berth/runtime/plugin"
-	"github.com/berth-scheduler/berth/runtime/state"
 )
 
 // PostFilterOutcome is the outcome of the PostFilter plugins.
@@ -21,27 +22,38 @@ type PostFilterOutcome struct {
 	Directives []plugin.Directives
 	// Status has the reasons of all plugins; nil for success.
 	Status *plugin.Status
+	// Indebted tells that the debt kept pods from being removed.
+	Indebted bool
 }
 
 // PostFilter runs the PostFilter plugins. Success and
 // UnschedulableAndUnresolvable end the chain; otherwise the last nomination that
 // means something counts, and the reasons of all plugins are given. extenders may
 // be nil. What is counted as rows of a call is its hypothetical nodes.
-func (r *Run) PostFilter(extenders plugin.PreemptionExtender) PostFilterOutcome {
+func (r *Run) PostFilter(extenders plugin.PreemptionExtender, debt plugin.Debt) PostFilterOutcome {
 	watch := clock.Start()
-	out := r.postFilter(extenders)
+	w := &whatIf{run: r}
+	d := r.diagnosis(w, extenders, debt)
+	out := r.postFilter(d, w)
 	r.checkNominated(&out)
+	out.Indebted = d.Indebted && out.Status != nil
 	r.ran(abi.PostFilter, out.Status, watch)
 	return out
 }
 
-func (r *Run) postFilter(extenders plugin.PreemptionExtender) PostFilterOutcome {
-	// Hypothetical nodes are judged in rows of their own, after those that plugins read.
-	w := &whatIf{run: r}
+// diagnosis says why no node fits. Hypothetical nodes are judged in rows of their own, after those that plugins read.
+func (r *Run) diagnosis(w *whatIf, extenders plugin.PreemptionExtender, debt plugin.Debt) *plugin.Diagnosis {
 	d := &plugin.Diagnosis{Codes: slices.Clone(r.Outcome.Codes[:r.Cycle.Snapshot.Len()]), WhatIf: w, Extenders: extenders}
 	if own := r.own.own; own != nil {
 		d.Own, d.Attached = own, r.onWord
 	}
+	if debt.Reason != "" {
+		d.Own, d.Debt = debt.Own, debt.Reason
+	}
+	return d
+}
+
+func (r *Run) postFilter(d *plugin.Diagnosis, w *whatIf) PostFilterOutcome {
 	var out PostFilterOutcome
 	for _, s := range r.own.postFilter {
 		before, watch := w.nodes, clock.Start()
@@ -54,8 +66,8 @@ func (r *Run) postFilter(extenders plugin.PreemptionExtender) PostFilterOutcome 
 		if len(result.Allow) > 0 || len(result.Reject) > 0 {
 			out.Directives = append(out.Directives, plugin.Directives{Plugin: s.info.Name, Allow: result.Allow, Reject: result.Reject})
 		}
-		if row, ok := r.Cycle.Snapshot.Row(result.NominatedNode); ok && !mayEvictAll(d, row, result.Preemption.Victims) {
-			result, answer = plugin.PostFilterResult{}, plugin.NewStatus(abi.Unschedulable, reasonOthers)
+		if why := r.spare(d, &result); why != "" {
+			result, answer = plugin.PostFilterResult{}, plugin.NewStatus(abi.Unschedulable, "preemption: "+why)
 		}
 		if reason := r.checkNomination(s.info, &result); reason != "" {
 			answer = plugin.NewStatus(abi.Unschedulable, reason)
@@ -96,12 +108,30 @@ func broken(answer *plugin.Status) *plugin.Status {
 	return plugin.Fail(err)
 }
 
-// reasonOthers says why a preemption is not carried out.
-const reasonOthers = "preemption: an attached plugin's rejection removes no pods of other namespaces"
-
-// mayEvictAll holds what PostFilter plugins and extenders chose to the rule of [plugin.Diagnosis.MayEvict].
-func mayEvictAll(d *plugin.Diagnosis, row uint32, victims []*state.Pod) bool {
-	return !slices.ContainsFunc(victims, func(pod *state.Pod) bool { return !d.MayEvict(row, pod) })
+// spare holds what PostFilter plugins and extenders chose to the rule of [plugin.Diagnosis.Stays]. It returns why a victim
+// must stay, if one must; nominations of pods that must stay are not cleared.
+func (r *Run) spare(d *plugin.Diagnosis, result *plugin.PostFilterResult) (why string) {
+	row, ok := r.Cycle.Snapshot.Row(result.NominatedNode)
+	if !ok {
+		return ""
+	}
+	p := &result.Preemption
+	for _, victim := range p.Victims {
+		if why = d.Stays(row, victim); why != "" {
+			return why
+		}
+	}
+	if len(p.ClearNominations) == 0 || d.Debt == "" && !d.OnWord(row) {
+		return ""
+	}
+	stay := make(map[types.UID]bool)
+	for _, pods := range r.Cycle.Nominations.Nodes {
+		for _, pod := range pods {
+			stay[pod.UID] = d.Stays(row, pod) != ""
+		}
+	}
+	p.ClearNominations = slices.DeleteFunc(slices.Clone(p.ClearNominations), func(uid types.UID) bool { return stay[uid] })
+	return ""
 }
 
 // onWord reports whether a row was rejected on the word of an attached plugin.

@@ -30,6 +30,7 @@ type view struct {
 	plugins  []int // indexes, ascending
 	breakers []plugin.Breaker
 	own      []string // the namespaces that all attached plugins are attached to; nil if there is none
+	modules  bool     // one of the plugins is a module for all namespaces
 }
 
 // viewKey says which pods have a view in common.
@@ -71,7 +72,9 @@ func (p *Pipeline) newView(key viewKey) *view {
 	for i := range in {
 		if in[i] {
 			v.plugins = append(v.plugins, i)
-			if names := p.infos[i].Namespaces; v.own == nil {
+			names := p.infos[i].Namespaces
+			v.modules = v.modules || names == nil && p.infos[i].Digest != ""
+			if v.own == nil {
 				v.own = names
 			} else if names != nil {
 				v.own = slices.DeleteFunc(slices.Clone(v.own), func(name string) bool { return !slices.Contains(names, name) })
@@ -121,6 +124,13 @@ func (v *view) bindsAs(o *view) bool {
 
 func same[T plugin.Plugin](a, b []stage[T]) bool {
 	return slices.EqualFunc(a, b, func(x, y stage[T]) bool { return x.info == y.info })
+}
+
+// Guests returns the namespaces that all attached plugins that act on a pod are attached to, sorted; nil if there is none.
+// modules tells that a module for all namespaces acts on the pod.
+func (p *Pipeline) Guests(pod *state.Pod) (own []string, modules bool) {
+	v := p.viewOf(pod)
+	return v.own, v.modules
 }
 
 // own returns the stages of plugins, by index, that act on a pod.

@@ -158,7 +158,7 @@ func TestHypotheticalReasons(t *testing.T) {
 		if _, _, status := run.Filter(rows, 0, nodes); !status.Success() {
 			t.Fatal(status.Message())
 		}
-		run.PostFilter(nil)
+		run.PostFilter(nil, plugin.Debt{})
 		if got := run.Outcome.Groups(); got != nodes || talking.said != 4*nodes {
 			t.Errorf("%d nodes: %d reasons are kept of %d", nodes, got, talking.said)
 		}
@@ -253,7 +253,7 @@ func TestHypotheticalNodes(t *testing.T) {
 		if feasible, _, status := run.Filter(rows, 0, len(rows)); len(feasible) > 0 || !status.Success() {
 			t.Fatalf("%v fit, %v", feasible, status.AllReasons())
 		}
-		if status := run.PostFilter(nil).Status; !status.Is(abi.Unschedulable) {
+		if status := run.PostFilter(nil, plugin.Debt{}).Status; !status.Is(abi.Unschedulable) {
 			t.Fatal(status.Message())
 		}
 		run.Begin(plugin.Cycle{Context: context.Background(), Snapshot: snap, Pod: placedPod("next", "", 0), State: &state.CycleState{}})

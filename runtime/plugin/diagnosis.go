@@ -20,6 +20,9 @@ type Diagnosis struct {
 	// plugin applies to the pod. Own are the namespaces that all of these are attached to, sorted.
 	Attached func(row uint32) bool
 	Own      []string
+	// Debt (optional) says why no pods may leave but those of Own, whoever rejected the row. Indebted is set when it kept one.
+	Debt     string
+	Indebted bool
 	// Extenders (optional) may change the candidates of a preemption.
 	Extenders PreemptionExtender
 }
@@ -27,14 +30,31 @@ type Diagnosis struct {
 // OnWord reports whether a row was rejected on the word of an attached plugin.
 func (d *Diagnosis) OnWord(row uint32) bool { return d.Attached != nil && d.Attached(row) }
 
-// MayEvict reports whether a pod may have to leave a row for the cycle's pod: on the word of an
-// attached plugin only pods of its own namespaces do.
-func (d *Diagnosis) MayEvict(row uint32, pod *state.Pod) bool {
-	if !d.OnWord(row) {
-		return true
+// ReasonWord is why a pod stays that an attached plugin's rejection would remove.
+const ReasonWord = "node(s) where an attached plugin's rejection removes no pods of other namespaces"
+
+// Stays returns why a pod may not have to leave a row for the cycle's pod; empty if it may. On the word of an attached plugin,
+// and while there is a debt, only pods of the plugin's own namespaces may.
+func (d *Diagnosis) Stays(row uint32, pod *state.Pod) string {
+	onWord := d.OnWord(row)
+	if d.Debt == "" && !onWord {
+		return ""
 	}
-	_, own := slices.BinarySearch(d.Own, pod.Namespace)
-	return own
+	if _, own := slices.BinarySearch(d.Own, pod.Namespace); own {
+		return ""
+	}
+	if onWord {
+		return ReasonWord
+	}
+	d.Indebted = true
+	return d.Debt
+}
+
+// Debt is what keeps others from making room for a pod.
+type Debt struct {
+	// Reason says so; empty if nothing does. Own are the namespaces of which pods may leave nevertheless, sorted.
+	Reason string
+	Own    []string
 }
 
 // WhatIf makes hypothetical nodes, on which the cycle's pod is judged.

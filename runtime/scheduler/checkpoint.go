@@ -25,6 +25,7 @@ func (s *Scheduler) checkpoint(now time.Time) {
 	s.checkpointQueue()
 	s.checkpointInFlight()
 	s.checkpointPreemptions()
+	s.checkpointDebts()
 }
 
 func (s *Scheduler) checkpointCluster(now time.Time) {

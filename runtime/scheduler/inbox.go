@@ -160,6 +160,8 @@ func (s *Scheduler) Handle(ctx context.Context, e inbox.Event) (tried bool) {
 		s.reject(e.UID, plugin.NewStatus(abi.Unschedulable, e.Reason).By(e.Plugin))
 	case *inbox.Release:
 		s.queue.Release(e.Plugin)
+	case *inbox.Forgive:
+		s.forgive(e)
 	case *inbox.Swap:
 		s.swap()
 	case *inbox.Bound:
@@ -183,6 +185,7 @@ func (s *Scheduler) turn(ctx context.Context) bool {
 	s.expire()
 	s.expireNominations()
 	s.retryPlugins()
+	s.decay()
 	if len(s.retired) > 0 {
 		s.drainRetired()
 	}

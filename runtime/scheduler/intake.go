@@ -187,6 +187,11 @@ func (s *Scheduler) add(pods []*state.Pod) {
 	if s.subject = nil; len(pods) == 1 {
 		s.subject = pods[0].Object
 	}
+	for _, pod := range pods {
+		if pod.NominatedNode() != "" {
+			s.inherit(pod)
+		}
+	}
 	watch := clock.Start()
 	s.queue.Add(pods...)
 	took := watch.Elapsed() / time.Duration(len(pods))
@@ -204,6 +209,7 @@ func finished(pod *state.Pod) bool {
 // setBoundPod adds a pod on a node to the cache; if the pod was assumed, this confirms it.
 func (s *Scheduler) setBoundPod(pod *state.Pod) {
 	s.leave(pod.UID)
+	s.pay(pod)
 	s.reject(pod.UID, plugin.NewStatus(abi.Unschedulable, "pod was bound by another scheduler while it waited"))
 	old, known := s.cache.Get(pod.UID)
 	if known && !s.cache.IsAssumed(pod.UID) {
@@ -256,6 +262,11 @@ func (s *Scheduler) updatePod(pod *state.Pod) {
 	if v := pod.Object.ResourceVersion; v != "" && v == old.Object.ResourceVersion {
 		return
 	}
+	// A nomination that this loop did not make was made by another replica that led.
+	now := pod.NominatedNode()
+	if now != "" && now != old.NominatedNode() && now != s.queue.NominatedNode(pod.UID) && !s.cache.IsAssumed(pod.UID) {
+		s.inherit(pod)
+	}
 	watch := clock.Start()
 	s.queue.Update(nil, pod)
 	s.handled(state.ClusterEvent{Resource: state.UnscheduledPodResource, Action: state.Update}, watch.Elapsed())
@@ -290,6 +301,7 @@ func (s *Scheduler) deletePod(uid types.UID) {
 func (s *Scheduler) drop(uid types.UID) {
 	queued, _ := s.queue.Get(uid)
 	s.leave(uid)
+	s.debts.Gone(string(uid))
 	if queued != nil && queued.Pod.NominatedNode() != "" {
 		s.unnominated(queued.Pod)
 	}

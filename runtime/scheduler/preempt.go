@@ -71,6 +71,7 @@ func (s *Scheduler) beginPreemption(ctx context.Context, p *pipeline.Pipeline, d
 			e.victims = append(e.victims, victim)
 		}
 	}
+	s.owe(p, e, wanted.ClearNominations)
 	e.context, e.cancel = context.WithCancel(ctx)
 	s.preempting[e.preemptor.UID] = e
 	return e

@@ -43,6 +43,8 @@ func (s *Scheduler) restore(ctx context.Context, e inbox.Event) {
 		}
 	case *inbox.Preempting:
 		s.resumePreemption(ctx, e)
+	case *inbox.Debt:
+		s.resumeDebt(e)
 	default:
 		panic(fmt.Sprintf("BUG: a %T is not for the loop", e))
 	}

@@ -124,6 +124,15 @@ func (w *world) commands() scenario.Commands {
 			}
 			return nil
 		},
+		"debts": func(scenario.Args) error { w.log.Printf("%s", w.owed()); return nil },
+		"forgive NAME": func(a scenario.Args) error { // a namespace, or else a pod
+			namespace, pod := a.Name(0), types.UID("")
+			if w.pods[types.UID(namespace)] != nil {
+				namespace, pod = "", types.UID(namespace)
+			}
+			w.get().ForgiveDebt(namespace, pod)
+			return nil
+		},
 		"nominations": func(scenario.Args) error {
 			w.get().Nominations().Nodes(func(node string, pods []*state.Pod) bool {
 				for _, p := range pods {

@@ -21,6 +21,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/extender"
 	"github.com/berth-scheduler/berth/runtime/inbox"
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
+	"github.com/berth-scheduler/berth/runtime/internal/debts"
 	"github.com/berth-scheduler/berth/runtime/internal/workers"
 	"github.com/berth-scheduler/berth/runtime/pipeline"
 	"github.com/berth-scheduler/berth/runtime/plugin"
@@ -186,6 +187,7 @@ type Scheduler struct {
 	preempting map[types.UID]*preemption // by preemptor
 	evicting   map[uint64]evicting       // running evictions, by number
 	evictions  uint64                    // begun so far
+	debts      *debts.Book
 	// rechecked are the pods of the current event whose nominations may end.
 	rechecked []types.UID
 
@@ -239,6 +241,7 @@ func New(config Config, deps Deps) (*Scheduler, error) {
 		beside:    beside,
 
 		preempting: make(map[types.UID]*preemption),
+		debts:      debts.New(),
 	}
 	s.inbox.wake = make(chan struct{}, 1)
 	s.cache = cache.New(s.ranked(config.Cache))
@@ -336,6 +339,9 @@ func (s *Scheduler) NextDeadline() (time.Time, bool) {
 	}
 	if end, ends := s.nextNominationEnd(); ends && (!ok || end.Before(at)) {
 		at, ok = end, true
+	}
+	if t, owed := s.debts.Next(); owed && (!ok || t.Before(at)) {
+		at, ok = t, true
 	}
 	return at, ok
 }

@@ -72,7 +72,7 @@ func (s *Scheduler) swap() {
 	s.inbox.mu.Unlock()
 	pipelines, changed := next.pipelines, next.changed
 	s.tellWork()
-	old := retired{drained: next.drained}
+	old, before := retired{drained: next.drained}, maps.Clone(s.pipelines)
 	for i, p := range s.deps.Pipelines {
 		if p != pipelines[i] {
 			old.pipelines = append(old.pipelines, p)
@@ -83,6 +83,7 @@ func (s *Scheduler) swap() {
 	reorder := slices.Contains(changed, s.deps.Pipelines[0].QueueSort().Info().Name) ||
 		slices.Contains(changed, pipelines[0].QueueSort().Info().Name)
 	s.deps.Pipelines = pipelines
+	s.inheritNew(before)
 	for _, w := range s.waiting { // a change of plugins that do not bind the pod is none of its concern
 		w.binding.Move(s.pipelines[w.pod.Pod.Profile])
 	}

@@ -42,6 +42,7 @@ func (s *Scheduler) try(ctx context.Context, pod *state.QueuedPod) {
 	in := cycle.Input{
 		Context: ctx, Snapshot: s.snapshot, Pod: pod, Pipeline: p,
 		Nominations: s.queue.Nominations(), Extenders: s.deps.Extenders, Seed: s.seed(), Sequence: s.sequence,
+		Debt: s.debtOf(p, pod.Pod),
 	}
 	d := s.decide(in)
 	p.Settle(pod.Pod)

@@ -339,6 +339,21 @@ func (w *world) state() {
 	w.log.Printf("  %d waiting, %d binding%s", p.Waiting, p.Binding, preempting)
 }
 
+// owed describes the debts.
+func (w *world) owed() string {
+	open, counts := w.get().Debts()
+	var b strings.Builder
+	for _, d := range open {
+		who := string(d.Pod)
+		if d.Namespace != "" {
+			who = "namespace " + d.Namespace
+		}
+		fmt.Fprintf(&b, "  %s owes for %s until %v\n", who, d.For, d.Until.Sub(w.start))
+	}
+	fmt.Fprintf(&b, "  opened %d, paid %d, decayed %d, forgiven %d", counts.Opened, counts.Paid, counts.Decayed, counts.Forgiven)
+	return b.String()
+}
+
 func (w *world) namespaces() {
 	t := &w.get().Snapshot().Namespaces
 	for row, ns := range t.Namespace {

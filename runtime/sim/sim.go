@@ -269,7 +269,7 @@ func (s *Sim) arrive() {
 // nextEvent returns the time of the next event; false if there is none.
 //
 // Parked pods alone are not an event. The queue would retry them every five minutes, but the
-// cluster is as it was when they were rejected. They are retried with a helpful event, with any
+// cluster is as it was when they were rejected. They are retried with a helpful event, when a debt decays, with any
 // event more than five minutes later, or by flush.
 func (s *Sim) nextEvent() (at time.Time, ok bool) {
 	earliest := func(t time.Time) {
@@ -291,6 +291,9 @@ func (s *Sim) nextEvent() (at time.Time, ok bool) {
 		if t, any := s.assembly.Scheduler.NextDeadline(); any {
 			earliest(t)
 		}
+	}
+	if t, any := s.assembly.Scheduler.NextDebt(); any && p.Queue.Unschedulable > 0 {
+		earliest(t)
 	}
 	return at, ok
 }

@@ -25,6 +25,7 @@ func points() map[string]abi.Point {
 	return map[string]abi.Point{
 		"gate": abi.PreEnqueue, "sort": abi.QueueSort, "prefilter": abi.PreFilter, "filter": abi.Filter,
 		"fit": abi.Filter, "added": abi.Filter, "needs": abi.Filter, "annotated": abi.Filter,
+		"overlay":    abi.Filter,
 		"postfilter": abi.PostFilter, "prescore": abi.PreScore,
 		"score": abi.Score, "reserve": abi.Reserve, "permit": abi.Permit, "prebind": abi.PreBind,
 		"bind": abi.Bind, "postbind": abi.PostBind,
@@ -43,8 +44,8 @@ func points() map[string]abi.Point {
 //	patch              Reserve's annotation
 //	hint               queue, skip or error
 const Answers = "[gate=ANSWERS] [sort=ANSWERS] [prefilter=ANSWERS] [filter=ANSWERS] [fit=ANSWERS] [added=ANSWERS] " +
-	"[needs=ANSWERS] [annotated=ANSWERS] [postfilter=ANSWERS] [prescore=ANSWERS] [score=ANSWERS] [reserve=ANSWERS] " +
-	"[permit=ANSWERS] [prebind=ANSWERS] [bind=ANSWERS] [postbind=ANSWERS] [nominate=NODE] [victims=POD|POD] " +
+	"[needs=ANSWERS] [annotated=ANSWERS] [overlay=ANSWERS] [postfilter=ANSWERS] [prescore=ANSWERS] " +
+	"[score=ANSWERS] [reserve=ANSWERS] [permit=ANSWERS] [prebind=ANSWERS] [bind=ANSWERS] [postbind=ANSWERS] [nominate=NODE] [victims=POD|POD] " +
 	"[clear-nominations=POD|POD] [preflight=ANSWERS] [normalize=ANSWERS] [addpod=ANSWERS] [patch=KEY:VALUE] " +
 	"[hint=ANSWERS] [*-allow=POD;POD] [*-reject=POD;POD] [*-activate=POD;POD]"
 

@@ -28,7 +28,8 @@ func names(c *plugin.Cycle, rows []uint32) string {
 
 // Filter implements plugin.Filter. With fit=cpu it checks free CPU, with added=CODE it rejects
 // rows for which AddPod was called, with needs=CODE rows for which it was not, with
-// annotated=CODE rows with an annotated pod; otherwise it has an answer for each node.
+// annotated=CODE rows with an annotated pod; otherwise it has an answer for each node, and with
+// overlay=CODE another one for its overlay rows.
 func (p *Plugin) Filter(c *plugin.Cycle, rows []uint32, out *plugin.Verdicts) {
 	if p.log != nil {
 		p.log.Printf("  %s.filter %s", p.info.Name, names(c, rows))
@@ -57,6 +58,11 @@ func (p *Plugin) judge(c *plugin.Cycle, row uint32) *plugin.Status {
 			if len(c.Snapshot.Pods.Pod[slot].Object.Annotations) > 0 {
 				return status
 			}
+		}
+	}
+	if int(row) >= c.Snapshot.Capacity() {
+		if _, ok := p.at("overlay", c.Snapshot.Name(row)); ok {
+			return p.status("overlay", c.Snapshot.Name(row))
 		}
 	}
 	return p.status("filter", c.Snapshot.Name(row))
