@@ -76,6 +76,13 @@ func TestAskScheduler(t *testing.T) {
 			t.Errorf("log-level %s: %s, want %s", c.level, got, c.want)
 		}
 	}
+	for args, want := range map[string]string{
+		"": "No debts are open.", "--output=json": "[]", "--forgive=team": "berth: no debt of team is open", "--output=xml": "berth: --output: \"xml\" is neither text nor json",
+	} {
+		if got := ask(append([]string{"plugin", "debts", "--debug-socket=" + socket}, strings.Fields(args)...)...); got != want {
+			t.Errorf("plugin debts %s: %s, want %s", args, got, want)
+		}
+	}
 	client := http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}} //nolint:gosec // it has made its certificate itself
 	request := func(method, path string) int {
 		r, err := http.NewRequestWithContext(context.Background(), method, "https://"+address+path, strings.NewReader("error"))
@@ -96,6 +103,9 @@ func TestAskScheduler(t *testing.T) {
 	for _, method := range []string{http.MethodGet, http.MethodPut} {
 		if code := request(method, debughttp.LevelPath); code != http.StatusNotFound {
 			t.Errorf("%s of the level at the port: %d", method, code)
+		}
+		if code := request(method, debughttp.DebtsPath); code != http.StatusNotFound {
+			t.Errorf("%s of debts at the port: %d", method, code)
 		}
 	}
 	if got := ask("log-level", "--debug-socket="+socket); got != "debug" {

@@ -193,6 +193,8 @@ func (w *watched) state() *telemetry.State {
 		out.Binding, out.Evicting = pending.Binding, pending.Preempting
 		out.Events, out.Popped = s.InFlight()
 		out.Kept = telemetry.Kept(s.Kept())
+		open, counts := s.Debts()
+		out.Debts = telemetry.Debts{Open: len(open), Opened: counts.Opened, Paid: counts.Paid, Decayed: counts.Decayed, Forgiven: counts.Forgiven}
 		for place, pod := range s.Queued() {
 			if name := queueOf(place); name != "" {
 				out.Pending[name]++
@@ -300,7 +302,8 @@ func (o *serveOptions) serve(
 			return closeAll, nil
 		}
 	}
-	s, err := debughttp.Serve("unix", socket, nil, debughttp.WithLevel(handler, w.level, log), log)
+	handler = debughttp.WithDebts(debughttp.WithLevel(handler, w.level, log), w.debts(election.Leader), log)
+	s, err := debughttp.Serve("unix", socket, nil, handler, log)
 	switch {
 	case err == nil:
 		servers = append(servers, s)

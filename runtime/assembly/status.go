@@ -2,11 +2,14 @@ package assembly
 
 import (
 	"cmp"
+	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
 
 	"github.com/berth-scheduler/berth/runtime/plugin"
+	"github.com/berth-scheduler/berth/runtime/scheduler"
 	"github.com/berth-scheduler/berth/runtime/wasm"
 )
 
@@ -68,6 +71,28 @@ func (a *Assembly) Status() Status {
 	slices.SortStableFunc(s.CompiledIn, func(x, y CompiledIn) int { return cmp.Compare(x.Profile, y.Profile) })
 	slices.SortStableFunc(s.Plugins, func(x, y PluginStatus) int { return cmp.Compare(x.Profile, y.Profile) })
 	return s
+}
+
+// debtAge is how old a debt is at least that Debts tells of: most are paid soon.
+const debtAge = 30 * time.Second
+
+// Debts says by namespace for which pod others made room that is not bound yet, and until when others make no more. It asks the
+// loop; if that does not answer, the result is empty.
+func (a *Assembly) Debts(ctx context.Context) map[string]string {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	var open []scheduler.Debt
+	if err := a.Scheduler.Do(ctx, func() { open, _ = a.Scheduler.Debts() }); err != nil {
+		return nil
+	}
+	out := make(map[string]string)
+	for i := range open {
+		if d := &open[i]; d.Namespace != "" && a.deps.Clock.Now().Sub(d.Since) >= debtAge {
+			out[d.Namespace] = fmt.Sprintf("pods of other namespaces made room for pod %s, and make no more until it is bound, or until %s",
+				d.For, d.Until.UTC().Format(time.RFC3339))
+		}
+	}
+	return out
 }
 
 // status returns the state of a plugin that is a module.

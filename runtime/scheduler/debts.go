@@ -136,6 +136,14 @@ type Debt struct {
 	Since, Until time.Time
 }
 
+// Owner names who owes: a namespace, or a pod as NAMESPACE/NAME.
+func (d *Debt) Owner() string {
+	if d.Namespace != "" {
+		return d.Namespace
+	}
+	return d.For
+}
+
 // NextDebt returns when the next debt decays; false if none is open.
 func (s *Scheduler) NextDebt() (time.Time, bool) { return s.debts.Next() }
 

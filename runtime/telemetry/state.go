@@ -19,6 +19,8 @@ type State struct {
 	Writes int
 	// Kept is what is kept of the answers of plugins.
 	Kept Kept
+	// Debts are preemptions whose pod is not bound yet.
+	Debts Debts
 	// Breakers are the circuit breakers of module plugins, and Guests counts what their guests
 	// did.
 	Breakers []Breaker
@@ -40,6 +42,12 @@ type PluginOf struct{ Plugin, Profile string }
 type Kept struct {
 	Keys           int
 	Bytes, Evicted int64
+}
+
+// Debts counts debts: those that are open, and since the start those that were opened, and how they ended.
+type Debts struct {
+	Open                            int
+	Opened, Paid, Decayed, Forgiven int64
 }
 
 // Breaker is the circuit breaker of a plugin.
@@ -97,6 +105,7 @@ type stateCollector struct {
 	opened, fuel, faults, refused, yanked, shadow                          *prometheus.Desc
 	step, share, attempts, failed                                          *prometheus.Desc
 	keptKeys, keptBytes, evicted                                           *prometheus.Desc
+	debts, debtsTotal                                                      *prometheus.Desc
 }
 
 func newStateCollector(state func() *State) *stateCollector {
@@ -131,6 +140,10 @@ func newStateCollector(state func() *State) *stateCollector {
 		shadow: prometheus.NewDesc("berth_shadow_decisions_total",
 			"Decisions compared with those of a plugin in shadow, by result: same, elsewhere, placed, pending, preemption or failed; missed are those for which no time was left.",
 			[]string{"plugin", "profile", "result"}, nil),
+		debts: prometheus.NewDesc("berth_preemption_debts",
+			"Namespaces and pods for which no others make room for now, because some did for a pod that is not bound yet.", nil, nil),
+		debtsTotal: prometheus.NewDesc("berth_preemption_debts_total", "Such debts that were opened, paid by a bound pod, that decayed, and that were forgiven.",
+			[]string{"event"}, nil),
 		step:     ofRollout("step", "Number of the step at which a new version of a plugin takes over, from 1; 0 if none does."),
 		share:    ofRollout("share", "Part of the pods that a version of a plugin decides for, from 0 to 1; version is stable or canary.", "version", "digest"),
 		attempts: ofRollout("step_attempts", "Attempts that a version of a plugin decided at the current step, while this scheduler has led.", "version", "digest"),
@@ -142,7 +155,7 @@ func newStateCollector(state func() *State) *stateCollector {
 
 // Describe implements prometheus.Collector.
 func (c *stateCollector) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{c.inFlight, c.pending, c.unschedulable, c.cache, c.goroutines, c.writes, c.breakerUp, c.opened, c.fuel, c.faults, c.refused, c.yanked, c.shadow, c.step, c.share, c.attempts, c.failed, c.keptKeys, c.keptBytes, c.evicted} {
+	for _, d := range []*prometheus.Desc{c.inFlight, c.pending, c.unschedulable, c.cache, c.goroutines, c.writes, c.breakerUp, c.opened, c.fuel, c.faults, c.refused, c.yanked, c.shadow, c.step, c.share, c.attempts, c.failed, c.keptKeys, c.keptBytes, c.evicted, c.debts, c.debtsTotal} {
 		out <- d
 	}
 }
@@ -181,6 +194,10 @@ func (c *stateCollector) Collect(out chan<- prometheus.Metric) {
 	gauge(c.keptKeys, s.Kept.Keys)
 	gauge(c.keptBytes, int(s.Kept.Bytes))
 	count(c.evicted, s.Kept.Evicted)
+	gauge(c.debts, s.Debts.Open)
+	for event, n := range map[string]int64{"opened": s.Debts.Opened, "paid": s.Debts.Paid, "decayed": s.Debts.Decayed, "forgiven": s.Debts.Forgiven} {
+		count(c.debtsTotal, n, event)
+	}
 	flag := func(d *prometheus.Desc, set bool, labels ...string) {
 		n := 0
 		if set {

@@ -71,6 +71,30 @@ func TestReport(t *testing.T) {
 	}
 }
 
+// TestReportTellsOfDebts: a plugin whose namespace owes runs, and says so.
+func TestReportTellsOfDebts(t *testing.T) {
+	w := newWorld(t)
+	w.apply("a", "p", "1")
+	w.grant(1)
+	w.sync()
+	w.report()
+	for _, debts := range []map[string]string{{"a": "MARKER"}, {"b": "MARKER"}} {
+		w.mu.debts = debts
+		w.clock.Advance(writeEvery)
+		w.reports("TenantPlugin a/p: True Running 1")
+		want := "the plugin runs"
+		if debts["a"] != "" {
+			want += "; MARKER"
+		}
+		if got := w.mu.objects.TenantPlugins[0].Status.Conditions[0].Message; got != want {
+			t.Errorf("with %v the message is %q, want %q", debts, got, want)
+		}
+	}
+	if len(w.mu.events) != 2 {
+		t.Errorf("events %q", w.mu.events)
+	}
+}
+
 // full is the error of a process whose memory other plugins have. Their names are not for the tenant.
 func full(t *testing.T) error {
 	t.Helper()

@@ -42,6 +42,7 @@ type world struct {
 		refuse   map[string]error // by plugin, what Attach says
 		broken   string           // a plugin with which nothing can be attached
 		open     map[string]bool  // breakers
+		debts    map[string]string
 		trials   []shadow.Report
 		fetched  []string       // plugins, in order
 		compiled []string       // digests that nobody had compiled yet, in order
@@ -107,6 +108,13 @@ func (w *world) Trials() []shadow.Report {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.mu.trials
+}
+
+// Debts implements Scheduler.
+func (w *world) Debts(context.Context) map[string]string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return maps.Clone(w.mu.debts)
 }
 
 // begin counts what is done for a namespace at once.
