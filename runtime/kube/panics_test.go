@@ -3,7 +3,9 @@ package kube_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -88,7 +90,15 @@ func TestPanicOfConversion(t *testing.T) {
 	}
 	create("bad")
 	create("good")
-	e.expect(t, "node gone bad", "pod gone uid-bad", "node good", "pod ns/good uid-good on ")
+	eventually.Succeeds(t, func() error { // the pod is left out again after its condition was written
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		got := slices.Compact(slices.Sorted(slices.Values(e.heard)))
+		if want := []string{"node gone bad", "node good", "pod gone uid-bad", "pod ns/good uid-good on "}; !slices.Equal(got, want) {
+			return fmt.Errorf("heard %q, want %q", got, want)
+		}
+		return nil
+	})
 	for _, p := range caught() {
 		if p.Place != plugin.InConversion || !strings.Contains(p.Value, "a fault in") || len(p.Stack) == 0 {
 			t.Errorf("told of %+v", p)

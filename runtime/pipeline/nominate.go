@@ -12,8 +12,8 @@ import (
 )
 
 // A module nominates a node by a directive, and the place that its pod takes there is kept free of pods of
-// equal or lower priority. So the plugins of all namespaces are asked whether the pod could go there. A
-// native plugin has tried the node itself.
+// equal or lower priority. So the plugins of all namespaces, but for the module itself, are asked whether the
+// pod could go there. A native plugin has tried the node itself.
 
 // checkNomination replaces a nomination by a module with one that means something: a node that the pod
 // cannot go to is not nominated, nor does it stay nominated. reason is why.
@@ -25,7 +25,7 @@ func (r *Run) checkNomination(info *plugin.Info, result *plugin.PostFilterResult
 		return leaves(pod) || slices.Contains(result.Preemption.Victims, pod) ||
 			slices.ContainsFunc(result.Reject, func(x plugin.Rejection) bool { return x.UID == pod.UID })
 	}
-	if reason = r.refuses(result.NominatedNode, leaving); reason != "" {
+	if reason = r.refuses(result.NominatedNode, info, leaving); reason != "" {
 		result.NominatedNode, result.Preemption = "", plugin.Preemption{}
 	}
 	return reason
@@ -34,14 +34,19 @@ func (r *Run) checkNomination(info *plugin.Info, result *plugin.PostFilterResult
 // checkNominated clears the nomination that a pod has from earlier, if a module may have made it and the pod
 // cannot go there any more.
 func (r *Run) checkNominated(out *PostFilterOutcome) {
-	if out.Result.Override || !slices.ContainsFunc(r.own.postFilter, func(s stage[plugin.PostFilter]) bool { return s.info.Digest != "" }) {
+	node, reason := nominatedNode(r.Cycle.Nominations, r.Cycle.Pod.UID), ""
+	if out.Result.Override || node == "" {
 		return
 	}
-	node := nominatedNode(r.Cycle.Nominations, r.Cycle.Pod.UID)
-	if node == "" {
-		return
+	for _, s := range r.own.postFilter {
+		if s.info.Digest == "" {
+			continue
+		}
+		if reason = r.refuses(node, s.info, leaves); reason == "" {
+			return
+		}
 	}
-	if reason := r.refuses(node, leaves); reason != "" {
+	if reason != "" {
 		out.Result.Override, out.Result.NominatedNode = true, ""
 		if out.Status == nil {
 			out.Status = plugin.NewStatus(abi.Unschedulable)
@@ -68,8 +73,8 @@ func nominatedNode(n state.Nominations, uid types.UID) (found string) {
 }
 
 // refuses returns why the cycle's pod cannot go to a node once some pods have left it, by the plugins of all
-// namespaces alone; empty if it can.
-func (r *Run) refuses(node string, leaving func(*state.Pod) bool) string {
+// namespaces but for the one that nominates it; empty if it can.
+func (r *Run) refuses(node string, by *plugin.Info, leaving func(*state.Pod) bool) string {
 	row, known := r.Cycle.Snapshot.Row(node)
 	_, in := slices.BinarySearch(r.subset, row)
 	why := ""
@@ -81,7 +86,7 @@ func (r *Run) refuses(node string, leaving func(*state.Pod) bool) string {
 	case r.subset != nil && !in:
 		why = "preFilter leaves it out"
 	default:
-		status := r.judgeTrusted(row, leaving)
+		status := r.judgeTrusted(row, by, leaving)
 		if status.Success() {
 			return ""
 		}
@@ -90,12 +95,12 @@ func (r *Run) refuses(node string, leaving func(*state.Pod) bool) string {
 	return fmt.Sprintf("node %s cannot be nominated: %s", node, why)
 }
 
-// judgeTrusted judges a node without some pods by the plugins of all namespaces.
-func (r *Run) judgeTrusted(row uint32, leaving func(*state.Pod) bool) *plugin.Status {
+// judgeTrusted judges a node without some pods by the plugins of all namespaces but one.
+func (r *Run) judgeTrusted(row uint32, not *plugin.Info, leaving func(*state.Pod) bool) *plugin.Status {
 	was := slices.Clone(r.skipFilter)
 	defer func() { copy(r.skipFilter, was) }()
 	for _, i := range r.own.plugins {
-		r.skipFilter[i] = r.skipFilter[i] || r.p.infos[i].Namespaces != nil
+		r.skipFilter[i] = r.skipFilter[i] || r.p.infos[i].Namespaces != nil || r.p.infos[i] == not
 	}
 	t := r.hypothetical(&r.Cycle, row, row)
 	defer t.Close()

@@ -278,7 +278,7 @@ const prefix = "everypoint.berth.dev/"
 
 // podOptions are the options of a pod: cpu= in milli-CPU, a key with a slash for an annotation,
 // and the annotations of everypoint.
-const podOptions = "[priority=INT] [cpu=INT] [on=NODE] [*/*=ANNOTATION] [label:*=LABEL] [bind=ANSWER] [filter=ANSWER] [hint=ANSWER] " +
+const podOptions = "[priority=INT] [cpu=INT] [on=NODE] [deleting=yes] [*/*=ANNOTATION] [label:*=LABEL] [bind=ANSWER] [filter=ANSWER] [hint=ANSWER] " +
 	"[max-peers=INT] [normalize=ANSWER] [peer=true] [permit=ANSWER] [p*-bind=ANSWER] [post-filter=ANSWER] [pre-filter=ANSWER] " +
 	"[pre-score=ANSWER] [pre-enqueue=ANSWER] [queue-key=INT] [reserve=ANSWER] [score=ANSWER] [unreserve=ANSWER]"
 
@@ -296,6 +296,8 @@ func (c *cluster) pod(name string, a scenario.Args) *state.Pod {
 			p.Spec.Containers = []v1.Container{{Resources: v1.ResourceRequirements{Requests: v1.ResourceList{v1.ResourceCPU: q}}}}
 		case "on":
 			p.Spec.NodeName = value
+		case "deleting":
+			p.DeletionTimestamp = &metav1.Time{}
 		default:
 			if label, ok := strings.CutPrefix(key, "label:"); ok {
 				p.Labels[label] = value
