@@ -21,6 +21,7 @@ var mayMeasure = map[string]string{
 	"runtime/debughttp/debughttp_test.go":              "a trace takes at least as long as was asked",
 	"runtime/internal/clock/clock_test.go":             "the real clock goes on",
 	"runtime/kube/claimserver_internal_test.go":        "a server that tells of changes later",
+	"runtime/kube/fence_internal_test.go":              "two clocks go on alike, and the later one by more",
 	"runtime/wasm/cpu_other_test.go":                   "a stand-in for CPU time",
 	"runtime/wasm/meter/thread_other_test.go":          "a stand-in for CPU time",
 	"wasm-examples/internal/hosttest/metering_test.go": "it prints a ratio",

@@ -36,7 +36,7 @@ func after(tries int, try func() error) (err error) {
 		if err = try(); err == nil {
 			return nil
 		}
-		time.Sleep(min(time.Duration(n+1)*time.Millisecond, 10*time.Millisecond))
+		time.Sleep(min(time.Duration(n+1)*time.Millisecond, 10*time.Millisecond)) //nolint:forbidigo // tests wait for what is beside them
 	}
 	return err
 }

@@ -3,6 +3,7 @@
 package testcache
 
 import (
+	"errors"
 	"os"
 	"syscall"
 )
@@ -13,10 +14,8 @@ func lock(path string) (unlock func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	for {
-		if err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != syscall.EINTR {
-			break
-		}
+	for err = syscall.EINTR; errors.Is(err, syscall.EINTR); {
+		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX)
 	}
 	if err != nil {
 		_ = f.Close()

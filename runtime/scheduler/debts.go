@@ -121,7 +121,7 @@ func (s *Scheduler) forgive(e *inbox.Forgive) {
 func (s *Scheduler) Debts() (open []Debt, counts debts.Counts) {
 	for _, d := range s.debts.All() {
 		if d.Owed() {
-			open = append(open, Debt{Namespace: d.Namespace, Pod: types.UID(d.Debtor.Pod), For: d.Name, Since: d.Since, Until: d.Until})
+			open = append(open, Debt{Namespace: d.Namespace, Pod: types.UID(d.Pod), For: d.Name, Since: d.Since, Until: d.Until})
 		}
 	}
 	return open, s.debts.Counts()
@@ -150,7 +150,7 @@ func (s *Scheduler) NextDebt() (time.Time, bool) { return s.debts.Next() }
 func (s *Scheduler) checkpointDebts() {
 	for _, d := range s.debts.All() {
 		s.enter(&inbox.Debt{
-			Namespace: d.Namespace, Pod: types.UID(d.Debtor.Pod), For: types.UID(d.For), Name: d.Name,
+			Namespace: d.Namespace, Pod: types.UID(d.Pod), For: types.UID(d.For), Name: d.Name,
 			Made: uint64(d.Made), Step: uint64(d.Step), Until: d.Until, Since: d.Since,
 		})
 	}

@@ -89,7 +89,7 @@ func (s *Scheduler) nominationEnd(pod *state.QueuedPod, place queue.Place) (at t
 		return at, false
 	case pod.Pod.Object.DeletionTimestamp != nil:
 		return at, true
-	case place == queue.Gated && !(preempts && pod.GateReason == reasonPreempting):
+	case place == queue.Gated && (!preempts || pod.GateReason != reasonPreempting):
 		return at, true
 	case parked && !preempts:
 		return pod.Timestamp.Add(nominationLasts), true

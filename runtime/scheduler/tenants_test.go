@@ -291,7 +291,7 @@ func (n *neighbours) actions() map[string]func(*rapid.T) {
 			n.n++
 			n.add(fmt.Sprint("b", n.n), fmt.Sprintf("namespace=team cpu=100 priority=0 on=n%d", rapid.IntRange(0, n.nodes-1).Draw(t, "node")))
 		},
-		"delete": func(t *rapid.T) { n.world.gone(n.mine(t).UID) },
+		"delete": func(t *rapid.T) { n.gone(n.mine(t).UID) },
 		"again":  func(*rapid.T) { n.restock() },
 		"step":   func(t *rapid.T) { n.get().Step(context.Background()) },
 		"advance": func(t *rapid.T) {
@@ -317,7 +317,7 @@ func tenants(t *testing.T) {
 		if err := f.Value.Set(checks); err != nil {
 			t.Fatal(err)
 		}
-		defer f.Value.Set(f.DefValue) //nolint:errcheck // it was its value
+		defer f.Value.Set(f.DefValue)
 	}
 	guests, preemptions, bound := 0, 0, 0
 	seeded.Check(t, func(r *rapid.T) {
