@@ -98,6 +98,7 @@ type Sim struct {
 	next     int    // index of the next arrival
 	changed  int    // index of the next change
 	flushed  int    // number of placements before the last flush; -1 before the first
+	decayed  int    // likewise before the last debt that decayed after the last event
 	handling string // object, for the error of a panic
 }
 
@@ -125,7 +126,7 @@ func newSim(config Config) (*Sim, error) {
 	if config.Start.IsZero() { // any fixed time will do: only durations matter
 		config.Start = time.Date(2000, time.January, 1, 0, 0, 0, 0, time.UTC)
 	}
-	s := &Sim{config: config, clock: clock.NewStep(config.Start), flushed: -1}
+	s := &Sim{config: config, clock: clock.NewStep(config.Start), flushed: -1, decayed: -1}
 	s.api = newAPIServer(&s.config, s.clock)
 	owners := s.api.owners
 	if (config.Explain != types.NamespacedName{}) {
@@ -222,6 +223,9 @@ func (s *Sim) run(ctx context.Context) error {
 		}
 		at, ok := s.nextEvent()
 		if !ok {
+			at, ok = s.decay()
+		}
+		if !ok {
 			at, ok = s.flush()
 		}
 		if ok {
@@ -269,8 +273,8 @@ func (s *Sim) arrive() {
 // nextEvent returns the time of the next event; false if there is none.
 //
 // Parked pods alone are not an event. The queue would retry them every five minutes, but the
-// cluster is as it was when they were rejected. They are retried with a helpful event, when a debt decays, with any
-// event more than five minutes later, or by flush.
+// cluster is as it was when they were rejected. They are retried with a helpful event, with any
+// event more than five minutes later, or by decay and flush.
 func (s *Sim) nextEvent() (at time.Time, ok bool) {
 	earliest := func(t time.Time) {
 		if !ok || t.Before(at) {
@@ -292,8 +296,17 @@ func (s *Sim) nextEvent() (at time.Time, ok bool) {
 			earliest(t)
 		}
 	}
-	if t, any := s.assembly.Scheduler.NextDebt(); any && p.Queue.Unschedulable > 0 {
-		earliest(t)
+	return at, ok
+}
+
+// decay returns when a debt decays that keeps parked pods from preempting others, after the last event; false if there is none,
+// or if nothing was placed since the last one.
+func (s *Sim) decay() (at time.Time, ok bool) {
+	if s.decayed == s.api.placed || s.assembly.Scheduler.Pending().Queue.Unschedulable == 0 {
+		return time.Time{}, false
+	}
+	if at, ok = s.assembly.Scheduler.NextDebt(); ok {
+		s.decayed = s.api.placed
 	}
 	return at, ok
 }
