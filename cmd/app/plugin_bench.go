@@ -177,7 +177,7 @@ func (o *pluginBenchOptions) measure(ctx context.Context, m *opened, n int) (*be
 	})
 	used := h.counts().since(before, i)
 	if h.plugin.Faults() > 0 {
-		h.plugin.Settle()
+		h.plugin.Settle("")
 		what := "berth plugin test shows where"
 		if f := h.plugin.Status().Breaker.FirstFault; f != nil {
 			what = f.Point.String() + ": " + f.Story()

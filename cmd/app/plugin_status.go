@@ -122,6 +122,8 @@ func (p *printer) status(s *debughttp.Plugins, now time.Time) {
 // called returns whether a plugin is called, and if not, when the next call will be.
 func called(x *debughttp.Plugin, now time.Time) string {
 	switch {
+	case x.Breaker == "closed" && len(x.NotCalledFor) > 0:
+		return "but for " + plain.List(x.NotCalledFor, ", ", 40, "namespaces")
 	case x.Breaker == "closed":
 		return "yes"
 	case x.RetryAt != nil && x.RetryAt.After(now):

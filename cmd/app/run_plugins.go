@@ -18,7 +18,9 @@ func pluginsOf(s assembly.Status) (breakers []telemetry.Breaker, guests []teleme
 	for i := range s.Plugins {
 		p := &s.Plugins[i]
 		of := telemetry.PluginOf{Plugin: p.Name, Profile: p.Profile}
-		breakers = append(breakers, telemetry.Breaker{PluginOf: of, Digest: p.Digest, Open: p.Breaker.State != breaker.Closed, Opened: p.Breaker.Opened})
+		breakers = append(breakers, telemetry.Breaker{
+			PluginOf: of, Digest: p.Digest, Open: p.Breaker.State != breaker.Closed, Opened: p.Breaker.Opened, Namespaces: notCalledFor(&p.Breaker),
+		})
 		for j := range p.Work {
 			w := &p.Work[j]
 			g := telemetry.Guest{PluginOf: of, Digest: p.Digest, Point: w.Point.String(), Fuel: w.Fuel, Faults: make(map[string]int64)}
@@ -29,6 +31,14 @@ func pluginsOf(s assembly.Status) (breakers []telemetry.Breaker, guests []teleme
 		}
 	}
 	return breakers, guests
+}
+
+// notCalledFor returns the namespaces for which a breaker is not closed.
+func notCalledFor(s *breaker.Status) (names []string) {
+	for i := range s.Namespaces {
+		names = append(names, s.Namespaces[i].Namespace)
+	}
+	return names
 }
 
 // refusedOf returns for each module of a folder whether it was refused.
@@ -62,13 +72,13 @@ func partsOf(s assembly.Status, files []assembly.FolderStatus) (out []kube.Part)
 	for i := range s.Plugins {
 		p := &s.Plugins[i]
 		part := kube.Part{
-			Name: "plugin " + p.Name + " of profile " + p.Profile, Cause: p.Digest, Failed: p.Breaker.State != breaker.Closed, Times: p.Breaker.Opened,
+			Name: "plugin " + p.Name + " of profile " + p.Profile, Cause: p.Digest, Failed: p.Breaker.State != breaker.Closed || len(p.Breaker.Namespaces) > 0, Times: p.Breaker.Opened,
 			Failure: kube.Notice{Reason: "PluginBreakerOpened", Action: calls}, Recovery: kube.Notice{Reason: "PluginBreakerClosed", Action: calls},
 		}
 		if p.Shadow {
 			part.Name += " (in shadow)"
 		}
-		part.Failure.Note = part.Name + " is temporarily not called: " + p.Breaker.Cause
+		part.Failure.Note = part.Name + " is temporarily not called" + p.Breaker.Whose() + ": " + p.Breaker.Cause
 		if p.Breaker.LastFault != nil {
 			part.Failure.Note += "; " + p.Breaker.LastFault.Error()
 		}
@@ -113,7 +123,7 @@ func (y *yanks) describe(s assembly.Status, folder *assembly.Folder) *debughttp.
 		p := &s.Plugins[i]
 		line := debughttp.Plugin{
 			Profile: p.Profile, Name: p.Name, Module: p.Module + " " + p.Version, Digest: p.Digest, Namespaces: p.Namespaces, Image: p.Image, Signers: p.Signers, NotKept: p.NotKept, Shadow: p.Shadow,
-			Breaker: p.Breaker.State.String(), Opened: p.Breaker.Opened, RetryAt: unlessZero(p.Breaker.RetryAt), FaultAt: unlessZero(p.Breaker.LastFaultAt),
+			Breaker: p.Breaker.State.String(), NotCalledFor: notCalledFor(&p.Breaker), Opened: p.Breaker.Opened, RetryAt: unlessZero(p.Breaker.RetryAt), FaultAt: unlessZero(p.Breaker.LastFaultAt),
 			Instances: p.Instances, Memory: p.Memory, MemoryTotal: p.MemoryTotal, Starts: p.Breaker.Starts, StartsLimit: p.Breaker.StartsLimit,
 		}
 		if yank := y.of(p.Digest); yank != nil {

@@ -19,14 +19,14 @@ import (
 func TestPluginMetrics(t *testing.T) {
 	status := assembly.Status{Plugins: []assembly.PluginStatus{
 		{Profile: "a", Status: wasm.Status{
-			Name: "one", Digest: "sha256:1", Breaker: breaker.Status{State: breaker.Open, Opened: 2},
+			Name: "one", Digest: "sha256:1", Breaker: breaker.Status{State: breaker.Open, Opened: 2, Namespaces: []breaker.NamespaceStatus{{Namespace: "x"}}},
 			Work: []wasm.Work{{Point: abi.Filter, Fuel: 10, Faults: []wasm.FaultCount{{Kind: fault.Trap, Count: 3}}}},
 		}},
 		{Profile: "b", Status: wasm.Status{Name: "one", Digest: "sha256:1"}},
 	}}
 	breakers, guests := pluginsOf(status)
 	a, b := telemetry.PluginOf{Plugin: "one", Profile: "a"}, telemetry.PluginOf{Plugin: "one", Profile: "b"}
-	if diff := cmp.Diff([]telemetry.Breaker{{PluginOf: a, Digest: "sha256:1", Open: true, Opened: 2}, {PluginOf: b, Digest: "sha256:1"}}, breakers); diff != "" {
+	if diff := cmp.Diff([]telemetry.Breaker{{PluginOf: a, Digest: "sha256:1", Open: true, Opened: 2, Namespaces: []string{"x"}}, {PluginOf: b, Digest: "sha256:1"}}, breakers); diff != "" {
 		t.Error(diff)
 	}
 	want := []telemetry.Guest{{PluginOf: a, Digest: "sha256:1", Point: "Filter", Fuel: 10, Faults: map[string]int64{"trap": 3}}}
@@ -70,6 +70,10 @@ func TestParts(t *testing.T) {
 		}},
 		{Profile: "b", Status: wasm.Status{Name: "one", Digest: "sha256:1"}},
 		{Profile: "c", Status: wasm.Status{Name: "one", Breaker: breaker.Status{State: breaker.HalfOpen, Opened: 1}}},
+		{Profile: "d", Status: wasm.Status{Name: "one", Breaker: breaker.Status{Opened: 1, Cause: "x", Namespaces: []breaker.NamespaceStatus{{Namespace: "y"}}}}},
+		{Profile: "e", Status: wasm.Status{Name: "one", Breaker: breaker.Status{
+			State: breaker.Open, Opened: 1, Cause: "x", Everybody: true, Namespaces: []breaker.NamespaceStatus{{Namespace: "y"}, {Namespace: "z"}},
+		}}},
 	}}, []assembly.FolderStatus{
 		{Path: "a.wasm", Plugin: "a", Digest: "sha256:a"},
 		{Path: "b.wasm", Err: errors.New("no module")},
@@ -87,6 +91,8 @@ func TestParts(t *testing.T) {
 		"failed 2 PluginBreakerOpened Calling: plugin one of profile a is temporarily not called: 5 calls in a row were faulted; fault of plugin one at Filter: trap: unreachable",
 		"works 0 PluginBreakerClosed Calling: plugin one of profile b is called again and works",
 		"failed 1 PluginBreakerOpened Calling: plugin one of profile c is temporarily not called: ",
+		"failed 1 PluginBreakerOpened Calling: plugin one of profile d is temporarily not called for pods of namespace y: x",
+		"failed 1 PluginBreakerOpened Calling: plugin one of profile e is temporarily not called for pods of any namespace: x",
 		"works 0 ModuleAccepted Loading: module a.wasm runs as plugin a (sha256:a)",
 		"failed 0 ModuleRefused Loading: module b.wasm is not used, no version of it runs: no module",
 		"failed 0 ModuleRefused Loading: module c.wasm is not used, its previous version sha256:c still runs: no module",

@@ -29,25 +29,28 @@ type CompiledIn struct {
 
 // Plugin is a module that runs in a profile.
 type Plugin struct {
-	Profile    string     `json:"profile"`
-	Name       string     `json:"name"`
-	Module     string     `json:"module"` // name and version in the manifest
-	Digest     string     `json:"digest"`
-	Image      string     `json:"image,omitempty"` // digest of the image's manifest
-	Signers    []string   `json:"signers,omitempty"`
-	Yanked     string     `json:"yanked,omitempty"`  // why, by the index; empty if it is not
-	NotKept    string     `json:"notKept,omitempty"` // why answers are not kept for pods that are alike
-	Shadow     bool       `json:"shadow,omitempty"`  // it decides nothing
-	Namespaces []string   `json:"namespaces,omitempty"`
-	Breaker    string     `json:"breaker"` // closed, open or half-open
-	Opened     int        `json:"opened"`
-	RetryAt    *time.Time `json:"retryAt,omitempty"`
-	LastFault  string     `json:"lastFault,omitempty"`
-	FaultAt    *time.Time `json:"faultAt,omitempty"`
-	Calls      int64      `json:"calls"`
-	Rows       int64      `json:"rows"`
-	Fuel       int64      `json:"fuel"`
-	Faults     int64      `json:"faults"` // without calls that an open breaker prevented
+	Profile    string   `json:"profile"`
+	Name       string   `json:"name"`
+	Module     string   `json:"module"` // name and version in the manifest
+	Digest     string   `json:"digest"`
+	Image      string   `json:"image,omitempty"` // digest of the image's manifest
+	Signers    []string `json:"signers,omitempty"`
+	Yanked     string   `json:"yanked,omitempty"`  // why, by the index; empty if it is not
+	NotKept    string   `json:"notKept,omitempty"` // why answers are not kept for pods that are alike
+	Shadow     bool     `json:"shadow,omitempty"`  // it decides nothing
+	Namespaces []string `json:"namespaces,omitempty"`
+	Breaker    string   `json:"breaker"` // closed, open or half-open
+	// NotCalledFor are the namespaces with whose pods it failed, so that it is not called for them; Breaker is
+	// closed if it is for others.
+	NotCalledFor []string   `json:"notCalledFor,omitempty"`
+	Opened       int        `json:"opened"`
+	RetryAt      *time.Time `json:"retryAt,omitempty"`
+	LastFault    string     `json:"lastFault,omitempty"`
+	FaultAt      *time.Time `json:"faultAt,omitempty"`
+	Calls        int64      `json:"calls"`
+	Rows         int64      `json:"rows"`
+	Fuel         int64      `json:"fuel"`
+	Faults       int64      `json:"faults"` // without calls that an open breaker prevented
 	// Memory is what the module's instances and the host's data for them take, in bytes;
 	// MemoryTotal is its limit. Starts is the fuel charged for restarts after the faults of the
 	// last 100 calls; StartsLimit is its limit.

@@ -282,7 +282,7 @@ func (p *Pipeline) Keys(pods []*state.QueuedPod) {
 // Settle ends a scheduling cycle of a pod.
 func (p *Pipeline) Settle(pod *state.Pod) {
 	for _, b := range p.viewOf(pod).breakers {
-		p.told(b.Info(), abi.Filter, b.Settle)
+		p.told(b.Info(), abi.Filter, func() { b.Settle(pod.Namespace) })
 	}
 }
 

@@ -144,7 +144,7 @@ func (r *Run) answersOf(index int) *reuse.Answers {
 	}
 	k.asked = true
 	if k.breaker != nil {
-		if _, open := k.breaker.RetryAt(); open {
+		if _, open := k.breaker.RetryAt(r.Cycle.Pod.Namespace); open {
 			return nil
 		}
 	}

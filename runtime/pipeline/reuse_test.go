@@ -33,12 +33,14 @@ type moody struct {
 func (m *moody) Info() *plugin.Info                                           { return &m.info }
 func (*moody) Less(a, b *state.QueuedPod) bool                                { return a.Pod.Name < b.Pod.Name }
 func (*moody) Bind(*plugin.Placement) (d plugin.Directives, _ *plugin.Status) { return d, nil }
-func (*moody) Settle()                                                        {}
-func (*moody) Learn(plugin.Beside)                                            {}
-func (*moody) Carried() json.RawMessage                                       { return nil }
-func (*moody) Resume(json.RawMessage) error                                   { return nil }
-func (m *moody) RetryAt() (time.Time, bool)                                   { return time.Time{}, m.open }
-func (m *moody) Unanswered(abi.Point) int64                                   { return m.unanswered }
+func (*moody) Settle(string)                                                  {}
+func (*moody) Learn(string, plugin.Beside)                                    {}
+func (*moody) Carried(map[string]time.Time) json.RawMessage                   { return nil }
+func (*moody) Retries() []plugin.Retry                                        { return nil }
+
+func (*moody) Resume(json.RawMessage) (map[string]time.Time, error) { return nil, nil }
+func (m *moody) RetryAt(string) (time.Time, bool)                   { return time.Time{}, m.open }
+func (m *moody) Unanswered(abi.Point) int64                         { return m.unanswered }
 
 func (m *moody) Filter(_ *plugin.Cycle, rows []uint32, out *plugin.Verdicts) {
 	m.asked += len(rows)

@@ -338,19 +338,29 @@ type Delegator interface {
 	Delegates(p *Placement) state.Feature
 }
 
-// Breaker is a plugin that is not called for a while if it keeps failing.
+// Breaker is a plugin that is not called for a while if it keeps failing: for pods of the namespaces with whose pods it does,
+// or for all.
 type Breaker interface {
 	Plugin
-	// Settle is called at the end of each scheduling cycle.
-	Settle()
-	// RetryAt returns when the plugin is called again; false if its breaker is closed.
-	RetryAt() (time.Time, bool)
-	// Learn takes in how a call in a binding cycle ended.
-	Learn(call Beside)
-	// Carried returns what the breaker knows, for a checkpoint of a recording; nil if no call has been
-	// faulted. Resume sets it.
-	Carried() json.RawMessage
-	Resume(carried json.RawMessage) error
+	// Settle is called at the end of each scheduling cycle, with the namespace of its pod.
+	Settle(namespace string)
+	// RetryAt returns when the plugin is called again for pods of a namespace; false if its breaker is closed for them.
+	RetryAt(namespace string) (time.Time, bool)
+	// Retries returns these times for all namespaces, in the order in which these have their turn.
+	Retries() []Retry
+	// Learn takes in how a call in a binding cycle of a pod of a namespace ended.
+	Learn(namespace string, call Beside)
+	// Carried returns what the breaker knows, and when pods were released for Retries, by namespace, for a checkpoint of a
+	// recording; nil if no call has been faulted. Resume sets it, and returns the latter.
+	Carried(released map[string]time.Time) json.RawMessage
+	Resume(carried json.RawMessage) (released map[string]time.Time, err error)
+}
+
+// Retry is when a plugin is called again for pods of a namespace; without a name, for those of all namespaces that
+// have no Retry of their own.
+type Retry struct {
+	Namespace string
+	At        time.Time
 }
 
 // Carrier is a plugin that can say what it keeps for pods in flight, from Reserve to the end of their binding, so that

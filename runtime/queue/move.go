@@ -109,11 +109,11 @@ func (q *Queue) ReleaseOnly(of func(*state.Pod) bool, plugins ...string) {
 	q.end(b)
 }
 
-// ReleaseGated asks the gates again about the pods that a plugin gates.
-func (q *Queue) ReleaseGated(plugin string) {
+// ReleaseGated asks the gates again about some of the pods that plugins gate.
+func (q *Queue) ReleaseGated(of func(*state.Pod) bool, plugins ...string) {
 	b := q.begin()
 	for it := q.gated.first; it != nil; it = it.next {
-		if it.pod.GatedBy == plugin {
+		if slices.Contains(plugins, it.pod.GatedBy) && of(it.pod.Pod) {
 			b.add(it, state.AfterBackoff)
 		}
 	}

@@ -65,7 +65,7 @@ func (s *Scheduler) bound(e *inbox.Bound) {
 	for _, call := range e.Beside {
 		for _, breaker := range b.Pipeline().Breakers() {
 			if breaker.Info().Name == call.Plugin {
-				breaker.Learn(call)
+				breaker.Learn(assumed.Namespace, call)
 			}
 		}
 	}

@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -16,19 +17,39 @@ import (
 // rejected or gates are retried.
 func (s *Scheduler) ReleasePlugin(name string) { s.post(&inbox.Release{Plugin: name}) }
 
-// retry is when a plugin with an open breaker is retried.
+// retry is when a plugin whose breaker is not closed is retried for pods of a namespace.
 type retry struct {
-	breaker plugin.Breaker
-	at      time.Time
+	lane
+	at time.Time
 }
 
-// retries returns when plugins with open breakers are retried, for those whose pods were not
+// lane is a breaker and a namespace; without a name it is all namespaces that have no lane of their own.
+type lane struct {
+	breaker   plugin.Breaker
+	namespace string
+}
+
+// covers returns whether a pod belongs to the lane.
+func (l lane) covers() func(*state.Pod) bool {
+	if l.namespace != "" {
+		return func(pod *state.Pod) bool { return pod.Namespace == l.namespace }
+	}
+	own := make(map[string]bool)
+	for _, r := range l.breaker.Retries() {
+		own[r.Namespace] = true
+	}
+	return func(pod *state.Pod) bool { return !own[pod.Namespace] }
+}
+
+// retries returns when plugins are retried whose breakers are not closed, for those whose pods were not
 // released yet, in the order of the profiles.
 func (s *Scheduler) retries() (out []retry) {
 	for _, p := range s.deps.Pipelines {
 		for _, b := range p.Breakers() {
-			if at, ok := b.RetryAt(); ok && !s.retried[b].Equal(at) {
-				out = append(out, retry{b, at})
+			for _, r := range b.Retries() {
+				if l := (lane{b, r.Namespace}); !s.retried[l].Equal(r.At) {
+					out = append(out, retry{l, r.At})
+				}
 			}
 		}
 	}
@@ -36,46 +57,44 @@ func (s *Scheduler) retries() (out []retry) {
 }
 
 // retryPlugins releases the pods of plugins that are due: a pod that is held back only by such
-// a plugin would otherwise never call it again. Of the pods that fail because of it, only one is
+// a plugin would otherwise never call it again. Of the pods that fail because of it, only one of each namespace is
 // tried.
 func (s *Scheduler) retryPlugins() {
 	now := s.deps.Clock.Now()
 	for _, r := range s.retries() {
-		if !now.Before(r.at) && !s.retried[r.breaker].Equal(r.at) { // profiles may share a breaker
-			s.retried[r.breaker] = r.at
-			s.probe(r.breaker, func(plugin string) { s.queue.Release(plugin) })
+		if !now.Before(r.at) && !s.retried[r.lane].Equal(r.at) { // profiles may share a breaker
+			s.retried[r.lane] = r.at
+			s.probe(r.lane, s.queue.ReleaseOnly)
 		}
 	}
 }
 
-// probe releases pods of a plugin, but of those that are stalled only one.
-func (s *Scheduler) probe(b plugin.Breaker, release func(plugin string)) {
-	s.probing = b
-	release(b.Info().Name)
-	s.probing = nil
+// probe releases pods of a plugin in a lane, but of those that are stalled only one.
+func (s *Scheduler) probe(l lane, release func(of func(*state.Pod) bool, plugins ...string)) {
+	covers := l.covers()
+	s.probing.breaker, s.probing.covers = l.breaker, covers
+	release(covers, l.breaker.Info().Name)
+	s.probing.breaker, s.probing.covers = nil, nil
 }
 
-// reasonStalled says why a pod is not tried.
-const reasonStalled = "waiting until the plugin is called again: it failed too often"
-
 // openFor returns the breaker of the plugin that made the last attempt for a pod fail, if it is not
-// closed.
+// closed for the pod's namespace.
 func (s *Scheduler) openFor(pod *state.QueuedPod) plugin.Breaker {
 	if pod.Errors == 0 || len(pod.Rejectors) == 0 {
 		return nil
 	}
-	return s.openOf(pod.Pod.Profile, pod.Rejectors...)
+	return s.openOf(pod.Pod, pod.Rejectors...)
 }
 
-// openOf returns the first breaker of some plugins that is not closed; nil if there is none.
-func (s *Scheduler) openOf(profile string, plugins ...string) plugin.Breaker {
-	p := s.pipelines[profile]
+// openOf returns the first breaker of some plugins that is not closed for a pod's namespace; nil if there is none.
+func (s *Scheduler) openOf(pod *state.Pod, plugins ...string) plugin.Breaker {
+	p := s.pipelines[pod.Profile]
 	if p == nil {
 		return nil
 	}
 	for _, b := range p.Breakers() {
 		if slices.Contains(plugins, b.Info().Name) {
-			if _, open := b.RetryAt(); open {
+			if _, open := b.RetryAt(pod.Namespace); open {
 				return b
 			}
 		}
@@ -90,11 +109,15 @@ func (s *Scheduler) stalled(pod *state.QueuedPod) (queue.GateResult, bool) {
 	if b == nil {
 		return queue.GateResult{}, false
 	}
-	if b == s.probing {
-		s.probing = nil
+	if b == s.probing.breaker && s.probing.covers(pod.Pod) {
+		s.probing.breaker = nil
 		return queue.GateResult{}, false
 	}
-	return queue.GateResult{Plugin: b.Info().Name, Reason: reasonStalled}, true
+	reason := "waiting until the plugin is called again: it failed too often for pods of namespace " + pod.Pod.Namespace
+	if !slices.ContainsFunc(b.Retries(), func(r plugin.Retry) bool { return r.Namespace == pod.Pod.Namespace }) {
+		reason = "waiting until the plugin is called again: it failed too often for pods of several namespaces"
+	}
+	return queue.GateResult{Plugin: b.Info().Name, Reason: reason}, true
 }
 
 // Stalled returns when the next pod is let through of those that wait until a plugin is called again; false if none waits. It
@@ -108,7 +131,7 @@ func (s *Scheduler) Stalled() (until time.Time, ok bool) {
 			continue
 		}
 		if b := s.openFor(pod); b != nil {
-			if at, _ := b.RetryAt(); !ok || at.Before(until) {
+			if at, _ := b.RetryAt(pod.Pod.Namespace); !ok || at.Before(until) {
 				until, ok = at, true
 			}
 		}
@@ -117,16 +140,20 @@ func (s *Scheduler) Stalled() (until time.Time, ok bool) {
 }
 
 // probeAgain lets another stalled pod through for each plugin that is due: the attempt for the last
-// one has ended, or the pod is gone, perhaps without a call of the plugin.
-func (s *Scheduler) probeAgain(profile string) {
+// one, of the same namespace, has ended, or the pod is gone, perhaps without a call of the plugin.
+func (s *Scheduler) probeAgain(profile, namespace string) {
 	p := s.pipelines[profile]
 	if p == nil {
 		return
 	}
 	now := s.deps.Clock.Now()
 	for _, b := range p.Breakers() {
-		if at, open := b.RetryAt(); open && !now.Before(at) && s.retried[b].Equal(at) {
-			s.probe(b, s.queue.ReleaseGated)
+		l := lane{breaker: b}
+		if slices.ContainsFunc(b.Retries(), func(r plugin.Retry) bool { return r.Namespace == namespace }) {
+			l.namespace = namespace
+		}
+		if at, open := b.RetryAt(namespace); open && !now.Before(at) && s.retried[l].Equal(at) {
+			s.probe(l, s.queue.ReleaseGated)
 		}
 	}
 }
@@ -134,12 +161,47 @@ func (s *Scheduler) probeAgain(profile string) {
 // leave removes a pod from the queue.
 func (s *Scheduler) leave(uid types.UID) {
 	pod, _ := s.queue.Get(uid)
-	profile := ""
+	var left *state.Pod
 	if pod != nil && pod.Errors > 0 {
-		profile = pod.Pod.Profile
+		left = pod.Pod
 	}
 	s.queue.Delete(uid)
-	if profile != "" {
-		s.probeAgain(profile)
+	if left != nil {
+		s.probeAgain(left.Profile, left.Namespace)
 	}
+}
+
+// released returns the times for which pods of a plugin were released, by namespace.
+func (s *Scheduler) released(b plugin.Breaker) map[string]time.Time {
+	var out map[string]time.Time
+	for l, at := range s.retried {
+		if l.breaker == b {
+			if out == nil {
+				out = make(map[string]time.Time)
+			}
+			out[l.namespace] = at
+		}
+	}
+	return out
+}
+
+// resume restores a breaker. A recording of an earlier version has one time for all of its namespaces.
+func (s *Scheduler) resume(e *inbox.Breaker) error {
+	p := s.pipelines[e.Profile]
+	if p == nil {
+		return fmt.Errorf("there is no profile %q", e.Profile)
+	}
+	for _, b := range p.Breakers() {
+		if b.Info().Name != e.Plugin {
+			continue
+		}
+		released, err := b.Resume(e.Carried)
+		if err != nil {
+			return fmt.Errorf("plugin %q: %w", e.Plugin, err)
+		}
+		for namespace, at := range released {
+			s.retried[lane{b, namespace}] = at
+		}
+	}
+	return nil
 }

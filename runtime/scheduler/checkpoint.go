@@ -17,8 +17,8 @@ func (s *Scheduler) checkpoint(now time.Time) {
 	s.enter(&inbox.Carried{Sequence: s.sequence, Evictions: s.evictions, Rotation: uint64(s.cycle.Rotation()), Flushed: s.queue.Flushed()})
 	for _, p := range s.deps.Pipelines {
 		for _, b := range p.Breakers() {
-			if carried := b.Carried(); carried != nil {
-				s.enter(&inbox.Breaker{Profile: p.Profile(), Plugin: b.Info().Name, Carried: carried, Released: s.retried[b]})
+			if carried := b.Carried(s.released(b)); carried != nil {
+				s.enter(&inbox.Breaker{Profile: p.Profile(), Plugin: b.Info().Name, Carried: carried})
 			}
 		}
 	}

@@ -85,12 +85,12 @@ func (s *Scheduler) failed(pod *state.QueuedPod, status *plugin.Status, nominati
 		reason = v1.PodReasonUnschedulable
 		known = s.queue.AddUnschedulable(pod)
 	} else {
-		if s.openOf(pod.Pod.Profile, status.Plugin) != nil {
+		if s.openOf(pod.Pod, status.Plugin) != nil {
 			pod.Rejectors = []string{status.Plugin}
 		}
 		known = s.queue.AddFailed(pod)
 	}
-	s.probeAgain(pod.Pod.Profile)
+	s.probeAgain(pod.Pod.Profile, pod.Pod.Namespace)
 	if !known {
 		return
 	}

@@ -53,26 +53,6 @@ func (s *Scheduler) restore(ctx context.Context, e inbox.Event) {
 	}
 }
 
-// resume restores a breaker.
-func (s *Scheduler) resume(e *inbox.Breaker) error {
-	p := s.pipelines[e.Profile]
-	if p == nil {
-		return fmt.Errorf("there is no profile %q", e.Profile)
-	}
-	for _, b := range p.Breakers() {
-		if b.Info().Name != e.Plugin {
-			continue
-		}
-		if err := b.Resume(e.Carried); err != nil {
-			return fmt.Errorf("plugin %q: %w", e.Plugin, err)
-		}
-		if !e.Released.IsZero() {
-			s.retried[b] = e.Released
-		}
-	}
-	return nil
-}
-
 // resumeInFlight restores a pod that waits, or whose binding cycle runs.
 func (s *Scheduler) resumeInFlight(ctx context.Context, e *inbox.InFlight) error {
 	queued, _ := s.queue.Get(e.UID)

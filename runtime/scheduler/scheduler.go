@@ -178,11 +178,14 @@ type Scheduler struct {
 	points      []report.PointTiming // scratch, too
 	// stopped is closed when Run is to end; nil before Run.
 	stopped <-chan struct{}
-	// retried is the time of a breaker for which the pods of its plugin were released. Each
+	// retried is the time of a breaker for which the pods of its plugin in a namespace were released. Each
 	// profile has a breaker of its own.
-	retried map[plugin.Breaker]time.Time
-	// probing is the breaker for which the next stalled pod is let through; nil otherwise.
-	probing plugin.Breaker
+	retried map[lane]time.Time
+	// probing is the breaker for which the next stalled pod that it covers is let through; nil otherwise.
+	probing struct {
+		breaker plugin.Breaker
+		covers  func(*state.Pod) bool
+	}
 
 	preempting map[types.UID]*preemption // by preemptor
 	evicting   map[uint64]evicting       // running evictions, by number
@@ -236,7 +239,7 @@ func New(config Config, deps Deps) (*Scheduler, error) {
 		snapshot:  state.NewSnapshot(),
 		binding:   make(map[uint64]running),
 		evicting:  make(map[uint64]evicting),
-		retried:   make(map[plugin.Breaker]time.Time),
+		retried:   make(map[lane]time.Time),
 		totals:    newTotals(),
 		beside:    beside,
 

@@ -28,7 +28,14 @@ type breaking struct {
 	calls int
 }
 
-func (b *breaking) RetryAt() (time.Time, bool) { return b.at, b.open }
+func (b *breaking) RetryAt(string) (time.Time, bool) { return b.at, b.open }
+
+func (b *breaking) Retries() []plugin.Retry {
+	if !b.open {
+		return nil
+	}
+	return []plugin.Retry{{Namespace: "ns", At: b.at}}
+}
 
 func (b *breaking) Filter(_ *plugin.Cycle, rows []uint32, out *plugin.Verdicts) {
 	now := b.w.clock.Now()

@@ -93,7 +93,7 @@ func (s *Scheduler) swap() {
 		}
 		s.queue.Rebuild()
 	}
-	maps.DeleteFunc(s.retried, func(b plugin.Breaker, _ time.Time) bool { return slices.Contains(changed, b.Info().Name) })
+	maps.DeleteFunc(s.retried, func(l lane, _ time.Time) bool { return slices.Contains(changed, l.breaker.Info().Name) })
 	for _, p := range old.pipelines {
 		s.releaseMoved(p, s.pipelines[p.Profile()])
 	}

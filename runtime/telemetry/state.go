@@ -57,6 +57,8 @@ type Breaker struct {
 	Open   bool
 	// Opened is how often it opened.
 	Opened int
+	// Namespaces are those with whose pods the plugin failed, so that it is not called for them. There are at most a few hundred.
+	Namespaces []string
 }
 
 // TrialCounts counts decisions that a plugin in shadow repeated, by how they compared, and those that it
@@ -100,12 +102,12 @@ type Guest struct {
 
 // stateCollector reads the state at each scrape.
 type stateCollector struct {
-	state                                                                  func() *State
-	inFlight, pending, unschedulable, cache, goroutines, writes, breakerUp *prometheus.Desc
-	opened, fuel, faults, refused, yanked, shadow                          *prometheus.Desc
-	step, share, attempts, failed                                          *prometheus.Desc
-	keptKeys, keptBytes, evicted                                           *prometheus.Desc
-	debts, debtsTotal                                                      *prometheus.Desc
+	state                                                                              func() *State
+	inFlight, pending, unschedulable, cache, goroutines, writes, breakerUp, breakerFor *prometheus.Desc
+	opened, fuel, faults, refused, yanked, shadow                                      *prometheus.Desc
+	step, share, attempts, failed                                                      *prometheus.Desc
+	keptKeys, keptBytes, evicted                                                       *prometheus.Desc
+	debts, debtsTotal                                                                  *prometheus.Desc
 }
 
 func newStateCollector(state func() *State) *stateCollector {
@@ -132,7 +134,8 @@ func newStateCollector(state func() *State) *stateCollector {
 		inFlight:      desc("inflight_events", "Events kept for pods that are being tried, by name; PodPopped is the number of these pods.", "event"),
 		goroutines:    desc("goroutines", "Operations that run beside the loop, by kind.", "operation"),
 		writes:        desc("pending_async_api_calls", "Pending writes to the API server.", "call_type"),
-		breakerUp:     ofPlugin("breaker_open", "1 if the plugin is not called because of its faults, otherwise 0."),
+		breakerUp:     ofPlugin("breaker_open", "1 if the plugin is not called for any namespace because of its faults, otherwise 0."),
+		breakerFor:    ofPlugin("breaker_open_namespaces", "1 for each namespace with whose pods the plugin failed, so that it is not called for them.", "namespace"),
 		yanked:        ofPlugin("yanked", "Whether the index says that a plugin's version is yanked: 1 or 0."),
 		refused: prometheus.NewDesc("berth_plugin_folder_refused",
 			"1 if a file of the plugin folder cannot be used, otherwise 0; its last good version runs instead, if any.", []string{"file"}, nil),
@@ -155,7 +158,7 @@ func newStateCollector(state func() *State) *stateCollector {
 
 // Describe implements prometheus.Collector.
 func (c *stateCollector) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{c.inFlight, c.pending, c.unschedulable, c.cache, c.goroutines, c.writes, c.breakerUp, c.opened, c.fuel, c.faults, c.refused, c.yanked, c.shadow, c.step, c.share, c.attempts, c.failed, c.keptKeys, c.keptBytes, c.evicted, c.debts, c.debtsTotal} {
+	for _, d := range []*prometheus.Desc{c.inFlight, c.pending, c.unschedulable, c.cache, c.goroutines, c.writes, c.breakerUp, c.breakerFor, c.opened, c.fuel, c.faults, c.refused, c.yanked, c.shadow, c.step, c.share, c.attempts, c.failed, c.keptKeys, c.keptBytes, c.evicted, c.debts, c.debtsTotal} {
 		out <- d
 	}
 }
@@ -215,6 +218,9 @@ func (c *stateCollector) Collect(out chan<- prometheus.Metric) {
 	}
 	for _, b := range s.Breakers {
 		flag(c.breakerUp, b.Open, b.Plugin, b.Digest, b.Profile)
+		for _, namespace := range b.Namespaces {
+			flag(c.breakerFor, true, b.Plugin, b.Digest, b.Profile, namespace)
+		}
 		count(c.opened, int64(b.Opened), b.Plugin, b.Digest, b.Profile)
 	}
 	for _, y := range s.Yanks {

@@ -38,7 +38,7 @@ func TestMetrics(t *testing.T) {
 		Nodes:         5, Pods: 6, Assumed: 7, Binding: 8, Evicting: 9, Writes: 10,
 		Events: map[string]int{"NodeAdd": 11}, Popped: 12, Kept: telemetry.Kept{Keys: 13, Bytes: 1 << 20, Evicted: 14},
 		Debts:    telemetry.Debts{Open: 1, Opened: 15, Paid: 11, Decayed: 2, Forgiven: 3},
-		Breakers: []telemetry.Breaker{{PluginOf: telemetry.PluginOf{Plugin: "guest", Profile: "default-scheduler"}, Digest: "sha256:1", Open: true, Opened: 3}},
+		Breakers: []telemetry.Breaker{{PluginOf: telemetry.PluginOf{Plugin: "guest", Profile: "default-scheduler"}, Digest: "sha256:1", Open: true, Opened: 3, Namespaces: []string{"team-a"}}},
 		Guests: []telemetry.Guest{{
 			PluginOf: telemetry.PluginOf{Plugin: "guest", Profile: "default-scheduler"}, Digest: "sha256:1", Point: "Filter",
 			Fuel: 1234, Faults: map[string]int64{"trap": 5},
@@ -134,6 +134,7 @@ func TestMetrics(t *testing.T) {
 		`berth_plugin_seconds_total` + guest + ` 0.5`,
 		`berth_plugin_breaker_open{digest="sha256:1",plugin="guest",` + of + `} 1`,
 		`berth_plugin_yanked{digest="sha256:1",plugin="guest",` + of + `} 1`,
+		`berth_plugin_breaker_open_namespaces{digest="sha256:1",namespace="team-a",plugin="guest",` + of + `} 1`,
 		`berth_plugin_breaker_opened_total{digest="sha256:1",plugin="guest",` + of + `} 3`,
 		`berth_plugin_fuel_total` + guest + ` 1234`,
 		`berth_plugin_faults_by_kind_total{digest="sha256:1",extension_point="Filter",kind="trap",plugin="guest",` + of + `} 5`,

@@ -97,6 +97,16 @@ type auxCall struct {
 	// wrote is how many pods the last batch had that was written, and most how many a batch may
 	// have; 0 means as many as fit.
 	wrote, most int
+	// owed is fuel for starts that the call is charged too if it is faulted: that of a call about its pods and others.
+	owed int64
+}
+
+// namespace returns that of the pods.
+func (c *auxCall) namespace() string {
+	if c.placement != nil {
+		return c.placement.Pod.Namespace
+	}
+	return c.pods[0].Namespace
 }
 
 // clusterEvent is the event of a hint.

@@ -41,15 +41,20 @@ func (a *auxPool) init(c *core, binding int) {
 // call makes a call in an instance of its own. binding says that a binding cycle makes it.
 func (a *auxPool) call(ctx context.Context, c *auxCall, binding bool) (out reply, f *fault.Fault) {
 	defer func() { a.counts.fault(c.point, f) }()
-	switch {
-	case binding && a.breaker.IsOpen(), !binding && !a.breaker.Allow():
-		return reply{}, a.breaker.OpenFault(c.point)
-	case a.breaker.Overspent():
-		f = a.breaker.StartFault(c.point)
+	switch namespace := c.namespace(); {
+	case binding && a.breaker.IsOpen(namespace), !binding && !a.breaker.Allow(namespace):
+		return reply{}, a.breaker.OpenFault(namespace, c.point)
+	case a.breaker.Overspent(namespace):
+		f = a.breaker.StartFault(namespace, c.point)
 		a.ended(c, f, binding)
 		return reply{}, f
 	}
 	defer func() { a.ended(c, f, binding) }()
+	return a.run(ctx, c, binding)
+}
+
+// run makes a call that the breaker allows.
+func (a *auxPool) run(ctx context.Context, c *auxCall, binding bool) (out reply, f *fault.Fault) {
 	defer a.faults.guard(c.point, &f)
 	turn := a.loop
 	if binding {
@@ -89,26 +94,28 @@ func (a *auxPool) ended(c *auxCall, f *fault.Fault, binding bool) {
 		c.placement.Beside = append(c.placement.Beside, call)
 		return
 	}
-	a.done(c.point, f, lost)
+	if f == nil {
+		c.owed = 0
+	}
+	a.done(c.namespace(), c.point, f, lost, c.owed)
 }
 
 // Learn implements plugin.Breaker.
-func (a *auxPool) Learn(call plugin.Beside) {
+func (a *auxPool) Learn(namespace string, call plugin.Beside) {
 	var f *fault.Fault
 	if call.Kind != "" {
 		f = a.faults.traced(call.Point, fault.Kind(call.Kind), call.Detail, call.Trace, nil)
 		f.Output = call.Output
 	}
-	a.done(call.Point, f, call.Lost)
+	a.done(namespace, call.Point, f, call.Lost, 0)
 }
 
-// done tells the breaker how a call ended, and whether it lost its instance.
-func (a *auxPool) done(point abi.Point, f *fault.Fault, lost bool) {
-	starts := int64(0)
+// done tells the breaker how a call ended, and whether it lost its instance. starts is fuel that is charged in any case.
+func (a *auxPool) done(namespace string, point abi.Point, f *fault.Fault, lost bool, starts int64) {
 	if lost {
-		starts = a.restartFuel(auxColumns)
+		starts += a.restartFuel(auxColumns)
 	}
-	a.breaker.Done(breaker.OutcomeOf(point, f, starts))
+	a.breaker.Done(namespace, breaker.OutcomeOf(point, f, starts))
 }
 
 // take returns an instance for the caller alone. It may not have a guest yet. It fails after

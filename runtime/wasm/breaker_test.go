@@ -42,13 +42,13 @@ func TestBreaker(t *testing.T) {
 		cycle := func() string {
 			before := p.Calls()
 			v := filter(p, w.cycle(incoming("a", "p", 0)), w.rows())
-			p.Settle()
+			p.Settle("a")
 			switch {
 			case v.Codes[0] == abi.Success:
 				return "c"
 			case p.Calls() > before:
 				return "f"
-			case !strings.Contains(v.Texts(0)[0], "the plugin is not called until 1970-01-01T00:00:0"),
+			case !strings.Contains(v.Texts(0)[0], "the plugin is not called for pods of namespace a until 1970-01-01T00:00:0"),
 				!strings.Contains(v.Texts(0)[0], "calls in a row were faulted, the last with ") && !strings.Contains(v.Texts(0)[0], "the call to try it was faulted, the last with "):
 				t.Errorf("message %q", v.Texts(0))
 			}
@@ -69,7 +69,7 @@ func TestBreaker(t *testing.T) {
 		cycles(1, "c") // not in a row
 		broken = true
 		cycles(5, "fffoo")
-		if at, ok := p.RetryAt(); !ok || !at.Equal(time.Unix(1, 0)) {
+		if at, ok := p.RetryAt("a"); !ok || !at.Equal(time.Unix(1, 0)) {
 			t.Errorf("retry at %v, %v", at, ok)
 		}
 		statuses := make([]*plugin.Status, 1)
@@ -83,13 +83,13 @@ func TestBreaker(t *testing.T) {
 		cycles(1, "o") // twice as long
 		clk.Advance(time.Second)
 		cycles(2, "fo")
-		if at, _ := p.RetryAt(); !at.Equal(time.Unix(6, 0)) { // the most
+		if at, _ := p.RetryAt("a"); !at.Equal(time.Unix(6, 0)) { // the most
 			t.Errorf("retry at %v", at)
 		}
 		clk.Advance(3 * time.Second)
 		broken = false
 		cycles(3, "ccc")
-		if _, ok := p.RetryAt(); ok || recovered != 1 {
+		if _, ok := p.RetryAt("a"); ok || recovered != 1 {
 			t.Errorf("retry %v, recovered %d times", ok, recovered)
 		}
 		broken = true
@@ -130,8 +130,8 @@ func TestBreakerByShare(t *testing.T) {
 			before := called
 			for range 1000 {
 				filter(p, w.cycle(incoming("a", "p", 0)), w.rows())
-				if p.Settle(); p.Status().Breaker.State == breaker.Open {
-					at, _ := p.RetryAt()
+				if p.Settle("a"); p.Status().Breaker.State == breaker.Open {
+					at, _ := p.RetryAt("a")
 					return called - before, at.Sub(clk.Now())
 				}
 			}
@@ -169,7 +169,7 @@ func TestBreakerOfBindings(t *testing.T) {
 	}
 	defer p.Close(context.Background())
 	cycle := func() abi.Code {
-		defer p.Settle()
+		defer p.Settle("a")
 		return filter(p, w.cycle(incoming("a", "p", 0)), w.rows()).Codes[0]
 	}
 	cycle()
@@ -186,14 +186,14 @@ func TestBreakerOfBindings(t *testing.T) {
 	}
 	for i, pl := range bound {
 		for _, call := range pl.Beside {
-			p.Learn(call)
+			p.Learn("a", call)
 		}
 		if code := cycle(); (code == abi.Success) != (i < 1) {
 			t.Errorf("a filter after result %d: %v", i, code)
 		}
 	}
 	clk.Advance(time.Second)
-	if p.Settle(); p.Status().Breaker.State != breaker.HalfOpen {
+	if p.Settle("a"); p.Status().Breaker.State != breaker.HalfOpen {
 		t.Error("binding cycles are not let through when the time has come")
 	}
 }

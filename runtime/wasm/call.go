@@ -65,14 +65,14 @@ func (s *shard) call(c *plugin.Cycle, r *request) (_ reply, f *fault.Fault) {
 	defer s.mu.Unlock()
 	p := s.core
 	defer func() { p.counts.fault(r.point, f) }()
-	allowed, starts := p.ration.enter(r.point, len(r.rows) == 1 && int(r.rows[0]) >= c.Snapshot.Capacity(), p.affordsStarts)
+	allowed, starts := p.ration.enter(r.point, len(r.rows) == 1 && int(r.rows[0]) >= c.Snapshot.Capacity(), func() bool { return p.affordsStarts(c.Pod.Namespace) })
 	switch {
 	case !allowed:
 		return reply{}, p.ration.refuse(r.point, true, func(point abi.Point) *fault.Fault {
 			return p.spent(point, p.config.Limits.CycleFuel(c.Snapshot.Len()))
 		})
 	case !starts:
-		return reply{}, p.ration.refuse(r.point, false, p.breaker.StartFault)
+		return reply{}, p.ration.refuse(r.point, false, func(point abi.Point) *fault.Fault { return p.breaker.StartFault(c.Pod.Namespace, point) })
 	}
 	defer func() {
 		large := s.large()

@@ -123,8 +123,10 @@ func (c *core) restartFuel(columns int64) int64 {
 }
 
 // affordsStarts reports whether there is fuel to replace the instances that this cycle
-// lost.
-func (c *core) affordsStarts() bool { return c.breaker.Affords(c.ending.Starts()) }
+// lost, for a pod of a namespace.
+func (c *core) affordsStarts(namespace string) bool {
+	return c.breaker.Affords(namespace, c.ending.Starts())
+}
 
 // spent is the fault of a plugin whose tenant has used its fuel.
 func (c *core) spent(point abi.Point, fuel int64) *fault.Fault {

@@ -38,12 +38,14 @@ type cycleInstances struct {
 	mu     sync.RWMutex
 	closed bool
 	key    cycleKey // of the cycle that was prepared
-	begun  uint64   // cycles so far
-	err    error    // of preparing it
-	plan   memory.Plan
-	shards []*shard
-	pods   [1]*state.Pod // the cycle's
-	source source        // of the shards
+	// namespace is that of the cycle's pod.
+	namespace string
+	begun     uint64 // cycles so far
+	err       error  // of preparing it
+	plan      memory.Plan
+	shards    []*shard
+	pods      [1]*state.Pod // the cycle's
+	source    source        // of the shards
 }
 
 // errShort says that an instance needs more memory to start than it was granted, so that
@@ -87,7 +89,8 @@ func (i *cycleInstances) begin(c *plugin.Cycle, key cycleKey, point abi.Point) {
 	if i.key == key {
 		return
 	}
-	i.breaker.Done(i.ending.Take())
+	i.breaker.Done(i.namespace, i.ending.Take())
+	i.namespace = c.Pod.Namespace
 	i.key, i.err, i.source.ledger = key, nil, i.ledgerOf(c.State)
 	i.begun++
 	if c.State != nil {
@@ -97,10 +100,10 @@ func (i *cycleInstances) begin(c *plugin.Cycle, key cycleKey, point abi.Point) {
 	switch {
 	case i.closed:
 		f = i.faults.of(point, errClosed)
-	case !i.breaker.Allow():
-		f = i.breaker.OpenFault(point)
-	case i.breaker.Overspent():
-		f = i.breaker.StartFault(point)
+	case !i.breaker.Allow(i.namespace):
+		f = i.breaker.OpenFault(i.namespace, point)
+	case i.breaker.Overspent(i.namespace):
+		f = i.breaker.StartFault(i.namespace, point)
 	default:
 		i.ration.begin(key, i.config.Limits.CycleFuel(c.Snapshot.Len()))
 		if f = i.faults.of(point, i.guarded(c)); f != nil {
@@ -223,13 +226,13 @@ func (i *cycleInstances) shrink() {
 	}
 }
 
-// settle tells the breaker how the calls of the cycle ended.
-func (i *cycleInstances) settle() {
+// settle tells the breaker how the calls of the cycle for a pod of a namespace ended.
+func (i *cycleInstances) settle(namespace string) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.ration.settle()
-	i.breaker.Done(i.ending.Take())
-	i.breaker.Allow() // binding cycles never begin a probe, so it begins here
+	i.breaker.Done(i.namespace, i.ending.Take())
+	i.breaker.Allow(namespace) // binding cycles never begin a probe, so it begins here
 }
 
 // close frees the instances when the calls that run have ended.

@@ -314,7 +314,7 @@ func FuzzHostCalls(f *testing.F) {
 				kept, before := maps.Clone(model.state), (*st).Clone()
 				fuel, bytes := guest.Fuel(), allocated()
 				f()
-				guest.Settle()
+				guest.Settle("a")
 				used, took := guest.Fuel()-fuel, s.took
 				if more := allocated() - bytes; more > 4<<20+64*uint64(used) {
 					t.Errorf("%s: %d bytes were allocated for %d units", point, more, used)

@@ -112,7 +112,7 @@ func (d *drawn) perUnit() float64 {
 	used, began := d.plugin.Fuel(), cpuTime()
 	filter(d.plugin, c, d.world.rows())
 	took, units := cpuTime()-began, d.plugin.Fuel()-used
-	d.plugin.Settle()
+	d.plugin.Settle("a")
 	if units < leastUnits {
 		return 0
 	}

@@ -127,7 +127,7 @@ func TestHostCallsWithAnyArguments(t *testing.T) {
 			}
 			before := p.Fuel()
 			v := filter(p, w.cycle(incoming("a", "p", int32(n))), w.rows())
-			p.Settle()
+			p.Settle("a")
 			ran++
 			used := p.Fuel() - before
 			if v.Codes[0] == abi.Error {

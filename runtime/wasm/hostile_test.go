@@ -24,7 +24,7 @@ func TestWorsens(t *testing.T) {
 		for range 15 {
 			before := p.Fuel()
 			v := verdicts(filter(p, w.cycle(incoming("a", "p", 0)), w.rows()))
-			p.Settle()
+			p.Settle("a")
 			most = max(most, p.Fuel()-before)
 			switch {
 			case v == "Success Unschedulable Success":

@@ -32,12 +32,12 @@ func TestInterrupted(t *testing.T) {
 		c := w.cycle(incoming("a", "p", 1))
 		c.Context = ended
 		v := filter(p, c, w.rows())
-		p.Settle()
+		p.Settle("a")
 		if v.Codes[0] != abi.Error || !strings.Contains(v.Texts(0)[0], "Filter: interrupted: the call was interrupted: interrupt signal received") {
 			t.Errorf("got %s", verdicts(v))
 		}
 	}
-	if _, open := p.RetryAt(); open {
+	if _, open := p.RetryAt("a"); open {
 		t.Error("the breaker is open")
 	}
 	if got := verdicts(filter(p, w.cycle(incoming("a", "p", 0)), w.rows())); got != "Success Unschedulable Success" {

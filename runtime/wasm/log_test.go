@@ -63,12 +63,12 @@ func TestLogOfFaults(t *testing.T) {
 	w := newWorld(1)
 	for range 2 {
 		filter(p, w.cycle(incoming("a", "p", 0)), w.rows())
-		p.Settle()
+		p.Settle("a")
 	}
 	now.Advance(time.Second)
 	broken = false
 	filter(p, w.cycle(incoming("a", "p", 0)), w.rows())
-	p.Settle()
+	p.Settle("a")
 	rest := out.String()
 	for _, want := range []string{
 		`msg="plugin fault"`, ` pod=a/p`, "its breaker opens", `cause="2 calls in a row were faulted"`, "retryIn=1s", "its breaker is half open", "its breaker closes",

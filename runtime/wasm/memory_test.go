@@ -66,7 +66,7 @@ func memoryTotal(t *testing.T) {
 				p.Filter(c, rows, &v)
 				return v.Codes[1].String() + strings.Join(v.Texts(1), ", ")
 			}))
-			p.Settle()
+			p.Settle("a")
 			_, status = p.Reserve(w.placement(object, nodeName(0)))
 			fmt.Fprintln(&got, status.AllReasons())
 			for range 4 {

@@ -117,7 +117,7 @@ func TestNamesInTraces(t *testing.T) {
 			if n := after.TotalAlloc - before.TotalAlloc; n > 16<<20 {
 				t.Errorf("%s, %+v: %d faults take %d MiB", name, c, faults, n>>20)
 			}
-			p.Settle()
+			p.Settle("a")
 			f := p.Status().Breaker.LastFault
 			if text := f.Error(); len(f.Trace) > 8<<10 || len(text) > 2<<10 || unprintable(text+f.Trace+f.Output) != "" {
 				t.Errorf("%s, %+v: a text of %d bytes, a trace of %d, with %s", name, c, len(text), len(f.Trace), unprintable(text+f.Trace+f.Output))
@@ -198,7 +198,7 @@ func TestHostileGuest(t *testing.T) {
 	w := newWorld(1)
 	for i := range 2 { // the second is that of the breaker
 		v := filter(p, w.cycle(incoming("a", "p", int32(i))), w.rows())
-		p.Settle()
+		p.Settle("a")
 		f := p.Status().Breaker.LastFault
 		for what, at := range map[string]struct {
 			text string

@@ -78,7 +78,7 @@ func TestFuelOfObjects(t *testing.T) {
 				cy := w.cycle(incoming("a", "p", 0))
 				got := verdicts(filterBlocks(p, cy, w.rows()))
 				fuel := p.Fuel() - before
-				p.Settle()
+				p.Settle("a")
 				if want == "" {
 					want, wantFuel = got, fuel
 				}

@@ -2,7 +2,6 @@ package wasm
 
 import (
 	"bytes"
-	"context"
 	"log/slog"
 
 	v1 "k8s.io/api/core/v1"
@@ -10,6 +9,7 @@ import (
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/state"
+	"github.com/berth-scheduler/berth/runtime/wasm/fault"
 )
 
 var (
@@ -20,56 +20,61 @@ var (
 
 // PreEnqueue implements plugin.PreEnqueue.
 func (p *Plugin) PreEnqueue(pods []*state.Pod, out []*plugin.Status) {
-	mine, at := p.concerned(pods)
+	mine := p.concerned(pods)
 	if !p.declared[abi.PreEnqueue] || len(mine) == 0 {
 		return
 	}
-	var v plugin.Verdicts
-	v.Reset(len(mine))
-	answer, f := p.aux.call(context.Background(), &auxCall{point: abi.PreEnqueue, pods: mine, verdicts: &v}, false)
-	all := answer.status
-	if f != nil {
-		all = p.faults.status(f, mine...)
+	request := func(at []int) *auxCall {
+		return &auxCall{point: abi.PreEnqueue, pods: pick(pods, at), verdicts: newVerdicts(len(at))}
 	}
-	for j, i := range at {
-		switch {
-		case all != nil:
-			out[i] = all
-		case f == nil && v.Codes[j] != abi.Success:
-			out[i] = plugin.NewStatus(v.Codes[j], v.Texts(j)...)
+	p.aux.inParts(pods, mine, request, func(at []int, c *auxCall, answer reply, f *fault.Fault) {
+		all, v := answer.status, c.verdicts
+		if f != nil {
+			all = p.faults.status(f, c.pods...)
 		}
-	}
+		for j, i := range at {
+			switch {
+			case all != nil:
+				out[i] = all
+			case f == nil && v.Codes[j] != abi.Success:
+				out[i] = plugin.NewStatus(v.Codes[j], v.Texts(j)...)
+			}
+		}
+	})
 }
 
-// concerned returns the pods that the plugin is for, and their positions.
-func (p *Plugin) concerned(pods []*state.Pod) (mine []*state.Pod, at []int) {
+// concerned returns the positions of the pods that the plugin is for.
+func (p *Plugin) concerned(pods []*state.Pod) (at []int) {
 	for i, pod := range pods {
 		if p.applies(pod) {
-			mine, at = append(mine, pod), append(at, i)
+			at = append(at, i)
 		}
 	}
-	return mine, at
+	return at
 }
 
 // Keys implements plugin.QueueKeyer (ABI-5.10).
 func (p *Plugin) Keys(queued []*state.QueuedPod) {
-	pods := make([]*state.Pod, len(queued))
+	pods, at := make([]*state.Pod, len(queued)), make([]int, len(queued))
 	for i, q := range queued {
-		pods[i] = q.Pod
+		pods[i], at[i] = q.Pod, i
 	}
-	keys := make([][]byte, len(queued))
-	answer, f := p.aux.call(context.Background(), &auxCall{point: abi.QueueSort, pods: pods, queued: queued, keys: keys}, false)
-	if f != nil {
-		_ = p.faults.status(f, pods...)
-		return // the pods keep their keys (ABI-5.11)
+	request := func(at []int) *auxCall {
+		return &auxCall{point: abi.QueueSort, pods: pick(pods, at), queued: pick(queued, at), keys: make([][]byte, len(at))}
 	}
-	if answer.status != nil {
-		p.journal.record(p.aux.between.at(p.deps.Clock.Now()), slog.LevelError, "plugin returned no queue keys", answer.status.Message())
-		return
-	}
-	for i, q := range queued {
-		q.SortKey = keys[i]
-	}
+	p.aux.inParts(pods, at, request, func(at []int, c *auxCall, answer reply, f *fault.Fault) {
+		if f != nil {
+			_ = p.faults.status(f, c.pods...)
+			return // the pods keep their keys (ABI-5.11)
+		}
+		if answer.status != nil {
+			p.journal.record(p.aux.between.at(p.deps.Clock.Now()), slog.LevelError, "plugin returned no queue keys", answer.status.Message())
+			return
+		}
+		for j, i := range at {
+			queued[i].SortKey = c.keys[j]
+		}
+	})
 }
 
 // Less implements plugin.QueueSort: by key, then by time and UID. Pods without a key come
@@ -102,27 +107,27 @@ func (p *Plugin) SameOrder(o plugin.QueueSort) bool {
 // Hint implements plugin.Hinter. Without the point, after a fault, and for pods that the plugin
 // may not see, every registered event means Queue (ABI-5.12).
 func (p *Plugin) Hint(event state.ClusterEvent, object state.Object, pods []*state.Pod, out []state.Hint) {
-	mine, at := p.concerned(pods)
+	mine := p.concerned(pods)
 	if !p.declared[abi.Hint] || len(mine) == 0 || !p.seesEvent(&object) {
 		return
 	}
-	var v plugin.Verdicts
-	v.Reset(len(mine))
-	answer, f := p.aux.call(context.Background(), &auxCall{
-		point: abi.Hint, pods: mine, verdicts: &v, event: &clusterEvent{event, object},
-	}, false)
-	if f != nil {
-		_ = p.faults.status(f, mine...)
-		return
+	request := func(at []int) *auxCall {
+		return &auxCall{point: abi.Hint, pods: pick(pods, at), verdicts: newVerdicts(len(at)), event: &clusterEvent{event, object}}
 	}
-	if answer.code != abi.Success {
-		return
-	}
-	for j, i := range at {
-		if v.Codes[j] == abi.Skip {
-			out[i] = state.QueueSkip
+	p.aux.inParts(pods, mine, request, func(at []int, c *auxCall, answer reply, f *fault.Fault) {
+		if f != nil {
+			_ = p.faults.status(f, c.pods...)
+			return
 		}
-	}
+		if answer.code != abi.Success {
+			return
+		}
+		for j, i := range at {
+			if c.verdicts.Codes[j] == abi.Skip {
+				out[i] = state.QueueSkip
+			}
+		}
+	})
 }
 
 // seesEvent reports whether the plugin may learn of an event. One about another namespace or a pod in it

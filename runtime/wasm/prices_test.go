@@ -239,7 +239,7 @@ func (p *priced) run(rounds uint32) (int64, bool) {
 	start := cpuTime()
 	p.plugin.PreFilter(c)
 	p.took = cpuTime() - start
-	p.plugin.Settle()
+	p.plugin.Settle("a")
 	return p.plugin.Fuel() - before, p.plugin.Faults() == faults
 }
 

@@ -27,7 +27,7 @@ func TestMemoryOfProcess(t *testing.T) {
 			filter(p, c, rows)
 			return ""
 		})
-		p.Settle()
+		p.Settle("a")
 		p.Reserve(w.placement(pod, nodeName(0)))
 		most = max(most, resident(t)-before)
 	}

@@ -122,7 +122,7 @@ func TestStarts(t *testing.T) {
 			got.WriteString(inBlocks(workers, c, rows, func(rows []uint32) string {
 				return kindOf(p.Score(c, rows, make([]int64, len(rows))))
 			}))
-			p.Settle()
+			p.Settle("a")
 			s := p.Status()
 			fmt.Fprintf(&got, " %s, opened %d, starts %d of %d, last %v\n", s.Breaker.State, s.Breaker.Opened, s.Breaker.Starts, s.Breaker.StartsLimit, s.Breaker.LastFault)
 			clk.Advance(100 * time.Millisecond)
@@ -136,7 +136,7 @@ func TestStarts(t *testing.T) {
 		text := got.String()
 		if want == "" {
 			want = text
-			for _, part := range []string{"starting: ", "open, opened 1,", "open, opened 2,", "the plugin is not called until"} {
+			for _, part := range []string{"starting: ", "open, opened 1,", "open, opened 2,", "the plugin is not called for pods of namespace"} {
 				if !strings.Contains(text, part) {
 					t.Errorf("nothing tells %q:\n%.4000s", part, text)
 				}
@@ -190,7 +190,7 @@ func TestStartsInPreemption(t *testing.T) {
 		if n := strings.Count(log.String(), "\n"); n > 16 { // a trap for each start, and one that there are no more
 			t.Errorf("%d workers: the log has %d lines: %.2000s", workers, n, &log)
 		}
-		p.Settle()
+		p.Settle("a")
 		s := p.Status().Breaker
 		if spent := factory.alloc - alloc; spent > s.Starts || s.Starts > 2*restarts {
 			t.Errorf("%d workers: starts used %d units, %d were charged, of %d", workers, spent, s.Starts, restarts)

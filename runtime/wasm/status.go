@@ -125,20 +125,31 @@ func (p *Plugin) Status() Status {
 
 // Settle takes in how the calls of the cycle ended. The scheduler calls it at the end of each
 // cycle, so that a plugin that works again is noticed at once.
-func (p *Plugin) Settle() { p.cycles.settle() }
+func (p *Plugin) Settle(namespace string) { p.cycles.settle(namespace) }
 
-// RetryAt returns when a plugin whose breaker is open is tried again; false if the breaker is
-// closed.
-func (p *Plugin) RetryAt() (time.Time, bool) { return p.breaker.RetryAt() }
+// RetryAt returns when a plugin whose breaker is not closed for a namespace is tried again for its pods; false if it is.
+func (p *Plugin) RetryAt(namespace string) (time.Time, bool) { return p.breaker.RetryAt(namespace) }
+
+// Retries implements plugin.Breaker.
+func (p *Plugin) Retries() (out []plugin.Retry) {
+	for _, r := range p.breaker.Retries() {
+		out = append(out, plugin.Retry(r))
+	}
+	return out
+}
 
 // Carried implements plugin.Breaker.
-func (p *Plugin) Carried() json.RawMessage { return p.breaker.Carried() }
+func (p *Plugin) Carried(released map[string]time.Time) json.RawMessage {
+	return p.breaker.Carried(released)
+}
 
 // Resume implements plugin.Breaker.
-func (p *Plugin) Resume(carried json.RawMessage) error { return p.breaker.Resume(carried) }
+func (p *Plugin) Resume(carried json.RawMessage) (released map[string]time.Time, err error) {
+	return p.breaker.Resume(carried)
+}
 
 // Learn implements plugin.Breaker.
-func (p *Plugin) Learn(call plugin.Beside) { p.aux.Learn(call) }
+func (p *Plugin) Learn(namespace string, call plugin.Beside) { p.aux.Learn(namespace, call) }
 
 // Unanswered implements plugin.Fallible. It counts faults, and calls that were not made
 // because of the breaker or the end of the scheduler.

@@ -318,7 +318,7 @@ func Faults(s assembly.Status) map[string]*tenancy.Refusal {
 		if p.Breaker.State == breaker.Closed {
 			continue
 		}
-		text := "calls are stopped for a while: " + p.Breaker.Cause
+		text := "calls are stopped for a while" + p.Breaker.Whose() + ": " + p.Breaker.Cause
 		if p.Breaker.LastFault != nil {
 			text += "; the last fault: " + p.Breaker.LastFault.Error()
 		}

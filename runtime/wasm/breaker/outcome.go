@@ -2,6 +2,7 @@ package breaker
 
 import (
 	"math"
+	"slices"
 	"sync"
 
 	"github.com/berth-scheduler/berth/abi"
@@ -23,6 +24,9 @@ func OutcomeOf(point abi.Point, f *fault.Fault, starts int64) *Outcome {
 	o.called[point], o.faults[point] = true, f
 	return o
 }
+
+// Called reports whether there was a call that counts.
+func (o *Outcome) Called() bool { return slices.Contains(o.called[:], true) }
 
 // Cycle collects how the calls of a scheduling cycle end. It may be used by several
 // workers at once.
