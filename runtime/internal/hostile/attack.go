@@ -25,6 +25,10 @@ type Attack struct {
 	Plugins []Plugin
 	// Nodes is the size of the cluster; 0 means 20. Pods is how many it tries to place; 0 means 12.
 	Nodes, Pods int
+	// Cluster is a cluster file of its own, in which IMAGE and REPOSITORY stand for those of the plugin, which runs As is said
+	// there. The attack is one on pods of namespace good, which must all be placed.
+	Cluster []byte
+	As      string
 }
 
 // Plugin is a module with its manifest, and the configuration that comes with it.
@@ -38,7 +42,7 @@ type Plugin struct {
 func Attacks(root string) ([]Attack, error) {
 	var out []Attack
 	for _, group := range []func() ([]Attack, error){
-		waiting, names, schemas, objects, starts, totals, messages, points, time, structure, escapes, sections, kinds,
+		tenants, waiting, names, schemas, objects, starts, totals, messages, points, time, structure, escapes, sections, kinds,
 		func() ([]Attack, error) { return bombs(root) },
 		func() ([]Attack, error) { return programs(root) },
 		func() ([]Attack, error) { return guests(root) },

@@ -65,6 +65,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	attacks = slices.DeleteFunc(attacks, func(a attack.Attack) bool { return !match.MatchString(a.Name) })
 	over := func() bool { return ctx.Err() != nil || *budget > 0 && time.Since(began) > *budget }
 	if *beside {
+		attacks = slices.DeleteFunc(attacks, func(a attack.Attack) bool { return a.As != "" }) // they have a cluster of their own
 		b.Corpus, b.Dir = filepath.Join(dir, "corpus"), dir
 		return runBeside(ctx, &b, *root, attacks, *nodes, over, out)
 	}

@@ -19,6 +19,9 @@ type Attack struct {
 	Pods  int    `json:"pods"`  // that are tried; 0 means 12
 	// Plugins reports for each plugin whether it has a configuration file.
 	Plugins []bool `json:"plugins"`
+	// As says how the plugin runs on a cluster of its own, as an attack on the pods of another tenant: tenant, attached or
+	// platform; empty for all other attacks.
+	As string `json:"as"`
 
 	dir string
 }

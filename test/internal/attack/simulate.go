@@ -52,6 +52,9 @@ func (o *Outcome) LogBound() int64 {
 
 // Run carries out an attack.
 func (s *Simulator) Run(ctx context.Context, a Attack) (Outcome, error) {
+	if a.As != "" {
+		return s.onTenants(ctx, a)
+	}
 	files, err := s.cluster(a.size())
 	if err != nil {
 		return Outcome{}, err

@@ -15,6 +15,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
 	"github.com/berth-scheduler/berth/runtime/wasm/fault"
 	hostiles "github.com/berth-scheduler/berth/test/internal/attack"
+	"github.com/berth-scheduler/berth/test/internal/images"
 )
 
 // hostile is the namespace of the tenant that attacks. Every tenth pod that arrives is one of its.
@@ -64,7 +65,7 @@ func MeasureBeside(ctx context.Context, c Config, root string) (out []Beside, er
 	if err != nil {
 		return nil, err
 	}
-	image, closeRegistry, err := publish(ctx, c.Module, filepath.Join(dir, "registry"))
+	image, closeRegistry, err := images.Publish(ctx, c.Module, filepath.Join(dir, "registry"))
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +94,7 @@ func MeasureBeside(ctx context.Context, c Config, root string) (out []Beside, er
 				return nil, fmt.Errorf("the corpus has no %s", a.module)
 			}
 			var stop func()
-			if bad, stop, err = publish(ctx, corpus[i].Modules()[0], filepath.Join(dir, fmt.Sprint("registry-", n))); err != nil {
+			if bad, stop, err = images.Publish(ctx, corpus[i].Modules()[0], filepath.Join(dir, fmt.Sprint("registry-", n))); err != nil {
 				return nil, err
 			}
 			defer stop()

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/berth-scheduler/berth/runtime/assembly"
+	"github.com/berth-scheduler/berth/test/internal/images"
 )
 
 // Config says what is measured.
@@ -52,7 +53,7 @@ func Measure(ctx context.Context, c Config) (r Result, err error) {
 		return r, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	image, closeRegistry, err := publish(ctx, c.Module, filepath.Join(dir, "registry"))
+	image, closeRegistry, err := images.Publish(ctx, c.Module, filepath.Join(dir, "registry"))
 	if err != nil {
 		return r, err
 	}

@@ -3,8 +3,6 @@ package tenants
 import (
 	"context"
 	"fmt"
-	"net/http/httptest"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -17,9 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berth-scheduler/berth/runtime/assembly"
-	"github.com/berth-scheduler/berth/runtime/market/oci"
-	"github.com/berth-scheduler/berth/runtime/market/registry"
-	"github.com/berth-scheduler/berth/runtime/module"
 	"github.com/berth-scheduler/berth/runtime/plugin/objects"
 	"github.com/berth-scheduler/berth/runtime/report"
 	"github.com/berth-scheduler/berth/runtime/reuse"
@@ -43,35 +38,6 @@ type world struct {
 	news    chan struct{}        // has an element when judged has changed
 	// arrivals are the pods of steady.
 	arrivals map[types.UID]*arrival
-}
-
-// publish stores the module in a registry and returns its image.
-func publish(ctx context.Context, file, dir string) (image string, stop func(), err error) {
-	data, err := os.ReadFile(file)
-	if err != nil {
-		return "", nil, err
-	}
-	loaded, err := module.Parse(file, data)
-	if err != nil {
-		return "", nil, err
-	}
-	handler, err := registry.New(registry.Config{Dir: dir})
-	if err != nil {
-		return "", nil, err
-	}
-	server := httptest.NewServer(handler)
-	image = strings.TrimPrefix(server.URL, "http://") + "/guest:1"
-	at, err := oci.ParseReference(image)
-	if err == nil {
-		var store *oci.Store
-		if store, err = oci.New(oci.Config{}).Create(ctx, at); err == nil {
-			_, err = store.Push(ctx, data, loaded.Manifest)
-		}
-	}
-	if err != nil {
-		server.Close()
-	}
-	return image, server.Close, err
 }
 
 // namespace is the name of a tenant's.

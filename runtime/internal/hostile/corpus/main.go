@@ -28,6 +28,8 @@ type entry struct {
 	Pods  int    `json:"pods"`
 	// Plugins says of each whether it has a configuration.
 	Plugins []bool `json:"plugins"`
+	// As says how the plugin runs on a cluster of its own, cluster.json.
+	As string `json:"as,omitempty"`
 }
 
 func run(args []string) error {
@@ -40,10 +42,15 @@ func run(args []string) error {
 	}
 	var list []entry
 	for _, a := range attacks {
-		e := entry{Name: a.Name, About: a.About, Nodes: a.Nodes, Pods: a.Pods}
+		e := entry{Name: a.Name, About: a.About, Nodes: a.Nodes, Pods: a.Pods, As: a.As}
 		dir := filepath.Join(args[0], filepath.FromSlash(a.Name))
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return err
+		}
+		if a.As != "" {
+			if err := os.WriteFile(filepath.Join(dir, "cluster.json"), a.Cluster, 0o644); err != nil {
+				return err
+			}
 		}
 		for i, p := range a.Plugins {
 			if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("%d.wasm", i)), p.Module, 0o644); err != nil {

@@ -1,0 +1,91 @@
+package hostile
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// How the plugins of an attack on other tenants run.
+const (
+	AsTenant   = "tenant"   // as a TenantPlugin of namespace evil, under a PluginGrant
+	AsAttached = "attached" // as a plugin of the platform for namespace evil
+	AsPlatform = "platform" // as a plugin of the platform for all namespaces
+)
+
+// tenants are attacks on the pods of other tenants: those of namespace good must all be placed.
+func tenants() ([]Attack, error) {
+	l := &list{}
+	// rejects is a filter that rejects all nodes.
+	const rejects = `(memory.fill (i32.load offset=24 (local.get $call)) (i32.const 2) (i32.sub (local.get 2) (local.get 1))) (i32.const 0)`
+	// gates admits pods in the first call, and holds all back from then on.
+	const gates = `(if (i64.gt_u (global.get $n) (i64.const 1)) (then
+		(memory.fill (i32.load offset=24 (local.get $call)) (i32.const 2) (i32.sub (local.get 2) (local.get 1)))))
+		(global.set $n (i64.add (global.get $n) (i64.const 1))) (i32.const 0)`
+	const success = "(i32.const 0)"
+	asks := fmt.Sprintf("(i32.store offset=88 (local.get $call) (i32.const %d)) (i32.store offset=92 (local.get $call) (i32.const 1)) ", answersAt)
+	const traps = `(if (i32.gt_u (i32.load offset=8 (local.get $call)) (i32.const 200)) (then (unreachable))) (i32.const 0)`
+	attack := func(name, about, as string, objects []object, declarations string, set fields, functions ...string) {
+		a := l.add(at(name, about, declarations, set, functions...))
+		a.Name, a.As = "tenants/"+name, as
+		data, err := json.Marshal(object{"apiVersion": "v1", "kind": "List", "items": append(objects, others()...)})
+		if err != nil {
+			panic("BUG: " + err.Error())
+		}
+		a.Cluster = data
+	}
+	nominates := fields{"directives": fields{"nominate": true}}
+	nominate := table([]directive{{3, "node", ""}})
+	attack("nomination-gated", "a pod preempts a bait, and is gated when the bait has left", AsTenant, []object{
+		node(nil), placed(pod("evil", "bait", 0, "7000m", nil), "node"), pod("evil", "waits", 100, "7000m", nil),
+		{
+			"apiVersion": "berth.dev/v1alpha1", "kind": "PluginGrant", "metadata": object{"name": "all"},
+			"spec": object{"namespaces": []string{"evil"}, "modules": []object{{"repositories": []string{"REPOSITORY"}}}, "points": []string{"preEnqueue", "filter"}},
+		},
+		{
+			"apiVersion": "berth.dev/v1alpha1", "kind": "TenantPlugin", "metadata": object{"namespace": "evil", "name": "gates"},
+			"spec": object{"module": object{"image": "IMAGE"}},
+		},
+	}, "", fields{"reads": fields{"pod": []string{"priority"}}}, "pre_enqueue", gates)
+	taint := []object{{"key": "good", "effect": "NoSchedule"}}
+	attack("nomination-tainted", "nominates a node whose taint forbids the pod", AsAttached,
+		[]object{node(taint), pod("evil", "waits", 100, "8000m", nil)}, nominate, nominates, "filter", rejects, "post_filter", asks+success)
+	attack("nomination-large", "nominates a node for a pod that is larger", AsAttached,
+		[]object{node(nil), pod("evil", "waits", 100, "100", nil)}, nominate, nominates, "filter", rejects, "post_filter", asks+success)
+	var evil []object
+	for i := range 20 {
+		evil = append(evil, pod("evil", fmt.Sprintf("%s-%d", strings.Repeat("long", 50), i), 100, "1m", nil))
+	}
+	attack("trapping-pods", "no plugin, but pods with which one of the platform traps", AsPlatform,
+		append(evil, node(nil)), "", fields{"reads": fields{"pod": []string{"name"}}}, "filter", traps)
+	return l.all()
+}
+
+// object is one of the API.
+type object = map[string]any
+
+// others are the pods of another tenant. They tolerate the taint good.
+func others() (out []object) {
+	for i := range 6 {
+		out = append(out, pod("good", fmt.Sprintf("pod-%d", i), 1, "1", []object{{"key": "good", "operator": "Exists"}}))
+	}
+	return out
+}
+
+func node(taints []object) object {
+	return object{
+		"apiVersion": "v1", "kind": "Node", "metadata": object{"name": "node"}, "spec": object{"taints": taints},
+		"status": object{"allocatable": object{"cpu": "8", "memory": "32Gi", "pods": "110"}},
+	}
+}
+
+func pod(namespace, name string, priority int, cpu string, tolerations []object) object {
+	return object{"apiVersion": "v1", "kind": "Pod", "metadata": object{"namespace": namespace, "name": name}, "spec": object{
+		"priority": priority, "tolerations": tolerations, "containers": []object{{"name": "c", "resources": object{"requests": object{"cpu": cpu}}}},
+	}}
+}
+
+func placed(pod object, node string) object {
+	pod["spec"].(object)["nodeName"] = node
+	return pod
+}
