@@ -103,7 +103,10 @@ func TestManifestRights(t *testing.T) {
 		slices.Sort(berth[kind])
 	}
 	for role, want := range map[string]map[string][]string{
-		"berth": berth, "berth:patch-pods": {"pods": {"patch"}}, "berth:viewer": {"leases.coordination.k8s.io": {"get"}},
+		"berth": berth, "berth:patch-pods": {"pods": {"patch"}}, "berth:what-if": {
+			"priorityclasses.scheduling.k8s.io": {"list"}, "runtimeclasses.node.k8s.io": {"list"}, "limitranges": {"list"}, "daemonsets.apps": {"list"},
+			"mutatingwebhookconfigurations.admissionregistration.k8s.io": {"list"}, "validatingwebhookconfigurations.admissionregistration.k8s.io": {"list"},
+		}, "berth:viewer": {"leases.coordination.k8s.io": {"get"}},
 	} {
 		if !reflect.DeepEqual(got[role], want) {
 			t.Errorf("rights of %s are\n%v, want\n%v", role, got[role], want)
