@@ -37,6 +37,8 @@ type serverOptions struct {
 	timeLimit time.Duration
 	leader    leaderFinder
 	led       bool // the leader of the user's cluster was asked
+	// after (optional) is time.After for a wait that the server asks for.
+	after func(time.Duration) <-chan time.Time
 }
 
 func (o *serverOptions) flags(f *pflag.FlagSet) {
@@ -78,7 +80,7 @@ func (o *serverOptions) ask(ctx context.Context, method, path, text string) ([]b
 		if err != nil {
 			return nil, &failure{fmt.Errorf("read the scheduler's answer: %w", err)}
 		}
-		if response.StatusCode != http.StatusTooManyRequests || !waitAsAsked(ctx, response) {
+		if response.StatusCode != http.StatusTooManyRequests || !o.waitAsAsked(ctx, response) {
 			break
 		}
 		if response, err = l.send(ctx, method, path, text); err != nil {
@@ -96,7 +98,7 @@ func (o *serverOptions) ask(ctx context.Context, method, path, text string) ([]b
 }
 
 // waitAsAsked waits as long as the header Retry-After says, one second if there is none; false if the context ends before.
-func waitAsAsked(ctx context.Context, response *http.Response) bool {
+func (o *serverOptions) waitAsAsked(ctx context.Context, response *http.Response) bool {
 	seconds, err := strconv.Atoi(response.Header.Get("Retry-After"))
 	if err != nil || seconds < 0 {
 		seconds = 1
@@ -105,8 +107,12 @@ func waitAsAsked(ctx context.Context, response *http.Response) bool {
 	if end, ok := ctx.Deadline(); ok && time.Until(end) < wait {
 		return false
 	}
+	after := o.after
+	if after == nil {
+		after = time.After
+	}
 	select {
-	case <-time.After(wait):
+	case <-after(wait):
 		return true
 	case <-ctx.Done():
 		return false

@@ -246,6 +246,8 @@ func TestHandler(t *testing.T) {
 			<-release
 		case "broken":
 			return nil, fmt.Errorf("no plugin\x1b could be made")
+		case "panics":
+			return (&whatif.Cluster{}).Ask(ctx, r) // it has no profiles at all
 		}
 		return full().Ask(ctx, r)
 	})
@@ -274,11 +276,44 @@ func TestHandler(t *testing.T) {
 		"{":                                   http.StatusBadRequest,
 		strings.Repeat(" ", whatif.MaxSize+1): http.StatusRequestEntityTooLarge,
 		question("broken", ""):                http.StatusServiceUnavailable,
+		question("panics", ""):                http.StatusServiceUnavailable,
+		strings.Replace(question("p", ""), `"spec":{`, `"spec":{"schedulerName":"unknown",`, 1): http.StatusBadRequest,
 	} {
 		if w := post(text); w.Code != want || strings.Contains(w.Body.String(), "\x1b") {
 			t.Errorf("%.90s: status %d, want %d: %s", text, w.Code, want, w.Body)
 		}
 	}
+}
+
+// TestTooLarge: a client that sends too much over a connection sees the answer, although it is still sending when the handler knows.
+func TestTooLarge(t *testing.T) {
+	server := httptest.NewServer(whatif.Handler(full().Ask))
+	defer server.Close()
+	for _, size := range []int64{whatif.MaxSize + 1, 3 * whatif.MaxSize} {
+		body := io.LimitReader(spaces{}, size)
+		response, err := server.Client().Post(server.URL, "application/json", body)
+		if err != nil {
+			t.Errorf("%d bytes: %v", size, err)
+			continue
+		}
+		said, err := io.ReadAll(response.Body)
+		if err != nil || response.StatusCode != http.StatusRequestEntityTooLarge || !strings.Contains(string(said), "ask about fewer pods at a time") {
+			t.Errorf("%d bytes: status %d, %q, %v", size, response.StatusCode, said, err)
+		}
+		if err := response.Body.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// spaces are without end.
+type spaces struct{}
+
+func (spaces) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = ' '
+	}
+	return len(p), nil
 }
 
 // deadlined is a response whose request has a deadline.
