@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -55,8 +56,9 @@ func (o *replayOptions) experiment(ctx context.Context, stdout, stderr io.Writer
 			return unreadable(err, "config", o.config)
 		}
 		c.Change = func(recorded assembly.Config) (assembly.Config, error) {
-			recorded.Scheduler, recorded.Modules = s, modules
-			return recorded, nil
+			next, err := recorded.WithFolder(s)
+			recorded.Scheduler, recorded.Modules = next, modules
+			return recorded, err
 		}
 	}
 	var page *os.File
@@ -94,18 +96,18 @@ func (o *replayOptions) experiment(ctx context.Context, stdout, stderr io.Writer
 
 // experiment prints what moved.
 func (p *printer) experiment(r *experiment.Report) {
-	var parts []string
-	for _, c := range r.Summary() {
-		parts = append(parts, fmt.Sprintf("%d %s", c.Pods, c.Text))
-	}
-	if len(parts) == 0 {
+	p.text("%s", r.Reproduced())
+	if moved := r.Moved(); moved == "" {
 		p.text("None of %s changed.", count(r.Recording.Pods, "pod"))
 	} else {
-		p.text("%d of %s changed: %s.", len(r.Moves), count(r.Recording.Pods, "pod"), strings.Join(parts, ", "))
+		p.text("%d of %s changed: %s.", len(r.Moves), count(r.Recording.Pods, "pod"), moved)
 	}
-	p.text("With the recorded configuration, the simulation left %d of %s as recorded.", r.Recording.Same, count(r.Recording.Pods, "pod"))
 	p.printf("\n")
 	p.sides(&r.Before, &r.After)
+	p.groups("CONTROLLER", r.Groups.Controllers)
+	p.groups("NAMESPACE", r.Groups.Namespaces)
+	p.groups("NODE POOL", r.Groups.Pools)
+	p.groups("REASON", r.Groups.Reasons)
 	p.moves(r.Moves)
 	for _, note := range r.Notes {
 		p.text("Note: %s", note)
@@ -142,12 +144,47 @@ func (p *printer) sides(before, after *experiment.Totals) {
 	p.table(columns, rows)
 }
 
-// moves prints the pods that changed.
+// groupsShown is how many groups of a kind are printed, and movesShown how many pods.
+const groupsShown, movesShown = 8, 20
+
+// groups prints what pods that changed have in common, if they have.
+func (p *printer) groups(head string, groups []experiment.Group) {
+	if len(groups) == 0 {
+		return
+	}
+	columns, known := []column{{head: head, least: 16}, {head: "MOVED", numbers: true}}, groups[0].Pods > 0
+	if known {
+		columns = append(columns, column{head: "OF", numbers: true})
+	}
+	var kinds []experiment.Change
+	for _, c := range experiment.Changes() {
+		if slices.ContainsFunc(groups, func(g experiment.Group) bool { return g.Changes[c] > 0 }) {
+			kinds = append(kinds, c)
+			columns = append(columns, column{head: strings.ToUpper(string(c)), numbers: true})
+		}
+	}
+	var rows []table.Row
+	for i := range groups[:min(len(groups), groupsShown)] {
+		g := &groups[i]
+		row := table.Row{g.Name, g.Moves}
+		if known {
+			row = append(row, g.Pods)
+		}
+		for _, c := range kinds {
+			row = append(row, g.Changes[c])
+		}
+		rows = append(rows, row)
+	}
+	p.tableOf(columns, rows, len(groups))
+}
+
+// moves prints the pods that changed. Why is what a pod has to do with the change: what kept a pod that is placed now, or else why
+// it goes where it goes now.
 func (p *printer) moves(moves []experiment.Move) {
 	if len(moves) == 0 {
 		return
 	}
-	columns := []column{{head: "POD", least: 16}, {head: "CHANGE"}, {head: "BEFORE", least: 8}, {head: "WHY", least: 20}, {head: "AFTER", least: 8}, {head: "WHY", least: 20}}
+	columns := []column{{head: "POD", least: 16}, {head: "CHANGE"}, {head: "BEFORE", least: 8}, {head: "AFTER", least: 8}, {head: "WHY", least: 24}}
 	var rows []table.Row
 	node := func(f *experiment.Fate) string {
 		if f.Node == "" {
@@ -155,9 +192,13 @@ func (p *printer) moves(moves []experiment.Move) {
 		}
 		return f.Node
 	}
-	for i := range moves {
+	for i := range moves[:min(len(moves), movesShown)] {
 		m := &moves[i]
-		rows = append(rows, table.Row{m.Namespace + "/" + m.Pod, strings.ToLower(string(m.Change)), node(&m.Before), m.Before.Why, node(&m.After), m.After.Why})
+		why := m.After.Why
+		if m.Change == experiment.Placed || m.Change == experiment.Spared {
+			why = m.Before.Why
+		}
+		rows = append(rows, table.Row{m.Namespace + "/" + m.Pod, strings.ToLower(string(m.Change)), node(&m.Before), node(&m.After), why})
 	}
-	p.table(columns, rows)
+	p.tableOf(columns, rows, len(moves))
 }

@@ -52,9 +52,12 @@ type column struct {
 }
 
 // table prints rows under a header.
-func (p *printer) table(columns []column, rows []table.Row) {
-	left := max(0, len(rows)-maxRows)
-	rows = slices.Clone(rows[:len(rows)-left])
+func (p *printer) table(columns []column, rows []table.Row) { p.tableOf(columns, rows, len(rows)) }
+
+// tableOf is table for the first rows of all.
+func (p *printer) tableOf(columns []column, rows []table.Row, all int) {
+	rows = slices.Clone(rows[:min(len(rows), maxRows)])
+	left := all - len(rows)
 	for i, row := range rows {
 		rows[i] = shown(row)
 	}

@@ -3,16 +3,21 @@ package assembly
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"path/filepath"
+	"slices"
 
+	"github.com/berth-scheduler/berth/runtime/config"
 	"github.com/berth-scheduler/berth/runtime/inbox"
 	"github.com/berth-scheduler/berth/runtime/module"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// attachedRecord is an attached plugin in a recording. One that does not run has no module, and says why.
+// attachedRecord is an attached plugin in a recording. One that does not run has no module, and says why. With Folder it
+// marks a plugin of the profiles that is a module of a plugin folder.
 type attachedRecord struct {
 	Name       string            `json:"name"`
+	Folder     bool              `json:"folder,omitempty"`
 	NotReady   string            `json:"notReady,omitempty"`
 	Holds      bool              `json:"holds,omitempty"`
 	Namespaces []string          `json:"namespaces,omitempty"`
@@ -21,9 +26,13 @@ type attachedRecord struct {
 }
 
 // recordedAttached returns attached plugins in the form in which a recording has them, and their modules: each is a
-// file that is named by its digest. Plugins in shadow decide nothing, and are left out.
-func recordedAttached(with *attached) (data json.RawMessage, modules []inbox.Module, err error) {
+// file that is named by its digest. Plugins in shadow decide nothing, and are left out. Those of s that come from a plugin folder
+// are named as well.
+func recordedAttached(s *config.Scheduler, with *attached) (data json.RawMessage, modules []inbox.Module, err error) {
 	var out []attachedRecord
+	for _, m := range ofFolder(s) {
+		out = append(out, attachedRecord{Name: m.Loaded.Name, Folder: true})
+	}
 	for i := range with.all {
 		x := &with.all[i]
 		if x.inShadow() {
@@ -52,8 +61,37 @@ func recordedAttached(with *attached) (data json.RawMessage, modules []inbox.Mod
 	return data, modules, err
 }
 
-// replayedAttached returns the attached plugins of a recording.
-func replayedAttached(data json.RawMessage, modules *Modules) ([]Attached, error) {
+// ofFolder returns the modules of a plugin folder in a configuration, by name. They are in all profiles.
+func ofFolder(s *config.Scheduler) (out []*Module) {
+	if len(s.Profiles) == 0 {
+		return nil
+	}
+	args := s.Profiles[0].Args
+	for _, name := range slices.Sorted(maps.Keys(args)) {
+		if m, ok := args[name].Typed.(*Module); ok && m.Reference.Folder {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// WithFolder returns another configuration file with the modules of the plugin folder that c has.
+//
+// # Errors
+//
+// A profile has a plugin of the same name, or another module sorts the queue.
+func (c *Config) WithFolder(s *config.Scheduler) (*config.Scheduler, error) {
+	out := clone(s)
+	for _, m := range ofFolder(c.Scheduler) {
+		if err := m.Enable(out); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// replayedAttached returns the attached plugins of a recording, and marks those of a plugin folder in s.
+func replayedAttached(s *config.Scheduler, data json.RawMessage, modules *Modules) ([]Attached, error) {
 	if len(data) == 0 {
 		return nil, nil
 	}
@@ -63,6 +101,19 @@ func replayedAttached(data json.RawMessage, modules *Modules) ([]Attached, error
 	}
 	var out []Attached
 	for _, r := range records {
+		if r.Folder {
+			ofThat := func(ref config.PluginRef) bool { return ref.Name == r.Name }
+			for i := range s.Profiles {
+				p := &s.Profiles[i]
+				if m, ok := p.Args[r.Name].Typed.(*Module); ok {
+					m.Reference.Folder = true
+					if at := slices.IndexFunc(p.Points["score"], ofThat); at >= 0 {
+						m.Reference.Weight = p.Points["score"][at].Weight
+					}
+				}
+			}
+			continue
+		}
 		x := Attached{Name: r.Name, NotReady: r.NotReady, Holds: r.Holds, Namespaces: r.Namespaces, Share: r.Share}
 		if r.Module != nil {
 			r.Module.Path = filepath.Join(modules.config.Dir, filepath.Base(r.Module.Path))

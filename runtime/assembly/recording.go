@@ -180,7 +180,7 @@ func (a *Assembly) begin(s *config.Scheduler, all []*built) error {
 	if err != nil {
 		return fmt.Errorf("record the configuration: %w", err)
 	}
-	data, more, err := recordedAttached(&a.mu.attached)
+	data, more, err := recordedAttached(s, &a.mu.attached)
 	if err != nil {
 		return fmt.Errorf("record the attached plugins: %w", err)
 	}
@@ -210,7 +210,7 @@ func (a *Assembly) swapped(s *config.Scheduler, next []*built, with *attached) (
 	if err != nil {
 		return inbox.Swap{}, fmt.Errorf("record the configuration: %w", err)
 	}
-	data, more, err := recordedAttached(with)
+	data, more, err := recordedAttached(&own, with)
 	if err != nil {
 		return inbox.Swap{}, fmt.Errorf("record the attached plugins: %w", err)
 	}
@@ -251,7 +251,7 @@ func Replayed(s *inbox.Settings, modules *Modules) (Config, error) {
 		Scheduler: file, Modules: modules, Seed: s.Seed, Candidates: int(s.Candidates), MaxUnschedulable: s.MaxUnschedulable, IgnoreBindVerbs: s.IgnoreBindVerbs,
 		Reuse: reuse.Config{Bytes: int64(s.ReuseBytes), PerNode: int64(s.ReusePerNode)},
 	}
-	if c.Attached, err = replayedAttached(s.Attached, modules); err != nil {
+	if c.Attached, err = replayedAttached(file, s.Attached, modules); err != nil {
 		return Config{}, err
 	}
 	if c.TieBreak, err = cycle.ParseTieBreak(s.TieBreak); err != nil {

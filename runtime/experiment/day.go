@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -31,7 +32,8 @@ import (
 type day struct {
 	settings  *inbox.Settings
 	extenders int
-	swaps     int
+	lacks     string // why the recording cannot be repeated exactly; may be empty
+	swaps     int    // since the scheduler began
 	cut       bool
 	events    int
 
@@ -48,6 +50,7 @@ type day struct {
 	flying  map[uint64]*pod // pods in flight in the checkpoint, by attempt
 	tries   []*pod          // by attempt, from 1
 	nodes   map[string]bool
+	pools   map[string]string // of nodes, gone ones too
 	ranks   map[string]uint64
 	storage []metav1.Object // from the start
 	claims  map[types.UID]bool
@@ -75,7 +78,7 @@ type pod struct {
 // read reads a recording to its end. Modules go to a folder.
 func read(r *record.Reader, dir string) (*day, error) {
 	d := &day{
-		byUID: make(map[types.UID]*pod), byName: make(map[string]*pod), nodes: make(map[string]bool), ranks: make(map[string]uint64),
+		byUID: make(map[types.UID]*pod), byName: make(map[string]*pod), nodes: make(map[string]bool), pools: make(map[string]string), ranks: make(map[string]uint64),
 		claims: make(map[types.UID]bool), seen: make(map[string]bool), flying: make(map[uint64]*pod),
 	}
 	for {
@@ -123,7 +126,7 @@ func (d *day) event(e inbox.Event, dir string) error {
 			d.began, d.start = true, d.now
 		}
 	case *inbox.Node:
-		d.nodes[e.Node.Name] = true
+		d.nodes[e.Node.Name], d.pools[e.Node.Name] = true, poolOf(e.Node.Object)
 		d.change(e)
 	case *inbox.NodeGone:
 		delete(d.nodes, e.Name)
@@ -161,7 +164,7 @@ func (d *day) event(e inbox.Event, dir string) error {
 	case *inbox.Rank:
 		d.ranks[e.Node] = e.Rank
 	case *inbox.Swap:
-		d.swaps++
+		d.swapped(e)
 	case *inbox.Decision:
 		d.decided(e)
 	case *inbox.Bound:
@@ -185,7 +188,7 @@ func (d *day) set(s *inbox.Settings) error {
 	if d.settings != nil {
 		return errors.New("there are two settings")
 	}
-	d.settings, d.now, d.profiles = s, s.Start, make(map[string]bool)
+	d.settings, d.now, d.lacks, d.profiles = s, s.Start, s.Lacks, make(map[string]bool)
 	var file struct {
 		Profiles []struct {
 			SchedulerName string `json:"schedulerName"`
@@ -200,6 +203,18 @@ func (d *day) set(s *inbox.Settings) error {
 		d.profiles[p.SchedulerName] = true
 	}
 	return nil
+}
+
+// swapped handles other plugins. Those from before the first attempt are what the scheduler began with.
+func (d *day) swapped(e *inbox.Swap) {
+	d.lacks = cmp.Or(d.lacks, e.Lacks)
+	if d.began {
+		d.swaps++
+		d.change(e)
+		return
+	}
+	d.settings.Config, d.settings.Attached = e.Config, e.Attached
+	d.settings.Annotations = append(d.settings.Annotations, e.Annotations...)
 }
 
 // at is the time since the scheduler began.

@@ -94,6 +94,29 @@ func TestRun(t *testing.T) {
 	golden.Check(t, "testdata/report.golden", append(text, '\n'))
 }
 
+// TestNotClosed: the report says with the words of berth replay what may be missing of a recording that was not closed, and in what
+// way the recording is not exact.
+func TestNotClosed(t *testing.T) {
+	text, err := os.ReadFile("testdata/day.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	open := strings.TrimSuffix(string(text), "end\n")
+	open = strings.Replace(open, " config=", " lacks=\"it is a test\" config=", 1)
+	r, err := record.NewReader(strings.NewReader(open))
+	if err != nil {
+		t.Fatal(err)
+	}
+	modules := assembly.NewModules(assembly.ModulesConfig{})
+	defer func() { _ = modules.Close(t.Context()) }()
+	got, err := Run(t.Context(), r, Config{
+		Modules: modules, Dir: t.TempDir(), Workers: 1, Change: func(a assembly.Config) (assembly.Config, error) { return a, nil },
+	})
+	if err != nil || !got.Recording.Cut || !slices.Contains(got.Notes, record.ErrCut.Error()+".") || !slices.Contains(got.Notes, "The recording cannot be repeated exactly: it is a test.") {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
 // TestEdited: objects that no API server would take end nothing.
 func TestEdited(t *testing.T) {
 	text, err := os.ReadFile("testdata/day.txt")

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"math"
 	"strings"
 	"time"
 
@@ -46,8 +47,12 @@ func (r *Report) WriteHTML(w io.Writer) error {
 		"duration": func(s float64) string {
 			return time.Duration(s * float64(time.Second)).Round(10 * time.Millisecond).String()
 		},
-		"time":  func(t time.Time) string { return t.Format(time.DateTime) },
-		"index": func(list []Resource, i int) Resource { return list[i] },
+		"kinds": func(g Groups) map[string][]Group {
+			return map[string][]Group{"controller": g.Controllers, "namespace": g.Namespaces, "node pool": g.Pools, "reason": g.Reasons}
+		},
+		"counted": counted,
+		"time":    func(t time.Time) string { return t.Format(time.DateTime) },
+		"index":   func(list []Resource, i int) Resource { return list[i] },
 	}).Parse(page)
 	if err != nil {
 		return err
@@ -55,11 +60,10 @@ func (r *Report) WriteHTML(w io.Writer) error {
 	var out bytes.Buffer
 	if err := t.Execute(&out, struct {
 		*Report
-		Changes []Changed
-		Shown   []Move
-		Hidden  int
-		Plots   []plot
-	}{r, r.Summary(), r.Moves[:min(len(r.Moves), maxRows)], max(0, len(r.Moves)-maxRows), r.plots()}); err != nil {
+		Shown  []Move
+		Hidden int
+		Plots  []plot
+	}{r, r.Moves[:min(len(r.Moves), maxRows)], max(0, len(r.Moves)-maxRows), r.plots()}); err != nil {
 		return err
 	}
 	// A recording that was edited may have names that no API server takes.
@@ -67,18 +71,41 @@ func (r *Report) WriteHTML(w io.Writer) error {
 	return err
 }
 
-// Changed is how many pods changed in one way.
-type Changed struct {
-	Pods int
-	Text string
+// Moved counts the changes in words; empty if there is none.
+func (r *Report) Moved() string { return counted(r.Changes) }
+
+func counted(changes map[Change]int) string {
+	var out []string
+	for _, c := range Changes() {
+		if n := changes[c]; n > 0 {
+			out = append(out, fmt.Sprintf("%d %s", n, c.text()))
+		}
+	}
+	return strings.Join(out, ", ")
 }
 
-// Summary counts the changes in words, in the order of reports, without those that did not happen.
-func (r *Report) Summary() (out []Changed) {
-	for _, c := range changes() {
-		if n := r.Changes[c]; n > 0 {
-			out = append(out, Changed{n, c.text()})
+// faithful is which part of the pods a simulation must leave as recorded, so that nothing need be said of what it moves.
+const faithful = 0.95
+
+// Reproduced says in words how well the simulation with the recorded configuration repeats the recording.
+func (r *Report) Reproduced() string {
+	x := &r.Recording
+	share := 1.0
+	if x.Pods > 0 {
+		share = float64(x.Same) / float64(x.Pods)
+	}
+	out := fmt.Sprintf("With the recorded configuration, the simulation left %d of %d pods as recorded (%.1f %%)", x.Same, x.Pods, math.Floor(float64(1000*share))/10)
+	var others []string
+	for _, c := range Changes() {
+		if n := x.Others[c]; n > 0 {
+			others = append(others, fmt.Sprintf("%d %s", n, strings.ToLower(string(c))))
 		}
+	}
+	if len(others) > 0 {
+		out += ", and the others otherwise: " + strings.Join(others, ", ")
+	}
+	if out += "."; share < faithful {
+		out += " What follows compares two simulations, so read it with care."
 	}
 	return out
 }

@@ -10,6 +10,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/berth-scheduler/berth/runtime/record"
 	"github.com/berth-scheduler/berth/runtime/sim"
 )
 
@@ -29,6 +30,8 @@ type Report struct {
 	After  Totals `json:"after"`
 	// Changes counts Moves by what changed.
 	Changes map[Change]int `json:"changes"`
+	// Groups count Moves by what the pods have in common.
+	Groups Groups `json:"groups"`
 	// Moves are the pods that changed, by namespace and name.
 	Moves []Move `json:"moves"`
 	// Notes say what is not as it would have been.
@@ -48,9 +51,13 @@ type Recording struct {
 	// Cut is true if the recording was not closed.
 	Cut bool `json:"cut"`
 	// Pods is the number of pods that were to be placed. Same is how many of them the simulation of the
-	// recorded configuration left where the recording did, or pending as there.
-	Pods int `json:"pods"`
-	Same int `json:"same"`
+	// recorded configuration left where the recording did, or pending as there. Others counts the rest by what is
+	// different in that simulation.
+	Pods   int            `json:"pods"`
+	Same   int            `json:"same"`
+	Others map[Change]int `json:"others,omitempty"`
+	// Swaps is how often the scheduler changed its plugins after it had begun. Both simulations do so, too.
+	Swaps int `json:"swaps"`
 }
 
 // Totals is what a side did.
@@ -100,14 +107,18 @@ const (
 	Spared Change = "Spared"
 )
 
-// changes returns them in the order of reports.
-func changes() []Change { return []Change{Elsewhere, Pending, Placed, Preempted, Spared} }
+// Changes returns them in the order of reports.
+func Changes() []Change { return []Change{Elsewhere, Pending, Placed, Preempted, Spared} }
 
 // Move is a pod that changed.
 type Move struct {
 	Namespace string `json:"namespace"`
 	Pod       string `json:"pod"`
 	Change    Change `json:"change"`
+	// Controller is the pod's, as KIND NAME; empty if there is none.
+	Controller string `json:"controller,omitempty"`
+	// Reason is what the change is due to, in short.
+	Reason string `json:"reason,omitempty"`
 	// Recorded is the node in the recording; empty if there was none.
 	Recorded string `json:"recorded,omitempty"`
 	Before   Fate   `json:"before"`
@@ -133,7 +144,7 @@ func (x *experiment) report(before, after *side) *Report {
 	d := x.day
 	r := &Report{
 		APIVersion: APIVersion, Kind: Kind, Before: before.totals, After: after.totals, Changes: make(map[Change]int), Moves: []Move{},
-		Recording:     Recording{Start: d.start.UTC(), End: d.now.UTC(), Events: d.events, Cut: d.cut, Pods: len(d.pods)},
+		Recording:     Recording{Start: d.start.UTC(), End: d.now.UTC(), Events: d.events, Cut: d.cut, Pods: len(d.pods), Others: make(map[Change]int), Swaps: d.swaps},
 		SamplesBefore: before.samples, SamplesAfter: after.samples, ByTime: x.shapes.sampler(d).length > 0,
 	}
 	for _, p := range d.pods {
@@ -141,7 +152,9 @@ func (x *experiment) report(before, after *side) *Report {
 		if p.evicted {
 			recorded = ""
 		}
-		if before.pods[p.arrival.Pod.UID].node == recorded {
+		if different := compare(&fate{node: recorded}, &fate{node: before.pods[p.arrival.Pod.UID].node}); different != "" {
+			r.Recording.Others[different]++
+		} else {
 			r.Recording.Same++
 		}
 	}
@@ -157,12 +170,14 @@ func (x *experiment) report(before, after *side) *Report {
 		}
 		r.Changes[change]++
 		r.Moves = append(r.Moves, Move{
-			Namespace: was.namespace, Pod: was.name, Change: change, Recorded: d.byUID[uid].node, Before: was.public(), After: now.public(),
+			Namespace: was.namespace, Pod: was.name, Change: change, Controller: controllerOf(d.byUID[uid].last), Reason: reasonOf(change, &was, &now),
+			Recorded: d.byUID[uid].node, Before: was.public(), After: now.public(),
 		})
 	}
 	slices.SortStableFunc(r.Moves, func(a, b Move) int {
 		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Pod, b.Pod))
 	})
+	r.Groups = d.groups(r.Moves)
 	r.Notes = x.notes(after)
 	return r
 }
@@ -190,17 +205,24 @@ func (x *experiment) notes(after *side) []string {
 		"Bindings, evictions and volumes are simulated on both sides. A pod runs as long as it ran in the recording, from its placement on; one that was not placed there, or had not ended, stays.",
 		"Replacements of pods by controllers are not modelled: a pod comes if it came in the recording, even if it replaced one that was preempted only there, and a pod that is preempted now is not replaced.",
 	}
-	if d.settings.Lacks != "" {
-		out = append(out, "The recording cannot be repeated exactly: "+d.settings.Lacks+".")
+	if d.lacks != "" {
+		out = append(out, "The recording cannot be repeated exactly: "+d.lacks+".")
 	}
 	if d.extenders > 0 {
 		out = append(out, "HTTP extenders are asked on neither side.")
 	}
 	if d.swaps > 0 {
-		out = append(out, fmt.Sprintf("The recorded scheduler changed its plugins %d times. The simulations do not: they keep those of the start, or of --config and --plugin.", d.swaps))
+		times := "once"
+		if d.swaps > 1 {
+			times = fmt.Sprintf("%d times", d.swaps)
+		}
+		out = append(out, "The recorded scheduler changed its plugins "+times+" after it had begun, and so do both simulations. --config replaces the profiles for all of the time, but for the modules of plugin folders; --plugin is there in addition.")
 	}
 	if d.cut {
-		out = append(out, "The recording was not closed: it may lack the last second before its end.")
+		out = append(out, record.ErrCut.Error()+".")
+	}
+	for _, name := range slices.Sorted(maps.Keys(after.refused)) {
+		out = append(out, fmt.Sprintf("With the change, the attached plugin %s does not run: %v", name, after.refused[name]))
 	}
 	return append(out, after.notes...)
 }

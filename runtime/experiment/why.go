@@ -14,13 +14,20 @@ const candidates = 10
 type reasons struct {
 	other *side // may be nil
 	why   map[types.UID]string
+	short map[types.UID]string // the same in short; of pending pods, too
 }
 
-func newReasons(other *side) *reasons { return &reasons{other, make(map[types.UID]string)} }
+func newReasons(other *side) *reasons {
+	return &reasons{other, make(map[types.UID]string), make(map[types.UID]string)}
+}
 
-// attempted asks an attempt that chose a node.
+// attempted asks the last attempt for a pod.
 func (r *reasons) attempted(a *report.Attempt, name func(row uint32) string) {
-	if a.Code != abi.Success || r.other == nil {
+	if r.other == nil {
+		return
+	}
+	if a.Code != abi.Success {
+		r.short[a.UID] = a.InShort("", name)
 		return
 	}
 	other := r.other.pods[a.UID]
@@ -30,7 +37,8 @@ func (r *reasons) attempted(a *report.Attempt, name func(row uint32) string) {
 	}
 	if there == a.Node {
 		delete(r.why, a.UID)
+		delete(r.short, a.UID)
 		return
 	}
-	r.why[a.UID] = a.RatherThan(there, name)
+	r.why[a.UID], r.short[a.UID] = a.RatherThan(there, name), a.InShort(there, name)
 }

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/berth-scheduler/berth/runtime/assembly"
 	"github.com/berth-scheduler/berth/runtime/inbox"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
@@ -26,13 +28,34 @@ type Change struct {
 	// Event is about a node, a namespace, pods, or an object. Pods are new ones on nodes, or new versions
 	// of pods: what the scheduler wrote on them stays. The pods of a node that goes leave with it.
 	Event inbox.Event
+	// Plugins (instead of Event) returns a configuration whose profiles and attached plugins replace those of the scheduler.
+	Plugins func() (assembly.Config, error)
 }
 
 // happen carries out the changes whose time has come.
-func (s *Sim) happen() {
+func (s *Sim) happen(ctx context.Context) error {
 	for now := s.api.now(); s.changed < len(s.config.Changes) && s.config.Changes[s.changed].At <= now; s.changed++ {
-		s.api.changed(s.config.Changes[s.changed].Event)
+		c := &s.config.Changes[s.changed]
+		if c.Plugins == nil {
+			s.api.changed(c.Event)
+			continue
+		}
+		if err := s.reload(ctx, c); err != nil {
+			return fmt.Errorf("%v after the start, plugins cannot be replaced: %w", c.At, err)
+		}
 	}
+	return nil
+}
+
+// reload replaces the plugins of the scheduler.
+func (s *Sim) reload(ctx context.Context, c *Change) error {
+	next, err := c.Plugins()
+	if err == nil {
+		err = s.assembly.ReloadAll(ctx, next.Scheduler, next.Attached)
+	}
+	s.api.changes++
+	s.refuse()
+	return err
 }
 
 // changed carries out a change.

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"math"
 	"time"
 
@@ -100,6 +101,7 @@ type Sim struct {
 	flushed  int    // number of placements before the last flush; -1 before the first
 	decayed  int    // likewise before the last debt that decayed after the last event
 	handling string // object, for the error of a panic
+	refused  map[string]error
 }
 
 // New checks the input and makes a simulation, which can be run once.
@@ -126,7 +128,7 @@ func newSim(config Config) (*Sim, error) {
 	if config.Start.IsZero() { // any fixed time will do: only durations matter
 		config.Start = time.Date(2000, time.January, 1, 0, 0, 0, 0, time.UTC)
 	}
-	s := &Sim{config: config, clock: clock.NewStep(config.Start), flushed: -1, decayed: -1}
+	s := &Sim{config: config, clock: clock.NewStep(config.Start), flushed: -1, decayed: -1, refused: make(map[string]error)}
 	s.api = newAPIServer(&s.config, s.clock)
 	owners := s.api.owners
 	if (config.Explain != types.NamespacedName{}) {
@@ -150,6 +152,7 @@ func newSim(config Config) (*Sim, error) {
 		s.assembly.Close()
 		return nil, err
 	}
+	s.refuse()
 	s.api.scheduler, s.api.volumes.tell = s.assembly.Scheduler, s.assembly.Scheduler
 	for _, object := range config.Owners {
 		owners.Set(object)
@@ -158,8 +161,10 @@ func newSim(config Config) (*Sim, error) {
 	return s, nil
 }
 
-// Refusals says by name why attached plugins do not run.
-func (s *Sim) Refusals() map[string]error { return s.assembly.Refusals() }
+// Refusals says by name why attached plugins do not run; after Run, those that did not run at some time.
+func (s *Sim) Refusals() map[string]error { return s.refused }
+
+func (s *Sim) refuse() { maps.Copy(s.refused, s.assembly.Refusals()) }
 
 // Status says how plugins are; after Run, how they were at its end.
 func (s *Sim) Status() assembly.Status { return s.assembly.Status() }
@@ -206,7 +211,9 @@ func (s *Sim) begin() {
 func (s *Sim) run(ctx context.Context) error {
 	for {
 		s.handling = "a change of the cluster"
-		s.happen()
+		if err := s.happen(ctx); err != nil {
+			return err
+		}
 		s.arrive()
 		s.handling = "the simulated cluster"
 		s.api.depart()

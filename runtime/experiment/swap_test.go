@@ -1,0 +1,310 @@
+package experiment_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/berth-scheduler/berth/runtime/assembly"
+	"github.com/berth-scheduler/berth/runtime/config"
+	"github.com/berth-scheduler/berth/runtime/experiment"
+	"github.com/berth-scheduler/berth/runtime/inbox"
+	"github.com/berth-scheduler/berth/runtime/internal/clock"
+	"github.com/berth-scheduler/berth/runtime/internal/wat"
+	"github.com/berth-scheduler/berth/runtime/module"
+	"github.com/berth-scheduler/berth/runtime/plugin/objects"
+	"github.com/berth-scheduler/berth/runtime/plugin/objects/owners"
+	"github.com/berth-scheduler/berth/runtime/record"
+	"github.com/berth-scheduler/berth/runtime/record/recordtest"
+	"github.com/berth-scheduler/berth/runtime/scheduler"
+	"github.com/berth-scheduler/berth/runtime/state"
+)
+
+// guest returns a module with a filter.
+func guest(t *testing.T, name, filter string) []byte {
+	t.Helper()
+	return wat.Compile(t, `(module
+		(memory (export "memory") 40)
+		(func (export "berth_abi") (result i32) (i32.const 0x10000))
+		(func (export "berth_alloc") (param i32 i32) (result i32) (i32.const 65536))
+		(func (export "berth_filter") (param i32 i32 i32) (result i32) `+filter+` (i32.const 0)))`,
+		`{"name": "`+name+`", "version": "1.0.0", "abi": "1.0", "points": {"filter": {"scope": "node"}}, "reads": {"node": ["generation"]}}`)
+}
+
+const (
+	// rejectsFirst rejects the first node that it is asked about, and rejectsAll all.
+	rejectsFirst = `(i32.store8 (i32.load offset=24 (local.get 0)) (i32.const 2))`
+	rejectsAll   = `(memory.fill (i32.load offset=24 (local.get 0)) (i32.const 2) (i32.load offset=20 (local.get 0)))`
+)
+
+func loaded(t *testing.T, modules *assembly.Modules, wasm []byte, ref module.Reference) *assembly.Module {
+	t.Helper()
+	ref.Path = filepath.Join(t.TempDir(), "guest.wasm")
+	if err := os.WriteFile(ref.Path, wasm, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	m, err := modules.Load(ref)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// cluster confirms bindings at once.
+type cluster struct {
+	*assembly.Assembly
+	scheduler.Outlet
+	t     *testing.T
+	clock *clock.Step
+	pods  int
+}
+
+func (c *cluster) Binding(context.Context, *state.Pod) error   { return nil }
+func (c *cluster) Scheduled(*state.Pod, string, state.Feature) {}
+func (c *cluster) Failed(scheduler.Failure)                    {}
+func (c *cluster) Bind(_ context.Context, b objects.Binding) error {
+	c.Scheduler.SetPods(b.Pod.On(b.Node, b.Patch))
+	return nil
+}
+
+// place lets time pass, and pods come.
+func (c *cluster) place(namespace string, pods int) {
+	for range pods {
+		c.clock.Advance(10 * time.Second)
+		c.pods++
+		name := fmt.Sprint("p-", c.pods)
+		p := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID(name), Labels: map[string]string{"pod-template-hash": "5d9"}}}
+		controls := true
+		p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "web-5d9", UID: "web", Controller: &controls}}
+		p.Spec.SchedulerName = v1.DefaultSchedulerName
+		p.Spec.Containers = []v1.Container{{Name: "c", Resources: v1.ResourceRequirements{Requests: v1.ResourceList{v1.ResourceCPU: resource.MustParse("1")}}}}
+		c.Scheduler.SetPods(state.NewPod(p))
+		for c.Scheduler.Step(c.t.Context()) {
+		}
+	}
+}
+
+// withoutFit leaves scores by requests out, so that pods go elsewhere.
+func withoutFit() *config.Scheduler {
+	s := assembly.Default()
+	points := s.Profiles[0].Points
+	var rest []config.PluginRef
+	for _, p := range points["score"] {
+		if p.Name != "NodeResourcesFit" && p.Name != "NodeResourcesBalancedAllocation" {
+			rest = append(rest, p)
+		}
+	}
+	points["score"] = rest
+	return s
+}
+
+// changingDay records a day on which plugins change before the first attempt and after it: those of the configuration, of a folder,
+// and of API objects. It returns the segments.
+func changingDay(t *testing.T, segmentBytes int64) []*bytes.Buffer {
+	t.Helper()
+	modules := assembly.NewModules(assembly.ModulesConfig{})
+	t.Cleanup(func() { _ = modules.Close(context.Background()) })
+	owned, w := owners.New(), recordtest.New(t, segmentBytes)
+	c := &cluster{t: t, clock: clock.NewStep(time.Unix(1_000_000, 0))}
+	var err error
+	c.Assembly, err = assembly.New(assembly.Config{Seed: 1, Workers: 1, Scheduler: assembly.Default(), Modules: modules}, assembly.Deps{
+		Clock: c.clock, Binder: c, Outlet: c, Services: owned, Controllers: owned, Recorder: w, Spawn: func(run func()) { run() },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	dir := t.TempDir()
+	file := func(name, filter string) {
+		if err := os.WriteFile(filepath.Join(dir, name+".wasm"), guest(t, name, filter), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	file("folder-first", rejectsFirst)
+	folder, err := c.ReadFolder(t.Context(), assembly.FolderConfig{Dir: dir}) // before the first attempt
+	if err != nil || folder.Status()[0].Err != nil {
+		t.Fatal(err, folder.Status())
+	}
+	for i := range 4 {
+		n := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("node-", i), Labels: map[string]string{"karpenter.sh/nodepool": fmt.Sprint("pool-", i%2)}}}
+		n.Status.Allocatable = v1.ResourceList{v1.ResourceCPU: resource.MustParse("64"), v1.ResourcePods: resource.MustParse("100")}
+		c.Scheduler.SetNode(state.NewNode(n))
+	}
+	attach := func(all ...assembly.Attached) {
+		t.Helper()
+		c.clock.Advance(time.Second)
+		if refused, err := c.Attach(t.Context(), all); err != nil || len(refused) > 0 {
+			t.Fatal(refused, err)
+		}
+	}
+	c.place("a", 8)
+	file("folder-second", rejectsFirst)
+	c.clock.Advance(time.Second)
+	if err := folder.Sync(t.Context()); err != nil || len(folder.Status()) != 2 || folder.Status()[1].Err != nil {
+		t.Fatal(err, folder.Status())
+	}
+	c.place("a", 8)
+	attach(assembly.Attached{Name: "b/later", NotReady: "Compiling", Holds: true, Namespaces: []string{"b"}})
+	c.place("b", 4)
+	own := loaded(t, modules, guest(t, "own", rejectsAll), module.Reference{Name: "b/own", Namespaces: []string{"b"}, Tenant: "b", HideSeed: true, HideGeneration: true})
+	attach(assembly.Attached{Name: "b/own", Module: own, Holds: true, Namespaces: []string{"b"}})
+	c.place("b", 4)
+	attach()
+	c.place("b", 4)
+	c.clock.Advance(time.Second)
+	if _, err := c.Reload(t.Context(), withoutFit()); err != nil { // the folder's are gone, too
+		t.Fatal(err)
+	}
+	c.place("a", 12)
+	return w.Segments()
+}
+
+// try runs an experiment.
+func try(t *testing.T, recording []byte, change func(assembly.Config, *assembly.Modules) (assembly.Config, error)) (*experiment.Report, error) {
+	t.Helper()
+	reader, err := record.NewReader(bytes.NewReader(recording))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	modules := assembly.NewModules(assembly.ModulesConfig{Dir: dir})
+	defer func() { _ = modules.Close(context.Background()) }()
+	return experiment.Run(t.Context(), reader, experiment.Config{
+		Modules: modules, Dir: dir, Workers: 1, Change: func(a assembly.Config) (assembly.Config, error) { return change(a, modules) },
+	})
+}
+
+func same(a assembly.Config, _ *assembly.Modules) (assembly.Config, error) { return a, nil }
+
+// asText returns a recording as text, without the lines that begin with some words.
+func asText(t *testing.T, recording []byte, without string) string {
+	t.Helper()
+	reader, err := record.NewReader(bytes.NewReader(recording))
+	text := "# " + record.Header
+	for err == nil {
+		var e inbox.Event
+		if e, err = reader.Next(); err != nil {
+			break
+		}
+		line, _ := inbox.Format(e)
+		if without == "" || !strings.HasPrefix(line, without) {
+			text += line + "\n"
+		}
+	}
+	if !errors.Is(err, io.EOF) {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// TestPluginsChange: the simulations have the plugins that the recorded scheduler had at each time, so that each pod is as
+// recorded, in a recording of the whole day and in each of its segments.
+func TestPluginsChange(t *testing.T) {
+	whole := changingDay(t, 0)[0].Bytes()
+	r, err := try(t, whole, same)
+	if err != nil || len(r.Moves) > 0 || r.Recording.Same != r.Recording.Pods || r.Recording.Pods != 40 || r.Recording.Swaps != 5 {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	if r.Reproduced() != "With the recorded configuration, the simulation left 40 of 40 pods as recorded (100.0 %)." {
+		t.Error(r.Reproduced())
+	}
+	without, err := try(t, []byte(asText(t, whole, "swap ")), same)
+	if err != nil || without.Recording.Same > 30 || !strings.Contains(without.Reproduced(), " elsewhere") || !strings.Contains(without.Reproduced(), "compares two simulations") {
+		t.Errorf("without the changes of plugins nothing is different: %+v, %v", without, err)
+	}
+	segments, swaps := changingDay(t, 1000), 0
+	for i, segment := range segments {
+		r, err := try(t, segment.Bytes(), same)
+		if err != nil && strings.Contains(err.Error(), "placed no pod") {
+			continue
+		}
+		if err != nil || len(r.Moves) > 0 || r.Recording.Same != r.Recording.Pods {
+			t.Errorf("segment %d: %+v, %v", i, r, err)
+			continue
+		}
+		swaps += r.Recording.Swaps
+	}
+	if len(segments) < 4 || swaps == 0 {
+		t.Errorf("%d segments, %d changes of plugins in them", len(segments), swaps)
+	}
+}
+
+// TestPluginsChangeBesides: a plugin that is tried is there at all times, beside those of the recording, and another configuration
+// keeps the modules of the plugin folder.
+func TestPluginsChangeBesides(t *testing.T) {
+	whole := changingDay(t, 0)[0].Bytes()
+	r, err := try(t, whole, func(a assembly.Config, modules *assembly.Modules) (assembly.Config, error) {
+		return a, loaded(t, modules, guest(t, "strict", rejectsAll), module.Reference{Namespaces: []string{"a"}}).Enable(a.Scheduler)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Changes[experiment.Pending] != 28 || r.Recording.Same != 40 {
+		t.Errorf("%v, %s", r.Changes, r.Reproduced())
+	}
+	first := func(groups []experiment.Group) experiment.Group {
+		if len(groups) == 0 {
+			t.Fatal("no groups")
+		}
+		return groups[0]
+	}
+	for _, c := range []struct {
+		got         experiment.Group
+		name        string
+		pods, moves int
+	}{
+		{first(r.Groups.Controllers), "a/Deployment web", 28, 28}, {first(r.Groups.Namespaces), "a", 28, 28},
+		{first(r.Groups.Reasons), "strict: ", 0, 28},
+	} {
+		if !strings.HasPrefix(c.got.Name, c.name) || c.got.Pods != c.pods || c.got.Moves != c.moves || c.got.Changes[experiment.Pending] != 28 {
+			t.Errorf("%+v, want %+v", c.got, c)
+		}
+	}
+	pools := 0
+	for _, g := range r.Groups.Pools {
+		if strings.HasPrefix(g.Name, "pool-") && strings.HasSuffix(g.Name, " → none") {
+			pools += g.Changes[experiment.Pending]
+		}
+	}
+	if pools != 28 {
+		t.Errorf("%+v", r.Groups.Pools)
+	}
+
+	folders := make(map[string]int)
+	_, err = try(t, whole, func(a assembly.Config, _ *assembly.Modules) (assembly.Config, error) {
+		next, err := a.WithFolder(withoutFit())
+		for _, p := range next.Profiles[0].Points["filter"] {
+			folders[p.Name]++
+		}
+		a.Scheduler = next
+		return a, err
+	})
+	// At the start and at five changes, once to see whether they can be used and once in the simulation.
+	if err != nil || folders["folder-first"] != 10 || folders["folder-second"] != 8 || folders["NodeResourcesFit"] != 12 {
+		t.Errorf("%v, %v", folders, err)
+	}
+}
+
+// TestPluginsCannotChange: a plugin that cannot be beside one of the day is refused, before anything takes time, and so is a
+// recorded plugin that does not run here.
+func TestPluginsCannotChange(t *testing.T) {
+	whole := changingDay(t, 0)[0].Bytes()
+	_, err := try(t, whole, func(a assembly.Config, modules *assembly.Modules) (assembly.Config, error) {
+		return a, loaded(t, modules, guest(t, "folder-second", rejectsAll), module.Reference{}).Enable(a.Scheduler)
+	})
+	if err == nil || !strings.Contains(err.Error(), `when the recorded scheduler changed its plugins at 1970-01-12T13:48:11Z: `) || !strings.Contains(err.Error(), `already has a plugin "folder-second"`) {
+		t.Error(err)
+	}
+}
