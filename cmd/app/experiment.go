@@ -152,7 +152,8 @@ func (p *printer) groups(head string, groups []experiment.Group) {
 	if len(groups) == 0 {
 		return
 	}
-	columns, known := []column{{head: head, least: 16}, {head: "MOVED", numbers: true}}, groups[0].Pods > 0
+	columns := []column{{head: head, least: 16}, {head: "MOVED", numbers: true}}
+	known := slices.ContainsFunc(groups, func(g experiment.Group) bool { return g.Pods > 0 })
 	if known {
 		columns = append(columns, column{head: "OF", numbers: true})
 	}

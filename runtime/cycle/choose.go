@@ -1,6 +1,7 @@
 package cycle
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/berth-scheduler/berth/runtime/report"
@@ -79,7 +80,7 @@ func (s *draft) pick(ties int) int {
 	if s.cycle.config.TieBreak != Random || ties == 1 {
 		return 0
 	}
-	s.cycle.pcg.Seed(s.in.Seed, s.in.Sequence)
+	s.cycle.pcg.Seed(s.in.Seed, cmp.Or(s.in.Draw, s.in.Sequence))
 	return s.cycle.rand.IntN(ties)
 }
 

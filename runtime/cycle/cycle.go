@@ -136,6 +136,8 @@ type Input struct {
 	Seed uint64
 	// Sequence numbers decisions from 1.
 	Sequence uint64
+	// Draw is the number by which a tie is broken; 0 means Sequence.
+	Draw uint64
 	// Start (optional) is where the search for enough feasible nodes begins; nil goes on where the
 	// last one ended.
 	Start *int

@@ -41,7 +41,7 @@ func (s *Scheduler) try(ctx context.Context, pod *state.QueuedPod) {
 	start := s.cycle.Start()
 	in := cycle.Input{
 		Context: ctx, Snapshot: s.snapshot, Pod: pod, Pipeline: p,
-		Nominations: s.queue.Nominations(), Extenders: s.deps.Extenders, Seed: s.seed(), Sequence: s.sequence,
+		Nominations: s.queue.Nominations(), Extenders: s.deps.Extenders, Seed: s.seed(), Sequence: s.sequence, Draw: s.drawn,
 		Debt: s.debtOf(p, pod.Pod),
 	}
 	d := s.decide(in)
