@@ -108,6 +108,15 @@ func begin(file *recordFile, c records.Config, tell func(text string)) (*recordi
 			ended(err)
 		}
 	}
+	resumed := c.Resumed
+	c.Resumed = func(missing int) {
+		if missing > 0 {
+			tell(fmt.Sprintf("the recording goes on; %s since the last segment are in none", count(missing, "decision")))
+		}
+		if resumed != nil {
+			resumed(missing)
+		}
+	}
 	if next := c.Next; next != nil {
 		c.Next = func() (io.Writer, error) {
 			if last := r.file; last != nil {
@@ -221,7 +230,7 @@ func (o *recordOptions) toFolder(log *slog.Logger, metrics recordMetrics) (*reco
 	metrics.Recording(false)
 	return begin(nil, records.Config{
 		MaxBytes: size.Value() / 2, SegmentBytes: part, Retry: time.Minute, Patience: 5 * time.Second, Next: next,
-		Ended: func(error) { metrics.Recording(true) }, Resumed: func() { metrics.Recording(false) },
+		Ended: func(error) { metrics.Recording(true) }, Resumed: func(int) { metrics.Recording(false) },
 	}, func(text string) { log.Warn(text) })
 }
 

@@ -145,9 +145,12 @@ func (o *replayOptions) replay(ctx context.Context, stdout, stderr io.Writer, op
 	}
 	if result.Decisions == 0 {
 		p.text("Repeated %s. There was no decision among them.", count(result.Events, "event"))
-		return p.err
+	} else {
+		p.text("Repeated %s from %s: %d placed a pod. All are as recorded.", count(result.Decisions, "decision"), count(result.Events, "event"), result.Placed)
 	}
-	p.text("Repeated %s from %s: %d placed a pod. All are as recorded.", count(result.Decisions, "decision"), count(result.Events, "event"), result.Placed)
+	if result.Why != "" {
+		p.text("The recording ends before its scheduler: %s.", result.Why)
+	}
 	return p.err
 }
 

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	v1 "k8s.io/api/core/v1"
 	configv1 "k8s.io/kube-scheduler/config/v1"
 
 	"github.com/berth-scheduler/berth/abi"
@@ -120,7 +119,7 @@ func unrecorded(all []*built, recording *inbox.Settings) error {
 					errs = append(errs, fmt.Errorf("plugin %s reads metadata.annotations of %s, which the recording does not have: record with --record-reads '*'", name, of))
 				}
 				for _, key := range read.Args {
-					if !slices.ContainsFunc(recording.Annotations, func(kept string) bool { return keeps(kept, key) }) {
+					if !slices.ContainsFunc(recording.Annotations, func(kept string) bool { return inbox.Keeps(kept, key) }) {
 						errs = append(errs, fmt.Errorf("plugin %s reads metadata.annotations[%s] of %s, which the recording does not have: record with --record-reads %s", name, key, of, key))
 					}
 				}
@@ -133,13 +132,6 @@ func unrecorded(all []*built, recording *inbox.Settings) error {
 		}
 	}
 	return errors.Join(errs...)
-}
-
-// keeps reports whether annotations with a key are recorded because of one that is named, which may be a
-// prefix. kubectl's has the environment of pods, so only its name means it.
-func keeps(kept, key string) bool {
-	prefix, is := strings.CutSuffix(kept, "*")
-	return kept == key || is && strings.HasPrefix(key, prefix) && key != v1.LastAppliedConfigAnnotation
 }
 
 // readsWhole returns the host function by which a module reads whole objects; empty for none.

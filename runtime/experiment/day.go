@@ -32,6 +32,7 @@ import (
 type day struct {
 	settings  *inbox.Settings
 	extenders int
+	why       string // it ended before its scheduler; may be empty
 	lacks     string // why the recording cannot be repeated exactly; may be empty
 	swaps     int    // since the scheduler began
 	cut       bool
@@ -43,6 +44,8 @@ type day struct {
 
 	changes []sim.Change
 	pods    []*pod // that were to be placed, in the order in which they came
+	// turned is how much of both there was at the last turn of the loop: what came later was decided in the next segment.
+	turned  struct{ pods, changes int }
 	byUID   map[types.UID]*pod
 	byName  map[string]*pod // the last that was to be placed
 	before  uint64          // attempts before this segment
@@ -94,7 +97,13 @@ func read(r *record.Reader, dir string) (*day, error) {
 			return nil, err
 		}
 	}
-	d.events = r.Read()
+	d.events, d.why = r.Read(), r.Why()
+	d.pods, d.changes = d.pods[:d.turned.pods], d.changes[:d.turned.changes]
+	for _, p := range d.pods { // whose binding cycle had not ended
+		if p.node == "" && !p.ended {
+			p.node, p.at = p.chosen, p.choseAt
+		}
+	}
 	if d.settings == nil {
 		return nil, errors.New("it ends before the settings of the scheduler, so there is nothing to try")
 	}
@@ -125,6 +134,7 @@ func (d *day) event(e inbox.Event, dir string) error {
 			d.settle()
 			d.began, d.start = true, d.now
 		}
+		d.turned.pods, d.turned.changes = len(d.pods), len(d.changes)
 	case *inbox.Node:
 		d.nodes[e.Node.Name], d.pools[e.Node.Name] = true, poolOf(e.Node.Object)
 		d.change(e)

@@ -221,6 +221,9 @@ func (x *experiment) notes(after *side) []string {
 	if d.cut {
 		out = append(out, record.ErrCut.Error()+".")
 	}
+	if d.why != "" {
+		out = append(out, "The recording ends before its scheduler: "+d.why+".")
+	}
 	for _, name := range slices.Sorted(maps.Keys(after.refused)) {
 		out = append(out, fmt.Sprintf("With the change, the attached plugin %s does not run: %v", name, after.refused[name]))
 	}

@@ -155,16 +155,20 @@ func (c *Encoder) objects(_, kind string, v []metav1.Object) []metav1.Object {
 	return v
 }
 
+// Version is the version of the compact encoding.
+const Version = 6
+
 // Decoder reads what an Encoder wrote.
 type Decoder struct {
-	types []func() (string, Event)
-	last  int64
-	in    []byte
-	err   error
+	version int
+	types   []func() (string, Event)
+	last    int64
+	in      []byte
+	err     error
 }
 
-// NewDecoder returns a decoder.
-func NewDecoder() *Decoder { return &Decoder{types: newEvents()} }
+// NewDecoder returns a decoder of a version, from 4 to Version.
+func NewDecoder(version int) *Decoder { return &Decoder{version: version, types: newEvents()} }
 
 // Reset is as for an Encoder.
 func (c *Decoder) Reset() { c.last = 0 }
@@ -185,7 +189,9 @@ func (c *Decoder) Next(in []byte) (e Event, rest []byte, err error) {
 	}
 	word, e := c.types[in[0]]()
 	c.in, c.err = in[1:], nil
-	e.visit(c)
+	if _, end := e.(*End); !end || c.version >= 6 { // it had no reason
+		e.visit(c)
+	}
 	if c.err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", word, c.err)
 	}

@@ -361,7 +361,7 @@ func (e *Decision) visit(f fields) {
 	e.Hash = f.number("hash", e.Hash)
 }
 
-func (e *End) visit(fields) {}
+func (e *End) visit(f fields) { e.Reason = f.text("reason", e.Reason) }
 
 func uids(names []string) (out []types.UID) {
 	for _, name := range names {

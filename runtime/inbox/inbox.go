@@ -232,6 +232,6 @@ type (
 		// Hash covers all of the decision but times.
 		Hash uint64
 	}
-	// End is the last event of a recording that was closed.
-	End struct{}
+	// End is the last event of a recording that was closed. Reason says why if the scheduler went on.
+	End struct{ Reason string }
 )

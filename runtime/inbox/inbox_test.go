@@ -22,7 +22,7 @@ func lines(t testing.TB) []string {
 // TestForms: a line that was written is read and written again, and so is the compact encoding.
 func TestForms(t *testing.T) {
 	var data []byte
-	encoder, decoder := inbox.NewEncoder(), inbox.NewDecoder()
+	encoder, decoder := inbox.NewEncoder(), inbox.NewDecoder(inbox.Version)
 	words := map[string]bool{}
 	for _, line := range lines(t) {
 		e, err := inbox.Parse(line)
@@ -115,7 +115,7 @@ func TestCut(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i := range data {
-			if _, _, err := inbox.NewDecoder().Next(data[:i]); err == nil {
+			if _, _, err := inbox.NewDecoder(inbox.Version).Next(data[:i]); err == nil {
 				t.Errorf("%s: %d of %d bytes are enough", line, i, len(data))
 			}
 		}
@@ -158,7 +158,7 @@ func FuzzCompact(f *testing.F) {
 		f.Add(data)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		e, _, err := inbox.NewDecoder().Next(data)
+		e, _, err := inbox.NewDecoder(inbox.Version).Next(data)
 		if err != nil {
 			return
 		}
@@ -166,7 +166,7 @@ func FuzzCompact(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, rest, err := inbox.NewDecoder().Next(once)
+		again, rest, err := inbox.NewDecoder(inbox.Version).Next(once)
 		if err != nil || len(rest) > 0 {
 			t.Fatalf("%d bytes are left, %v", len(rest), err)
 		}

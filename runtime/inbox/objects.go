@@ -2,6 +2,7 @@ package inbox
 
 import (
 	"fmt"
+	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
@@ -105,4 +106,11 @@ func kindOf(object metav1.Object) string {
 		return "PodDisruptionBudget"
 	}
 	panic(fmt.Sprintf("BUG: a %T enters the loop", object))
+}
+
+// Keeps reports whether annotations with a key, or with a prefix, are recorded because of one that Settings.Annotations names. kubectl's
+// has the environment of pods, so only its name means it.
+func Keeps(kept, key string) bool {
+	prefix, is := strings.CutSuffix(kept, "*")
+	return kept == key || is && strings.HasPrefix(key, prefix) && key != v1.LastAppliedConfigAnnotation
 }

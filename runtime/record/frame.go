@@ -28,9 +28,9 @@ type chain struct {
 	link   [linkSize]byte
 }
 
-// newChain returns the place of the first frame.
-func newChain() chain {
-	sum := sha256.Sum256([]byte(Header))
+// newChain returns the place of the first frame after a first line.
+func newChain(header string) chain {
+	sum := sha256.Sum256([]byte(header))
 	return chain{1, [linkSize]byte(sum[:])}
 }
 
@@ -68,7 +68,8 @@ func checksum(events []byte) uint32 { return crc32.Checksum(events, crc32.MakeTa
 // nextFrame reads a frame.
 func (r *Reader) nextFrame() ([]byte, error) {
 	head := make([]byte, headSize)
-	if r.old {
+	unchained := r.version < 5
+	if unchained {
 		head = head[:oldHeadSize]
 	}
 	if _, err := io.ReadFull(r.in, head); errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
@@ -76,7 +77,7 @@ func (r *Reader) nextFrame() ([]byte, error) {
 	} else if err != nil {
 		return nil, err
 	}
-	if !r.old {
+	if !unchained {
 		if err := r.chain.check(head); err != nil {
 			return nil, err
 		}

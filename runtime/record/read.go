@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 
 	"github.com/berth-scheduler/berth/runtime/inbox"
@@ -15,17 +16,17 @@ import (
 type Reader struct {
 	in      *bufio.Reader
 	text    bool
-	first   bool // it has the first version
-	old     bool // it has frames of version 4
+	version int
 	chain   chain
 	decoder *inbox.Decoder
 	frame   []byte
 	read    int // events so far
 	ended   bool
+	why     string // it ended
 }
 
-// ErrCut is the error of a recording that ends without End: the process was killed, the disk was full or too slow, the recording
-// had reached its maximum size, or the file was cut off. All events before it were read.
+// ErrCut is the error of a recording that ends without End: the process was killed, the disk was full, or the file was cut off. All
+// events before it were read.
 var ErrCut = errors.New("the recording was not closed, so what follows is missing: at most a second, if the process was killed; more, if the log says that the recording ended, or if the file was cut off")
 
 // NewReader begins to read a recording.
@@ -34,30 +35,36 @@ var ErrCut = errors.New("the recording was not closed, so what follows is missin
 //
 // The input is not a recording, or is of another version.
 func NewReader(in io.Reader) (*Reader, error) {
-	r := &Reader{in: bufio.NewReaderSize(in, 64<<10), decoder: inbox.NewDecoder(), chain: newChain()}
+	r := &Reader{in: bufio.NewReaderSize(in, 64<<10)}
 	first, err := r.in.ReadSlice('\n') // no more than the buffer: the file may be anything
 	plain, text := strings.CutPrefix(string(first), "# ")
+	for version := 1; version <= inbox.Version; version++ {
+		if plain == header(version) && (text || version >= oldestCompact) {
+			r.text, r.version, r.decoder, r.chain = text, version, inbox.NewDecoder(version), newChain(plain)
+			return r, nil
+		}
+	}
 	switch {
-	case plain == Header:
-		r.text = text
-		return r, nil
-	case plain == fourthHeader:
-		r.text, r.old = text, true
-		return r, nil
-	case text && (plain == firstHeader || plain == secondHeader || plain == thirdHeader):
-		r.text, r.first = true, plain == firstHeader
-		return r, nil
 	case err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, bufio.ErrBufferFull):
 		return nil, err
-	case strings.HasPrefix(plain, "berth recording "):
-		return nil, fmt.Errorf("the recording has the format %q, and this berth reads %q, the version before, and the text form of older ones: use the berth that wrote it, or print it as text with that one (berth replay FILE --text)",
-			strings.TrimSpace(plain), strings.TrimSpace(Header))
+	case strings.HasPrefix(plain, headerWords):
+		return nil, fmt.Errorf("the recording has the format %q, and this berth reads %q, the versions from %d on, and the text form of older ones: use the berth that wrote it, or print it as text with that one (berth replay FILE --text)",
+			strings.TrimSpace(plain), strings.TrimSpace(Header), oldestCompact)
 	}
 	return nil, errors.New("it is not a recording of berth: its first line is not " + strings.TrimSpace(Header))
 }
 
+// headerWords begin the first line of a recording.
+const headerWords = "berth recording "
+
+// header is the first line of a version.
+func header(version int) string { return headerWords + strconv.Itoa(version) + "\n" }
+
 // Read returns the number of events that were read.
 func (r *Reader) Read() int { return r.read }
+
+// Why says why the recording ended although its scheduler went on, once its End was read; empty if the scheduler ended, too.
+func (r *Reader) Why() string { return r.why }
 
 // Next returns the next event; io.EOF after End.
 //
@@ -75,8 +82,11 @@ func (r *Reader) Next() (e inbox.Event, err error) {
 	}
 	if err == nil {
 		r.read++
-		if _, r.ended = e.(*inbox.End); r.ended && r.more() {
-			err = errors.New("it continues after its end (replay each segment as a file of its own)")
+		if end, ok := e.(*inbox.End); ok {
+			r.ended, r.why = true, end.Reason
+			if r.more() {
+				err = errors.New("it continues after its end (replay each segment as a file of its own)")
+			}
 		}
 	}
 	switch {
@@ -118,8 +128,8 @@ func (r *Reader) line() (inbox.Event, error) {
 		line = strings.TrimSuffix(line, "\n")
 		switch {
 		case line == "" || line[0] == '#':
-		case r.first && strings.HasPrefix(line, "overrun "):
-			return nil, fmt.Errorf("an overrun in the format %q does not say which call it was", strings.TrimSpace(firstHeader))
+		case r.version == 1 && strings.HasPrefix(line, "overrun "):
+			return nil, fmt.Errorf("an overrun in the format %q does not say which call it was", strings.TrimSpace(header(1)))
 		default:
 			return inbox.Parse(line)
 		}

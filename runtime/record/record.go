@@ -12,16 +12,11 @@ import (
 )
 
 // Header is the first line of a recording. Its number is the version of the format.
-const Header = "berth recording 5\n"
+const Header = "berth recording 6\n" // with inbox.Version
 
-// firstHeader, secondHeader and thirdHeader are those of earlier versions, of which only the text form can be read: the
-// compact form of some events has more fields now. Of the previous version, with fourthHeader, both forms are read.
-const (
-	firstHeader  = "berth recording 1\n"
-	secondHeader = "berth recording 2\n"
-	thirdHeader  = "berth recording 3\n"
-	fourthHeader = "berth recording 4\n"
-)
+// oldestCompact is the oldest version of which the compact form can be read: in that of earlier ones, events have less fields. Of
+// those, the text is read.
+const oldestCompact = 4
 
 const (
 	// batchSize is how many events wait before they are encoded, at the latest after flushEvery.
@@ -46,10 +41,10 @@ type Config struct {
 	// 0 means for ever.
 	Patience time.Duration
 	// Ended (optional) is called if the recording, or one of its segments, ends before it should, with the reason, and Resumed
-	// (optional) when the next segment has begun after that. Neither of them, nor Next, is called on the goroutine that enters
-	// events, but for the start.
+	// (optional) when the next segment has begun after that, or after a gap, with the number of decisions that no segment has.
+	// Neither of them, nor Next, is called on the goroutine that enters events, but for the start.
 	Ended   func(err error)
-	Resumed func()
+	Resumed func(missing int)
 }
 
 // Writer writes a recording. It implements inbox.Recorder.
@@ -65,7 +60,10 @@ type Writer struct {
 	started bool    // what the recording begins with is written
 	begins  bool    // the beginning of a segment is among those that wait
 	lost    bool    // an event had no room, so the segment ends
+	missing int     // decisions that had no room
 	closed  bool
+	reads   reads    // which annotations the segment has
+	widened bool     // plugins came that read others, so the next segment begins as soon as possible
 	known   progress // of the segment, up to what waits
 	room    chan struct{}
 	wake    chan struct{}
@@ -79,8 +77,10 @@ type Writer struct {
 
 // entry is an event or, without one, the end of a segment that lacks the next event, or else the beginning of a segment.
 type entry struct {
-	event inbox.Event
-	lost  bool
+	event   inbox.Event
+	lost    bool
+	missing int      // decisions, when a segment begins
+	more    []string // annotations that an event, a Swap, needs and the objects of the segment lack
 }
 
 var _ inbox.Segmented = (*Writer)(nil)
@@ -127,11 +127,14 @@ func (w *Writer) encode(flush bool) {
 	signal(w.room)
 	for _, e := range batch {
 		switch {
+		case e.more != nil:
+			w.segments.widen(e.event.(*inbox.Swap), e.more)
 		case e.event != nil:
 			w.segments.enter(e.event)
 		case e.lost:
 			w.segments.lose(fmt.Errorf("the disk is too slow: %d events waited for more than %v", maxWaiting, w.config.Patience))
 		default:
+			w.segments.missing += e.missing
 			w.segments.begin()
 		}
 	}
@@ -196,9 +199,14 @@ func (w *Writer) add(e inbox.Event) bool {
 		}
 	}
 	if w.closed || w.lost && !kept(e) {
+		if _, decision := e.(*inbox.Decision); decision {
+			w.missing++
+		}
 		return false
 	}
-	w.waiting = append(w.waiting, entry{event: e})
+	more := w.reads.enter(e)
+	w.widened = w.widened || more != nil && w.config.SegmentBytes > 0
+	w.waiting = append(w.waiting, entry{event: e, more: more})
 	if len(w.waiting) >= batchSize {
 		signal(w.wake)
 	}
@@ -212,6 +220,8 @@ func (w *Writer) Full() bool {
 	switch {
 	case w.begins, w.closed, w.lost && !w.known.ended:
 		return false
+	case w.widened:
+		return true
 	case !w.known.again.IsZero():
 		return !now().Before(w.known.again)
 	default:
@@ -223,8 +233,8 @@ func (w *Writer) Full() bool {
 func (w *Writer) Begin() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.begins, w.lost = true, false
-	w.waiting = append(w.waiting, entry{})
+	w.waiting = append(w.waiting, entry{missing: w.missing})
+	w.begins, w.lost, w.widened, w.missing = true, false, false, 0
 }
 
 // Close writes the end of the recording. Nothing is recorded any more.

@@ -100,11 +100,11 @@ func TestDamaged(t *testing.T) {
 	}
 	for in, want := range map[string]string{
 		"":                                 "it is not a recording",
-		"berth recording 6\n":              `has the format "berth recording 6"`,
-		"# berth recording 6\nstep\nend\n": `has the format "berth recording 6"`,
-		"berth recording 3\n":              `has the format "berth recording 3", and this berth reads "berth recording 5", the version before, and the text form of older ones`,
-		"berth recording 2\n":              `has the format "berth recording 2", and this berth reads "berth recording 5", the version before, and the text form of older ones`,
-		"berth recording 1\n":              `has the format "berth recording 1", and this berth reads "berth recording 5", the version before, and the text form of older ones`,
+		"berth recording 7\n":              `has the format "berth recording 7"`,
+		"# berth recording 7\nstep\nend\n": `has the format "berth recording 7"`,
+		"berth recording 3\n":              `has the format "berth recording 3", and this berth reads "berth recording 6", the versions from 4 on, and the text form of older ones`,
+		"berth recording 2\n":              `has the format "berth recording 2", and this berth reads "berth recording 6", the versions from 4 on, and the text form of older ones`,
+		"berth recording 1\n":              `has the format "berth recording 1", and this berth reads "berth recording 6", the versions from 4 on, and the text form of older ones`,
 		"# berth recording 1\nstep\noverrun default-scheduler a Filter row=1 fuel=7 detail=d\nend\n": "damaged after event 1: an overrun in the format \"berth recording 1\" does not say which call it was",
 		"# " + record.Header + "step\nstumble\n":                                                     `the recording is damaged after event 1: "stumble" is not an event`,
 		"# " + record.Header + "step\nste":                                                           record.ErrCut.Error(),
@@ -117,7 +117,7 @@ func TestDamaged(t *testing.T) {
 
 // TestOlder: the text of earlier versions is read.
 func TestOlder(t *testing.T) {
-	for version := 1; version <= 4; version++ {
+	for version := 1; version <= 5; version++ {
 		if lines, err := read(t, fmt.Appendf(nil, "# berth recording %d\nbound attempt=1\nend\n", version)); err != nil || len(lines) != 2 {
 			t.Errorf("version %d: %q, %v", version, lines, err)
 		}
@@ -346,11 +346,13 @@ func TestVersion(t *testing.T) {
 		t.Fatal(err)
 	}
 	check(t, printed, printedOf(t, recording))
-	before, err := os.ReadFile("testdata/events-4.berthrec")
-	if err != nil {
-		t.Fatal(err)
+	for _, version := range []string{"4", "5"} {
+		before, err := os.ReadFile("testdata/events-" + version + ".berthrec")
+		if err != nil {
+			t.Fatal(err)
+		}
+		golden.Compare(t, "testdata/events-"+version+".txt", printedOf(t, before))
 	}
-	golden.Compare(t, "testdata/events-4.txt", printedOf(t, before))
 }
 
 func printedOf(t *testing.T, recording []byte) []byte {

@@ -2,6 +2,7 @@ package record
 
 import (
 	"bytes"
+	"cmp"
 	"compress/flate"
 	"fmt"
 	"io"
@@ -29,7 +30,9 @@ type segments struct {
 	full    bool // it ended because of MaxBytes
 	failed  bool // the last segment ended early
 	retry   time.Time
-	chain   chain
+	// missing counts decisions that no segment has, since this was said, and unwritten those that are not written yet.
+	missing, unwritten int
+	chain              chain
 	// begun is what the segment had when the loop took its first turn, its checkpoint, and the modules that came after that. It
 	// does not count.
 	begun   int64
@@ -66,7 +69,7 @@ func (s *segments) to(out io.Writer) error {
 	if _, err := io.WriteString(out, Header); err != nil {
 		return err
 	}
-	s.out, s.written, s.ended, s.begun, s.chain = out, int64(len(Header)), false, 0, newChain()
+	s.out, s.written, s.ended, s.begun, s.chain = out, int64(len(Header)), false, 0, newChain(Header)
 	s.frame = s.frame[:0]
 	s.encoder.Reset()
 	return nil
@@ -91,9 +94,45 @@ func (s *segments) enter(e inbox.Event) {
 		return
 	}
 	s.remember(e)
-	if !s.ended {
+	_, decision := e.(*inbox.Decision)
+	switch {
+	case s.ended && decision:
+		s.missing++
+	case s.ended:
+	default:
+		if decision {
+			s.unwritten++
+		}
 		s.append(e)
 	}
+}
+
+// The reasons for an End.
+const (
+	reasonFull    = "the segment has its size; the next one goes on"
+	reasonWaits   = "the segment has its size; the next one begins when the scheduler leads"
+	reasonWidened = "plugins came that read annotations which were not recorded before; the next segment has them"
+)
+
+// widen takes plugins that read annotations which the objects of the segment lack. The next segment begins at once, with them. Where
+// there is none, the recording cannot be repeated from here on.
+func (s *segments) widen(e *inbox.Swap, more []string) {
+	s.remember(e)
+	switch {
+	case s.ended:
+	case s.segmented():
+		s.append(&inbox.End{Reason: reasonWidened})
+		s.full = true
+	default:
+		own := *e
+		own.Lacks = cmp.Or(own.Lacks, "plugins read annotations that were not recorded before: "+strings.Join(more, ", "))
+		s.append(&own)
+	}
+}
+
+// segmented reports whether another segment can follow: ranks come once, with the nodes.
+func (s *segments) segmented() bool {
+	return s.config.SegmentBytes > 0 && s.settings != nil && !s.settings.Ranked
 }
 
 // attach takes a module.
@@ -141,8 +180,14 @@ func (s *segments) keep() {
 func (s *segments) lose(err error) {
 	s.stepped = true // or it is among what is missing
 	if !s.ended {
-		s.end(err)
+		s.early(err)
 	}
+}
+
+// early ends the recording early, and says in it why.
+func (s *segments) early(err error) {
+	s.append(&inbox.End{Reason: err.Error()})
+	s.end(err)
 }
 
 // kept reports whether the next segment begins with an event, or with what it changes.
@@ -191,7 +236,7 @@ type progress struct {
 func (s *segments) progress() progress {
 	p := progress{ended: s.ended}
 	switch {
-	case s.config.SegmentBytes == 0 || !s.stepped || s.settings == nil || s.settings.Ranked: // ranks come once, with the nodes
+	case !s.segmented() || !s.stepped:
 	case !s.ended || s.full:
 		p.full = s.full || s.size()-s.begun >= s.config.SegmentBytes
 	case s.config.Retry > 0:
@@ -206,7 +251,7 @@ func (s *segments) size() int64 { return s.written + int64(len(s.frame)) }
 // begin begins the next segment. What the loop carries on follows.
 func (s *segments) begin() {
 	if !s.ended {
-		s.append(&inbox.End{})
+		s.append(&inbox.End{Reason: reasonFull})
 	}
 	s.full, s.stepped, s.later = false, false, true
 	s.open()
@@ -278,10 +323,12 @@ func (s *segments) flush() {
 	}
 	s.chain.next(head, s.packed.Bytes())
 	s.written += size
-	if s.failed {
-		s.failed = false
+	s.unwritten = 0
+	if !s.free && (s.failed || s.missing > 0) {
+		missing := s.missing
+		s.failed, s.missing = false, 0
 		if s.config.Resumed != nil {
-			s.config.Resumed()
+			s.config.Resumed(missing)
 		}
 	}
 }
@@ -290,18 +337,20 @@ func (s *segments) flush() {
 // does.
 func (s *segments) exceeded() {
 	s.full = true
-	if s.stepped || s.config.SegmentBytes == 0 {
-		s.end(fmt.Errorf("it has reached its maximum size of %d bytes", s.config.MaxBytes))
-		return
-	}
 	s.frame = s.frame[:0]
 	s.encoder.Reset()
-	s.append(&inbox.End{})
+	s.missing, s.unwritten = s.missing+s.unwritten, 0
+	if s.stepped || s.config.SegmentBytes == 0 {
+		s.early(fmt.Errorf("it has reached its maximum size of %d bytes", s.config.MaxBytes))
+		return
+	}
+	s.append(&inbox.End{Reason: reasonWaits})
 }
 
 // end ends the recording early.
 func (s *segments) end(err error) {
 	s.ended, s.failed, s.retry = true, true, now().Add(s.config.Retry)
+	s.missing, s.unwritten = s.missing+s.unwritten, 0
 	if s.config.Ended != nil {
 		s.config.Ended(err)
 	}

@@ -102,7 +102,7 @@ func TestFullAtStart(t *testing.T) {
 	var ended []error
 	resumed := 0
 	w, err := record.NewWriter(nil, record.Config{
-		SegmentBytes: 1 << 30, Retry: time.Nanosecond, Ended: func(err error) { ended = append(ended, err) }, Resumed: func() { resumed++ },
+		SegmentBytes: 1 << 30, Retry: time.Nanosecond, Ended: func(err error) { ended = append(ended, err) }, Resumed: func(int) { resumed++ },
 		Next: func() (io.Writer, error) {
 			out := outs[0]
 			if outs = outs[1:]; out == nil {

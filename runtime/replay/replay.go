@@ -58,8 +58,9 @@ type Config struct {
 type Result struct {
 	// Events and Decisions count what was repeated, and Placed the decisions for a node.
 	Events, Decisions, Placed int
-	// Cut is true if the recording was not closed.
+	// Cut is true if the recording was not closed. Why says why it was closed although its scheduler went on.
 	Cut bool
+	Why string
 	// Attempt is that of Config.Pod; nil if there was none.
 	Attempt *report.Attempt
 }
@@ -131,7 +132,7 @@ func Run(ctx context.Context, r *record.Reader, config Config) (*Result, error) 
 	if p.settings == nil {
 		return nil, errors.New("it ends before the settings of the scheduler, so there is nothing to repeat")
 	}
-	p.result.Events = r.Read() - len(p.ahead)
+	p.result.Events, p.result.Why = r.Read()-len(p.ahead), r.Why()
 	if until := config.Until; !until.IsZero() && p.clock != nil && (until.Before(p.settings.Start) || !p.passed && until.After(p.clock.Now())) {
 		return nil, fmt.Errorf("%s is outside of the recording, which is from %s to %s", stamp(until), stamp(p.settings.Start), p.end())
 	}
