@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,7 +19,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berth-scheduler/berth/runtime/assembly"
-	"github.com/berth-scheduler/berth/runtime/config"
 	"github.com/berth-scheduler/berth/runtime/experiment"
 	"github.com/berth-scheduler/berth/runtime/inbox"
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
@@ -101,17 +101,15 @@ func (c *cluster) place(namespace string, pods int) {
 }
 
 // withoutFit leaves scores by requests out, so that pods go elsewhere.
-func withoutFit() *config.Scheduler {
-	s := assembly.Default()
-	points := s.Profiles[0].Points
-	var rest []config.PluginRef
-	for _, p := range points["score"] {
-		if p.Name != "NodeResourcesFit" && p.Name != "NodeResourcesBalancedAllocation" {
-			rest = append(rest, p)
+func withoutFit() assembly.Config {
+	c := assembly.Config{Scheduler: assembly.Default()}
+	points := c.Scheduler.Profiles[0].Points
+	for i := len(points["score"]) - 1; i >= 0; i-- {
+		if name := points["score"][i].Name; name == "NodeResourcesFit" || name == "NodeResourcesBalancedAllocation" {
+			points["score"] = slices.Delete(points["score"], i, i+1)
 		}
 	}
-	points["score"] = rest
-	return s
+	return c
 }
 
 // changingDay records a day on which plugins change before the first attempt and after it: those of the configuration, of a folder,
@@ -170,7 +168,7 @@ func changingDay(t *testing.T, segmentBytes int64) []*bytes.Buffer {
 	attach()
 	c.place("b", 4)
 	c.clock.Advance(time.Second)
-	if _, err := c.Reload(t.Context(), withoutFit()); err != nil { // the folder's are gone, too
+	if _, err := c.Reload(t.Context(), withoutFit().Scheduler); err != nil { // the folder's are gone, too
 		t.Fatal(err)
 	}
 	c.place("a", 12)
@@ -303,7 +301,7 @@ func TestPluginsChangeBesides(t *testing.T) {
 
 	folders := make(map[string]int)
 	_, err = try(t, whole, func(a assembly.Config, _ *assembly.Modules) (assembly.Config, error) {
-		next, err := a.WithFolder(withoutFit())
+		next, err := a.WithFolder(withoutFit().Scheduler)
 		for _, p := range next.Profiles[0].Points["filter"] {
 			folders[p.Name]++
 		}
