@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -56,7 +57,13 @@ func TestRestDialPod(t *testing.T) {
 		t.Fatal(err)
 	}
 	ask := func(pod string, port int) string {
-		conn, err := visitor.DialPod(t.Context(), types.NamespacedName{Namespace: "kube-system", Name: pod}, port)
+		ctx := t.Context()
+		if pod == "slow" {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeout(ctx, 100*time.Millisecond)
+			defer cancel()
+		}
+		conn, err := visitor.DialPod(ctx, types.NamespacedName{Namespace: "kube-system", Name: pod}, port)
 		if err != nil {
 			return err.Error()
 		}
