@@ -99,7 +99,7 @@ type Sim struct {
 	next     int    // index of the next arrival
 	changed  int    // index of the next change
 	flushed  int    // number of placements before the last flush; -1 before the first
-	decayed  int    // likewise before the last debt that decayed after the last event
+	decayed  bool   // it has waited for the decay of a debt
 	handling string // object, for the error of a panic
 	refused  map[string]error
 }
@@ -128,7 +128,7 @@ func newSim(config Config) (*Sim, error) {
 	if config.Start.IsZero() { // any fixed time will do: only durations matter
 		config.Start = time.Date(2000, time.January, 1, 0, 0, 0, 0, time.UTC)
 	}
-	s := &Sim{config: config, clock: clock.NewStep(config.Start), flushed: -1, decayed: -1, refused: make(map[string]error)}
+	s := &Sim{config: config, clock: clock.NewStep(config.Start), flushed: -1, refused: make(map[string]error)}
 	s.api = newAPIServer(&s.config, s.clock)
 	owners := s.api.owners
 	if (config.Explain != types.NamespacedName{}) {
@@ -306,16 +306,14 @@ func (s *Sim) nextEvent() (at time.Time, ok bool) {
 	return at, ok
 }
 
-// decay returns when a debt decays that keeps parked pods from preempting others, after the last event; false if there is none,
-// or if nothing was placed since the last one.
+// decay returns when a debt decays that keeps parked pods from preempting others, after the last event; false if there is none.
+// It waits for one only: a guest that lets no pod be bound would have a simulation last as long as there are victims.
 func (s *Sim) decay() (at time.Time, ok bool) {
-	if s.decayed == s.api.placed || s.assembly.Scheduler.Pending().Queue.Unschedulable == 0 {
+	if s.decayed || s.assembly.Scheduler.Pending().Queue.Unschedulable == 0 {
 		return time.Time{}, false
 	}
-	if at, ok = s.assembly.Scheduler.NextDebt(); ok {
-		s.decayed = s.api.placed
-	}
-	return at, ok
+	at, s.decayed = s.assembly.Scheduler.NextDebt()
+	return at, s.decayed
 }
 
 // flush returns when the queue has released all pods that are parked after the last event; false if there are none, or if

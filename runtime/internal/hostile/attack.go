@@ -29,6 +29,8 @@ type Attack struct {
 	// there. The attack is one on pods of namespace good, which must all be placed.
 	Cluster []byte
 	As      string
+	// Evictions is how many pods of namespace good may be evicted.
+	Evictions int
 }
 
 // Plugin is a module with its manifest, and the configuration that comes with it.
@@ -42,7 +44,7 @@ type Plugin struct {
 func Attacks(root string) ([]Attack, error) {
 	var out []Attack
 	for _, group := range []func() ([]Attack, error){
-		tenants, waiting, names, schemas, objects, starts, totals, messages, points, time, structure, escapes, sections, kinds,
+		tenants, evictions, waiting, names, schemas, objects, starts, totals, messages, points, time, structure, escapes, sections, kinds,
 		func() ([]Attack, error) { return bombs(root) },
 		func() ([]Attack, error) { return programs(root) },
 		func() ([]Attack, error) { return guests(root) },

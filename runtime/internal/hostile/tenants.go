@@ -36,17 +36,9 @@ func tenants() ([]Attack, error) {
 	}
 	nominates := fields{"directives": fields{"nominate": true}}
 	nominate := table([]directive{{3, "node", ""}})
-	attack("nomination-gated", "a pod preempts a bait, and is gated when the bait has left", AsTenant, []object{
+	attack("nomination-gated", "a pod preempts a bait, and is gated when the bait has left", AsTenant, append([]object{
 		node(nil), placed(pod("evil", "bait", 0, "7000m", nil), "node"), pod("evil", "waits", 100, "7000m", nil),
-		{
-			"apiVersion": "berth.dev/v1alpha1", "kind": "PluginGrant", "metadata": object{"name": "all"},
-			"spec": object{"namespaces": []string{"evil"}, "modules": []object{{"repositories": []string{"REPOSITORY"}}}, "points": []string{"preEnqueue", "filter"}},
-		},
-		{
-			"apiVersion": "berth.dev/v1alpha1", "kind": "TenantPlugin", "metadata": object{"namespace": "evil", "name": "gates"},
-			"spec": object{"module": object{"image": "IMAGE"}},
-		},
-	}, "", fields{"reads": fields{"pod": []string{"priority"}}}, "pre_enqueue", gates)
+	}, attached("preEnqueue", "filter")...), "", fields{"reads": fields{"pod": []string{"priority"}}}, "pre_enqueue", gates)
 	taint := []object{{"key": "good", "effect": "NoSchedule"}}
 	attack("nomination-tainted", "nominates a node whose taint forbids the pod", AsAttached,
 		[]object{node(taint), pod("evil", "waits", 100, "8000m", nil)}, nominate, nominates, "filter", rejects, "post_filter", asks+success)
@@ -63,6 +55,20 @@ func tenants() ([]Attack, error) {
 
 // object is one of the API.
 type object = map[string]any
+
+// attached are a TenantPlugin of namespace evil, and a PluginGrant of points.
+func attached(points ...string) []object {
+	return []object{
+		{
+			"apiVersion": "berth.dev/v1alpha1", "kind": "PluginGrant", "metadata": object{"name": "all"},
+			"spec": object{"namespaces": []string{"evil"}, "modules": []object{{"repositories": []string{"REPOSITORY"}}}, "points": points},
+		},
+		{
+			"apiVersion": "berth.dev/v1alpha1", "kind": "TenantPlugin", "metadata": object{"namespace": "evil", "name": "plugin"},
+			"spec": object{"module": object{"image": "IMAGE"}},
+		},
+	}
+}
 
 // others are the pods of another tenant. They tolerate the taint good.
 func others() (out []object) {

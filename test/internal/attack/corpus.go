@@ -22,6 +22,8 @@ type Attack struct {
 	// As says how the plugin runs on a cluster of its own, as an attack on the pods of another tenant: tenant, attached or
 	// platform; empty for all other attacks.
 	As string `json:"as"`
+	// Evictions is how many pods of the other tenant may be evicted.
+	Evictions int `json:"evictions"`
 
 	dir string
 }

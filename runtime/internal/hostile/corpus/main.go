@@ -29,7 +29,8 @@ type entry struct {
 	// Plugins says of each whether it has a configuration.
 	Plugins []bool `json:"plugins"`
 	// As says how the plugin runs on a cluster of its own, cluster.json.
-	As string `json:"as,omitempty"`
+	As        string `json:"as,omitempty"`
+	Evictions int    `json:"evictions,omitempty"`
 }
 
 func run(args []string) error {
@@ -42,7 +43,7 @@ func run(args []string) error {
 	}
 	var list []entry
 	for _, a := range attacks {
-		e := entry{Name: a.Name, About: a.About, Nodes: a.Nodes, Pods: a.Pods, As: a.As}
+		e := entry{Name: a.Name, About: a.About, Nodes: a.Nodes, Pods: a.Pods, As: a.As, Evictions: a.Evictions}
 		dir := filepath.Join(args[0], filepath.FromSlash(a.Name))
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return err
