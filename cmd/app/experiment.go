@@ -179,8 +179,8 @@ func (p *printer) groups(head string, groups []experiment.Group) {
 	p.tableOf(columns, rows, len(groups))
 }
 
-// moves prints the pods that changed. Why is what a pod has to do with the change: what kept a pod that is placed now, or else why
-// it goes where it goes now.
+// moves prints the pods that changed. WHY says what kept a pod pending that is placed now; for others, why they are where they are
+// now.
 func (p *printer) moves(moves []experiment.Move) {
 	if len(moves) == 0 {
 		return

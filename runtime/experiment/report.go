@@ -117,7 +117,7 @@ type Move struct {
 	Change    Change `json:"change"`
 	// Controller is the pod's, as KIND NAME; empty if there is none.
 	Controller string `json:"controller,omitempty"`
-	// Reason is what the change is due to, in short.
+	// Reason says in a few words why the pod changed.
 	Reason string `json:"reason,omitempty"`
 	// Recorded is the node in the recording; empty if there was none.
 	Recorded string `json:"recorded,omitempty"`

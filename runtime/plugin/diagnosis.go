@@ -20,7 +20,8 @@ type Diagnosis struct {
 	// plugin applies to the pod. Own are the namespaces that all of these are attached to, sorted.
 	Attached func(row uint32) bool
 	Own      []string
-	// Debt (optional) says why no pods may leave but those of Own, whoever rejected the row. Indebted is set when it kept one.
+	// Debt (optional) says why only pods of Own may be evicted, whichever plugin rejected the row. Indebted is set when a pod
+	// stayed because of it.
 	Debt     string
 	Indebted bool
 	// Extenders (optional) may change the candidates of a preemption.
