@@ -37,9 +37,13 @@ answers only at its debug socket, so run the command on the leader's machine or 
 			if socket != "" {
 				o.server = "unix:" + socket
 			}
+			p := &printer{w: cmd.OutOrStdout(), width: width(cmd.OutOrStdout())}
 			if forgive != "" {
-				_, err := o.ask(cmd.Context(), http.MethodPost, debughttp.DebtsPath, forgive)
-				return err
+				if _, err := o.ask(cmd.Context(), http.MethodPost, debughttp.DebtsPath, forgive); err != nil {
+					return err
+				}
+				p.text("The debt of %s is forgiven. Pods that it held back are tried again.", forgive)
+				return p.err
 			}
 			body, err := o.ask(cmd.Context(), http.MethodGet, debughttp.DebtsPath, "")
 			if err != nil {
@@ -53,7 +57,6 @@ answers only at its debug socket, so run the command on the leader's machine or 
 			if err := json.Unmarshal(body, &list); err != nil {
 				return &failure{fmt.Errorf("read the scheduler's answer: %w (does the scheduler have another version?)", err)}
 			}
-			p := &printer{w: cmd.OutOrStdout(), width: width(cmd.OutOrStdout())}
 			p.debts(list, time.Now())
 			return p.err
 		},
