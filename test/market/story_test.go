@@ -19,7 +19,7 @@ func TestStory(t *testing.T) {
 			served := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0)), registry.WithReferrersSupport(referrers)))
 			defer served.Close()
 			host := strings.TrimPrefix(served.URL, "http://")
-			cmd := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-run", "^TestMarketDoc$", "-v", "./cmd/app", "-args", "-registry", host)
+			cmd := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-run", "^TestRestMarketDoc$", "-v", "./cmd/app", "-args", "-registry", host)
 			cmd.Dir = "../.."
 			out, err := cmd.CombinedOutput()
 			if err != nil {
@@ -28,7 +28,7 @@ func TestStory(t *testing.T) {
 			if strings.Contains(string(out), "--- SKIP") {
 				t.Skipf("%s", out)
 			}
-			if !strings.Contains(string(out), "--- PASS: TestMarketDoc") {
+			if !strings.Contains(string(out), "--- PASS: TestRestMarketDoc") {
 				t.Errorf("the commands were not run:\n%s", out)
 			}
 			response, err := served.Client().Get(served.URL + "/v2/team/rack-aware/tags/list")
