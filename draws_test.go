@@ -12,7 +12,7 @@ import (
 
 // TestDrawsHaveSeeds: no test draws what the next run of it does not.
 func TestDrawsHaveSeeds(t *testing.T) {
-	for _, problem := range unseeded(repository(t)) {
+	for _, problem := range unseeded(allModules(t)) {
 		t.Error(problem)
 	}
 }

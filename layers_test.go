@@ -260,6 +260,23 @@ func TestTutorialIsOutside(t *testing.T) {
 	}
 }
 
+// allModules returns every Go file of this module and of those that test it from outside.
+func allModules(t *testing.T) []goFile {
+	t.Helper()
+	files := repository(t)
+	for _, module := range []string{"test", "test/market", "test/chart", "test/cosign", "test/skew"} {
+		more, err := goFiles(os.DirFS(module))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range more {
+			f.path = module + "/" + f.path
+			files = append(files, f)
+		}
+	}
+	return files
+}
+
 // repository returns every Go file of this module.
 func repository(t *testing.T) []goFile {
 	t.Helper()

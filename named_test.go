@@ -22,14 +22,7 @@ func TestNamedTestsExist(t *testing.T) {
 		}
 		paths = append(paths, found...)
 	}
-	var tests []string
-	for _, module := range []string{".", "test", "test/market"} {
-		files, err := goFiles(os.DirFS(module))
-		if err != nil {
-			t.Fatal(err)
-		}
-		tests = append(tests, testFunctions(files)...)
-	}
+	tests := testFunctions(allModules(t))
 	for _, path := range paths {
 		text, err := os.ReadFile(path)
 		if err != nil {
