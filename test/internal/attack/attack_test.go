@@ -59,7 +59,7 @@ func TestSimulatorFinds(t *testing.T) {
 		{"memory", `x=$(head -c 200000000 /dev/zero | tr '\0' x); y=$x$x; sleep 0.1`, "MiB of memory"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			s := &Simulator{Berth: program(t, test.does), Dir: t.TempDir(), Patience: 10 * time.Second}
+			s := &Simulator{Berth: program(t, test.does), Dir: t.TempDir(), Patience: 10 * time.Minute}
 			if test.name == "forever" {
 				s.Patience = time.Second
 			}

@@ -87,7 +87,8 @@ func AllListed() []Listed {
 		{
 			Name: "peers and nodes that no longer keep a pod away", Reference: "kubernetes/kubernetes/issues/141953",
 			is: func(d *Difference) bool {
-				return d.Plugin == "InterPodAffinity" && (d.What == "registers Node/Delete" || strings.HasPrefix(d.What, "hint for ") && d.wakes())
+				adds := d.What == "hint for AssignedPod/Add" && !selectsNamespaces(d.Pod)
+				return d.Plugin == "InterPodAffinity" && (d.What == "registers Node/Delete" || strings.HasPrefix(d.What, "hint for ") && d.wakes() && !adds)
 			},
 		},
 		{
@@ -129,6 +130,18 @@ func wakingToo(plugin string) []string {
 // wakes reports whether ours wakes a pod that kube-scheduler leaves parked.
 func (d *Difference) wakes() bool {
 	return d.Ours == framework.Queue.String() && d.Theirs == framework.QueueSkip.String()
+}
+
+// selectsNamespaces reports whether a required term of a pod selects namespaces by labels, which hints do not see.
+func selectsNamespaces(pod *v1.Pod) bool {
+	var terms []v1.PodAffinityTerm
+	if a := pod.Spec.Affinity; a != nil && a.PodAffinity != nil {
+		terms = append(terms, a.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution...)
+	}
+	if a := pod.Spec.Affinity; a != nil && a.PodAntiAffinity != nil {
+		terms = append(terms, a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution...)
+	}
+	return slices.ContainsFunc(terms, func(t v1.PodAffinityTerm) bool { return t.NamespaceSelector != nil })
 }
 
 func hasHostPort(pod *v1.Pod) bool {

@@ -2,6 +2,7 @@ package devices
 
 import (
 	"slices"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
@@ -78,7 +79,7 @@ func (r *run) meddle() {
 		switch {
 		case what == 0 && now.Status.Allocation == nil:
 			next.Finalizers = []string{resourcev1.Finalizer}
-			next.Status.Allocation = &resourcev1.AllocationResult{Devices: resourcev1.DeviceAllocationResult{
+			next.Status.Allocation = &resourcev1.AllocationResult{AllocationTimestamp: &metav1.Time{Time: time.Unix(1, 0)}, Devices: resourcev1.DeviceAllocationResult{
 				Results: []resourcev1.DeviceRequestAllocationResult{{Request: "r0", Driver: driver, Pool: "elsewhere", Device: "d0"}},
 			}}
 		case what == 1 && now.Status.Allocation != nil:
