@@ -25,12 +25,14 @@ type Attack struct {
 	Plugins []Plugin
 	// Nodes is the size of the cluster; 0 means 20. Pods is how many it tries to place; 0 means 12.
 	Nodes, Pods int
-	// Cluster is a cluster file of its own, in which IMAGE and REPOSITORY stand for those of the plugin, which runs As is said
-	// there. The attack is one on pods of namespace good, which must all be placed.
+	// Cluster is a cluster file of its own, in which IMAGE and REPOSITORY stand for those of the first plugin, which runs As is
+	// said there. Others are plugins of the platform. The attack is one on pods of namespace good, which must all be placed.
 	Cluster []byte
 	As      string
 	// Evictions is how many pods of namespace good may be evicted.
 	Evictions int
+	// Barred is a pod of namespace evil that must not be placed, if there is one.
+	Barred string
 }
 
 // Plugin is a module with its manifest, and the configuration that comes with it.

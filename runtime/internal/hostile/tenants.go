@@ -25,7 +25,7 @@ func tenants() ([]Attack, error) {
 	const success = "(i32.const 0)"
 	asks := fmt.Sprintf("(i32.store offset=88 (local.get $call) (i32.const %d)) (i32.store offset=92 (local.get $call) (i32.const 1)) ", answersAt)
 	const traps = `(if (i32.gt_u (i32.load offset=8 (local.get $call)) (i32.const 200)) (then (unreachable))) (i32.const 0)`
-	attack := func(name, about, as string, objects []object, declarations string, set fields, functions ...string) {
+	attack := func(name, about, as string, objects []object, declarations string, set fields, functions ...string) *Attack {
 		a := l.add(at(name, about, declarations, set, functions...))
 		a.Name, a.As = "tenants/"+name, as
 		data, err := json.Marshal(object{"apiVersion": "v1", "kind": "List", "items": append(objects, others()...)})
@@ -33,6 +33,7 @@ func tenants() ([]Attack, error) {
 			panic("BUG: " + err.Error())
 		}
 		a.Cluster = data
+		return a
 	}
 	nominates := fields{"directives": fields{"nominate": true}}
 	nominate := table([]directive{{3, "node", ""}})
@@ -44,6 +45,14 @@ func tenants() ([]Attack, error) {
 		[]object{node(taint), pod("evil", "waits", 100, "8000m", nil)}, nominate, nominates, "filter", rejects, "post_filter", asks+success)
 	attack("nomination-large", "nominates a node for a pod that is larger", AsAttached,
 		[]object{node(nil), pod("evil", "waits", 100, "100", nil)}, nominate, nominates, "filter", rejects, "post_filter", asks+success)
+	const bars = `(if (call $bad (local.get $call)) (then) (else (i32.store offset=80 (local.get $call) (i32.const 1)))) (i32.const 0)`
+	barred, err := at("bars", "", "", fields{"name": "bars"}, "pre_filter", bars)
+	if err != nil {
+		return nil, err
+	}
+	outside := attack("nomination-outside", "nominates the node that a plugin of the platform leaves out at preFilter", AsAttached,
+		[]object{node(nil), pod("evil", "waits", 100, "1", nil)}, nominate, nominates, "post_filter", asks+success)
+	outside.Barred, outside.Plugins = "waits", append(outside.Plugins, barred.Plugins...)
 	var evil []object
 	for i := range 20 {
 		evil = append(evil, pod("evil", fmt.Sprintf("%s-%d", strings.Repeat("long", 50), i), 100, "1m", nil))

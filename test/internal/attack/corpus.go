@@ -24,6 +24,8 @@ type Attack struct {
 	As string `json:"as"`
 	// Evictions is how many pods of the other tenant may be evicted.
 	Evictions int `json:"evictions"`
+	// Barred is a pod of namespace evil that must not be placed, if there is one.
+	Barred string `json:"barred"`
 
 	dir string
 }

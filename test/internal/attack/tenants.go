@@ -34,6 +34,9 @@ func (s *Simulator) onTenants(ctx context.Context, a Attack) (o Outcome, err err
 	case "platform":
 		plugin = []string{"--plugin", module + "?name=guest-0"}
 	}
+	for i, module := range a.Modules()[1:] {
+		plugin = append(plugin, "--plugin", fmt.Sprintf("%s?name=guest-%d", module, i+1))
+	}
 	file := filepath.Join(s.Dir, "cluster.json")
 	if err := os.WriteFile(file, data, 0o644); err != nil {
 		return o, err
@@ -63,6 +66,8 @@ func (s *Simulator) onTenants(ctx context.Context, a Attack) (o Outcome, err err
 	for _, p := range result.Placements {
 		if p.Namespace == "good" {
 			placed++
+		} else if p.Pod == a.Barred {
+			fail("pod %s/%s was placed where it is barred", p.Namespace, p.Pod)
 		}
 	}
 	for _, p := range result.Unschedulable {

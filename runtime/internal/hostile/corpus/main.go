@@ -31,6 +31,7 @@ type entry struct {
 	// As says how the plugin runs on a cluster of its own, cluster.json.
 	As        string `json:"as,omitempty"`
 	Evictions int    `json:"evictions,omitempty"`
+	Barred    string `json:"barred,omitempty"`
 }
 
 func run(args []string) error {
@@ -43,7 +44,7 @@ func run(args []string) error {
 	}
 	var list []entry
 	for _, a := range attacks {
-		e := entry{Name: a.Name, About: a.About, Nodes: a.Nodes, Pods: a.Pods, As: a.As, Evictions: a.Evictions}
+		e := entry{Name: a.Name, About: a.About, Nodes: a.Nodes, Pods: a.Pods, As: a.As, Evictions: a.Evictions, Barred: a.Barred}
 		dir := filepath.Join(args[0], filepath.FromSlash(a.Name))
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return err
