@@ -194,7 +194,7 @@ func (w *watched) state() *telemetry.State {
 		out.Events, out.Popped = s.InFlight()
 		out.Kept = telemetry.Kept(s.Kept())
 		open, counts := s.Debts()
-		out.Debts = telemetry.Debts{Open: len(open), Opened: counts.Opened, Paid: counts.Paid, Decayed: counts.Decayed, Forgiven: counts.Forgiven}
+		out.Debts = telemetry.Debts{Open: len(open), Opened: counts.Opened, Paid: counts.Paid, Decayed: counts.Decayed, Forgiven: counts.Forgiven, Void: counts.Void}
 		for place, pod := range s.Queued() {
 			if name := queueOf(place); name != "" {
 				out.Pending[name]++

@@ -88,7 +88,7 @@ type (
 	Preempting struct {
 		By, Node string
 		// Preemptor is the pod, and Victims are those that are left.
-		Preemptor Ref
+		Preemptor Preemptor
 		Victims   []Ref
 		// Begun is how many evictions have begun, from the first victim on. Running are the victims, from 0 on, by the number
 		// of an eviction that has not ended.
@@ -97,6 +97,12 @@ type (
 		Failed  bool
 		// Replaced means that the pod has begun another preemption.
 		Replaced bool
+	}
+	// Preemptor is a pod for which others make room. The debts of its namespace and its own are void unless a victim leaves.
+	Preemptor struct {
+		Ref
+		NamespaceOwes bool `json:"namespaceOwes,omitempty"`
+		PodOwes       bool `json:"podOwes,omitempty"`
 	}
 	// Ref names a pod.
 	Ref struct {

@@ -114,9 +114,6 @@ func (p *Pipeline) Held(pod *state.Pod) bool {
 	return false
 }
 
-// HasAttached reports whether a plugin that is attached to namespaces acts on a pod. It may be called from any goroutine.
-func (p *Pipeline) HasAttached(pod *state.Pod) bool { return p.viewOf(pod).own != nil }
-
 // bindsAs reports whether both views have the same plugins at the points of a binding.
 func (v *view) bindsAs(o *view) bool {
 	return same(v.reserve, o.reserve) && same(v.permit, o.permit) && same(v.preBind, o.preBind) && same(v.bind, o.bind) && same(v.postBind, o.postBind)
@@ -127,7 +124,7 @@ func same[T plugin.Plugin](a, b []stage[T]) bool {
 }
 
 // Guests returns the namespaces that all attached plugins that act on a pod are attached to, sorted; nil if there is none.
-// modules tells that a module for all namespaces acts on the pod.
+// modules tells that a module for all namespaces acts on the pod. It may be called from any goroutine.
 func (p *Pipeline) Guests(pod *state.Pod) (own []string, modules bool) {
 	v := p.viewOf(pod)
 	return v.own, v.modules

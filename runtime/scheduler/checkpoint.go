@@ -143,7 +143,8 @@ func (s *Scheduler) checkpointPreemptions() {
 	})
 	for _, e := range all {
 		out := &inbox.Preempting{
-			By: e.by, Node: e.node, Preemptor: refOf(e.preemptor), Begun: uint64(e.begun), Running: running[e],
+			By: e.by, Node: e.node, Preemptor: inbox.Preemptor{Ref: refOf(e.preemptor), NamespaceOwes: e.namespaceOwes, PodOwes: e.podOwes},
+			Begun: uint64(e.begun), Running: running[e],
 			Failed: e.failed, Replaced: s.preempting[e.preemptor.UID] != e,
 		}
 		for _, victim := range e.victims {

@@ -36,12 +36,13 @@ func (s *Scheduler) debtOf(p *pipeline.Pipeline, pod *state.Pod) plugin.Debt {
 
 func format(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// owe enters what a preemption removes.
+// owe enters what a preemption removes. It is taken back if nothing leaves.
 func (s *Scheduler) owe(p *pipeline.Pipeline, e *preemption, cleared []types.UID) {
 	pod := e.preemptor
 	own, modules := p.Guests(pod)
 	if modules && len(e.victims) > 0 {
 		s.debts.Open(s.deps.Clock.Now(), debts.Debtor{Pod: string(pod.UID)}, string(pod.UID), pod.Key())
+		e.podOwes = true
 	}
 	if own == nil {
 		return
@@ -50,12 +51,26 @@ func (s *Scheduler) owe(p *pipeline.Pipeline, e *preemption, cleared []types.UID
 		_, in := slices.BinarySearch(own, pod.Namespace)
 		return !in
 	}
-	if slices.ContainsFunc(e.victims, outside) || slices.ContainsFunc(cleared, func(uid types.UID) bool {
+	moves := slices.ContainsFunc(cleared, func(uid types.UID) bool {
 		queued, _ := s.queue.Get(uid)
 		return queued != nil && outside(queued.Pod)
-	}) {
+	})
+	if moves || slices.ContainsFunc(e.victims, outside) {
 		s.debts.Open(s.deps.Clock.Now(), debts.Debtor{Namespace: pod.Namespace}, string(pod.UID), pod.Key())
+		e.namespaceOwes = !moves
 	}
+}
+
+// takeBack takes back the debts of a preemption for which nobody left.
+func (s *Scheduler) takeBack(e *preemption) {
+	uid := string(e.preemptor.UID)
+	void := func(opened bool, who debts.Debtor) {
+		if opened && s.debts.Void(who, uid) {
+			s.releaseIndebted(who)
+		}
+	}
+	void(e.namespaceOwes, debts.Debtor{Namespace: e.preemptor.Namespace})
+	void(e.podOwes, debts.Debtor{Pod: uid})
 }
 
 // inherit has the namespace of a nominated pod owe, because others may have made room for it before this loop or the plugins of

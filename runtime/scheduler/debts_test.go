@@ -3,6 +3,7 @@ package scheduler_test
 import (
 	"errors"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -110,4 +111,59 @@ func TestCheckpointOfDebts(t *testing.T) {
 			t.Errorf("%s is not needed, or not there: %t", field, found)
 		}
 	}
+}
+
+// TestCheckpointOfPreemption: a scheduler that is restored while evictions run takes back the same debts when they fail.
+func TestCheckpointOfPreemption(t *testing.T) {
+	w := indebted(t)
+	w.recorder, w.held = &keeping{t: t}, true
+	for _, name := range []string{"a", "b"} {
+		node, err := fake.Node(name, scenario.Args{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.get().SetNode(node)
+		w.set(pod(t, "v-"+name, "cpu=800 priority=1 on="+name))
+	}
+	w.set(pod(t, "p", "cpu=500 priority=3 namespace=team"))
+	w.run()
+	during := w.checkpoint(t)
+	if n := len(accounts(during)); n != 2 {
+		t.Fatalf("%d accounts while the eviction runs, want those of the namespace and of the pod\n%s", n, strings.Join(during, "\n"))
+	}
+	// failed returns the accounts after the eviction has failed, without a field of the checkpoint.
+	failed := func(without string) []string {
+		w := indebted(t)
+		w.recorder = &keeping{t: t}
+		for _, line := range during {
+			e, err := inbox.Parse(strings.ReplaceAll(line, without, ""))
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.get().Handle(t.Context(), e)
+		}
+		w.get().Handle(t.Context(), &inbox.Evicted{Eviction: 1, Err: "forbidden"})
+		return accounts(w.checkpoint(t))
+	}
+	for without, want := range map[string]int{"(nothing)": 0, `,"namespaceOwes":true`: 1, `,"podOwes":true`: 1} {
+		if got := failed(without); len(got) != want {
+			t.Errorf("without %s: %q", without, got)
+		}
+	}
+}
+
+// checkpoint returns the lines of a segment that begins now.
+func (w *world) checkpoint(t *testing.T) []string {
+	k := w.recorder.(*keeping)
+	k.full, k.begun = true, false
+	w.get().Step(t.Context())
+	if !k.begun {
+		t.Fatal("no segment has begun")
+	}
+	return k.lines
+}
+
+// accounts are the lines about debts.
+func accounts(lines []string) []string {
+	return slices.DeleteFunc(slices.Clone(lines), func(line string) bool { return !strings.HasPrefix(line, "debt ") })
 }

@@ -82,10 +82,11 @@ func (s *Scheduler) nominationEnd(pod *state.QueuedPod, place queue.Place) (at t
 	}
 	parked := place == queue.Unschedulable || place == queue.Gated
 	preempts := s.preempting[pod.Pod.UID] != nil
+	own, _ := p.Guests(pod.Pod)
 	switch {
 	case p.Held(pod.Pod):
 		return at, true
-	case !p.HasAttached(pod.Pod):
+	case own == nil:
 		return at, false
 	case pod.Pod.Object.DeletionTimestamp != nil:
 		return at, true

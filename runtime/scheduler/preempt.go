@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -41,6 +42,9 @@ type preemption struct {
 	begun   int // victims whose eviction has begun, from the first on
 	running int // evictions of these that have not ended
 	failed  bool
+
+	// namespaceOwes and podOwes tell of the debts that are void unless a victim leaves.
+	namespaceOwes, podOwes bool
 }
 
 // Preempted is a pod that had to make room for another.
@@ -169,16 +173,20 @@ func (s *Scheduler) evicted(number uint64, stopped bool, err error) {
 	switch {
 	case err == nil:
 		s.preempted(e, victim, stopped)
-	case !e.failed: // later ones were cancelled
+	case !e.failed: // later ones are cancelled
 		s.deps.Log.Error("pod could not be preempted", "pod", victim.Key(), "node", e.node, "preemptor", e.preemptor.Key(), "error", err)
 		e.failed = true
 		e.cancel()
+	}
+	if err != nil && strings.Contains(err.Error(), context.Canceled.Error()) { // it may leave nevertheless
+		e.namespaceOwes, e.podOwes = false, false
 	}
 	s.continuePreemption(e)
 }
 
 // preempted reports a pod that has made room, or is about to.
 func (s *Scheduler) preempted(e *preemption, victim *state.Pod, inMemory bool) {
+	e.namespaceOwes, e.podOwes = false, false
 	message := fmt.Sprintf("Preempted by pod %v on node %v", e.preemptor.UID, e.node)
 	if inMemory {
 		message += " (in kube-scheduler memory)."
@@ -196,6 +204,7 @@ func (s *Scheduler) finishPreemption(e *preemption) {
 		delete(s.preempting, uid)
 	}
 	if e.failed {
+		s.takeBack(e)
 		s.queue.Retry(uid)
 	} else {
 		s.queue.Ungate(uid, e.by)

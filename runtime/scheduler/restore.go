@@ -108,7 +108,8 @@ func (s *Scheduler) resumeInFlight(ctx context.Context, e *inbox.InFlight) error
 
 // resumePreemption restores a preemption. Its evictions run elsewhere.
 func (s *Scheduler) resumePreemption(ctx context.Context, e *inbox.Preempting) {
-	p := &preemption{by: e.By, preemptor: podOf(e.Preemptor), node: e.Node, begun: int(e.Begun), running: len(e.Running), failed: e.Failed}
+	p := &preemption{by: e.By, preemptor: podOf(e.Preemptor.Ref), node: e.Node, begun: int(e.Begun), running: len(e.Running), failed: e.Failed}
+	p.namespaceOwes, p.podOwes = e.Preemptor.NamespaceOwes, e.Preemptor.PodOwes
 	for _, victim := range e.Victims {
 		p.victims = append(p.victims, podOf(victim))
 	}

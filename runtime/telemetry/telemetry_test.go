@@ -37,7 +37,7 @@ func TestMetrics(t *testing.T) {
 		Unschedulable: map[telemetry.PluginOf]int{{Plugin: "NodeResourcesFit", Profile: "default-scheduler"}: 3},
 		Nodes:         5, Pods: 6, Assumed: 7, Binding: 8, Evicting: 9, Writes: 10,
 		Events: map[string]int{"NodeAdd": 11}, Popped: 12, Kept: telemetry.Kept{Keys: 13, Bytes: 1 << 20, Evicted: 14},
-		Debts:    telemetry.Debts{Open: 1, Opened: 15, Paid: 11, Decayed: 2, Forgiven: 3},
+		Debts:    telemetry.Debts{Open: 1, Opened: 15, Paid: 11, Decayed: 2, Forgiven: 3, Void: 4},
 		Breakers: []telemetry.Breaker{{PluginOf: telemetry.PluginOf{Plugin: "guest", Profile: "default-scheduler"}, Digest: "sha256:1", Open: true, Opened: 3, Namespaces: []string{"team-a"}}},
 		Guests: []telemetry.Guest{{
 			PluginOf: telemetry.PluginOf{Plugin: "guest", Profile: "default-scheduler"}, Digest: "sha256:1", Point: "Filter",
@@ -104,7 +104,7 @@ func TestMetrics(t *testing.T) {
 		`berth_reuse_bytes 1.048576e+06`,
 		`berth_reuse_evictions_total 14`,
 		`berth_preemption_debts 1`, `berth_preemption_debts_total{event="opened"} 15`, `berth_preemption_debts_total{event="paid"} 11`,
-		`berth_preemption_debts_total{event="decayed"} 2`, `berth_preemption_debts_total{event="forgiven"} 3`,
+		`berth_preemption_debts_total{event="decayed"} 2`, `berth_preemption_debts_total{event="forgiven"} 3`, `berth_preemption_debts_total{event="void"} 4`,
 		`scheduler_preemption_victims_sum 2`,
 		`scheduler_queue_incoming_pods_total{event="UnschedulablePodAdd",queue="active"} 1`,
 		`scheduler_plugin_evaluation_total{extension_point="Filter",plugin="guest",` + of + `} 2000`,

@@ -3,7 +3,8 @@
 //
 //	open ──▶ owed ── the pod is bound ──▶ paid: the next pause is half as long
 //	  ▲       │
-//	  └───────┴── its pause is over ───▶ decayed: the next pause is twice as long
+//	  └───────┼── its pause is over ───▶ decayed: the next pause is twice as long
+//	          └── nobody left ─────────▶ void
 package debts
 
 import (
@@ -58,7 +59,7 @@ type Book struct {
 }
 
 // Counts is how many debts were opened, and how they ended.
-type Counts struct{ Opened, Paid, Decayed, Forgiven int64 }
+type Counts struct{ Opened, Paid, Decayed, Forgiven, Void int64 }
 
 // New returns an empty book.
 func New() *Book { return &Book{of: make(map[Debtor]*Debt)} }
@@ -104,6 +105,22 @@ func (b *Book) Pay(now time.Time, namespace, uid string) (owed bool) {
 	d.For, d.Name, d.Made, d.Until, d.Since = "", "", 0, time.Time{}, now
 	if d.Step = max(0, d.Step-1); d.Step == 0 {
 		delete(b.of, d.Debtor)
+	}
+	return owed
+}
+
+// Void takes back the last preemption of a debtor, if it was for that pod. It reports whether something was owed.
+func (b *Book) Void(who Debtor, uid string) (owed bool) {
+	d := b.of[who]
+	if d == nil || d.For != uid || d.Made == 0 {
+		return false
+	}
+	if d.Made--; d.Made < who.allowed() && d.Owed() {
+		owed, d.Until = true, time.Time{}
+		b.counts.Void++
+	}
+	if d.Made == 0 && d.Step == 0 {
+		delete(b.of, who)
 	}
 	return owed
 }

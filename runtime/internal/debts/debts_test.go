@@ -102,3 +102,27 @@ func TestForgive(t *testing.T) {
 		t.Error("the debt is not forgiven")
 	}
 }
+
+// TestVoid: a preemption for which nobody left is as if it had not been.
+func TestVoid(t *testing.T) {
+	b, now, who, three := debts.New(), time.Unix(0, 0), debts.Debtor{Namespace: "ns"}, debts.Debtor{Pod: "p"}
+	b.Open(now, who, "p", "ns/p")
+	if b.Void(who, "q") || !b.Void(who, "p") || b.Void(who, "p") || b.Known(who) {
+		t.Errorf("%+v stays", b.All())
+	}
+	for range 5 {
+		b.Open(now, three, "p", "ns/p")
+		b.Void(three, "p")
+	}
+	if b.Owed(three) != nil || b.Known(three) {
+		t.Errorf("%+v stays", b.All())
+	}
+	b.Open(now, who, "p", "ns/p")
+	b.Decay(now.Add(5 * time.Minute))
+	if b.Void(who, "p") || !b.Known(who) {
+		t.Error("a pause that is over is taken back")
+	}
+	if c := (debts.Counts{Opened: 2, Decayed: 1, Void: 1}); b.Counts() != c {
+		t.Errorf("counted %+v, want %+v", b.Counts(), c)
+	}
+}
