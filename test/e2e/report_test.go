@@ -104,6 +104,7 @@ func (v view) uids(ctx context.Context) (*strings.Replacer, error) {
 type state string
 
 const (
+	placed    state = "placed"    // it has a node
 	bound     state = "bound"     // it has a node, and an event says so
 	rejected  state = "rejected"  // a condition and an event say that it is unschedulable, for the same reason
 	nominated state = "nominated" // it is nominated
@@ -133,6 +134,8 @@ func (v view) reached(ctx context.Context, name string, want state, message stri
 	pod := &pods.Items[0]
 	where = fmt.Sprintf("node %q, nominated %q, conditions %+v, %d events", pod.Spec.NodeName, pod.Status.NominatedNodeName, pod.Status.Conditions, len(events))
 	switch want {
+	case placed:
+		return pod.Spec.NodeName != "", where, nil
 	case bound:
 		return pod.Spec.NodeName != "" && event("Scheduled", ""), where, nil
 	case nominated:

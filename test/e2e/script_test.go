@@ -74,7 +74,7 @@ func filesOf(t *testing.T, dir string) []string {
 //	apply FILE …                 create or change objects; $VARIABLES are replaced
 //	patch KIND NAME JSON [SUB]   change an object, or a subresource of it
 //	delete KIND NAME             delete an object at once
-//	await STATE POD …            wait until pods are bound, rejected, nominated, leaving, gone, preempted
+//	await STATE POD …            wait until pods are placed, bound, rejected, nominated, leaving, gone, preempted
 //	rejected POD TEXT            wait until the reason why a pod fits nowhere contains a text
 //	reserved VOLUME              wait until the scheduler has chosen the claim of a volume
 //	nothing                      wait a second in which nothing is to happen
