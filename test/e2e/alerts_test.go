@@ -353,10 +353,10 @@ func (o *operator) outage() {
 	says("the API server answers again")
 }
 
-// stopRecording records into what is no folder; pods are scheduled all the same.
+// stopRecording records into a folder that cannot be made; pods are scheduled all the same.
 func (o *operator) stopRecording() {
 	o.Helper()
-	file := filepath.Join(o.TempDir(), "recordings")
+	file := filepath.Join(o.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		o.Fatal(err)
 	}
@@ -366,7 +366,7 @@ func (o *operator) stopRecording() {
 	}
 	run(o.T, o.Cluster, cluster.Scheduler{
 		Program: cluster.BerthProgram, Port: port, Name: "recording",
-		Config: "profiles:\n- schedulerName: recording\n", Flags: []string{"--record=" + file},
+		Config: "profiles:\n- schedulerName: recording\n", Flags: []string{"--record=" + filepath.Join(file, "below")},
 	})
 	o.server = serverAt(port)
 	o.awaitAlert("BerthRecordingStopped", true)
