@@ -119,6 +119,7 @@ func LoadCluster(ctx context.Context, paths []string, strict bool) (*Objects, er
 	if err != nil {
 		return nil, err
 	}
+	g.settle(!strict && len(objs) > 0)
 	if len(objs) == 0 && len(g.kinds) == 0 && g.err() == nil {
 		g.add(nothing(paths))
 	}

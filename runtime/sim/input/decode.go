@@ -59,6 +59,7 @@ type result struct {
 	errs    []*Error
 	broken  bool     // the text is not YAML
 	left    []string // kinds of objects that are left out
+	spare   []spare  // what no API server would take, beside other objects
 }
 
 func (r *result) fail(p place, n *yaml.Node, path, detail, fix string) {
@@ -171,6 +172,9 @@ func (d *decoder) node(at place, n *yaml.Node, list header, r *result) {
 	}
 	if n.Kind != yaml.MappingNode {
 		r.fail(at, n, "", "a document must be an object", "write apiVersion, kind and metadata")
+		if jsonPatch(n) {
+			r.spared("JSON patch")
+		}
 		return
 	}
 	gv, err := schema.ParseGroupVersion(cmp.Or(scalarAt(n, "apiVersion"), list.apiVersion))
@@ -211,6 +215,12 @@ func (d *decoder) object(at place, text []byte, n *yaml.Node, list header, r *re
 	if bad := d.kinds.refuse(*gvk); bad != nil {
 		bad.File, bad.Line = at.chunk.file, at.lineOf(n, bad.Path)
 		r.errs = append(r.errs, bad)
+		switch known := d.kinds.knows(gvk.Kind); {
+		case *gvk == (schema.GroupVersionKind{}):
+			r.spared("document without a kind")
+		case known && former(gvk.GroupVersion()):
+			r.spared(gvk.Kind + " of " + gvk.GroupVersion().String())
+		}
 		return
 	}
 	unknown, only := unknownFields(err, d.lenient)

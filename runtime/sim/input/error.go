@@ -72,6 +72,7 @@ type gatherer struct {
 	// left (optional) collects why objects are left out; without it, their mistakes are like all others.
 	left  *gatherer
 	kinds map[string]int // how many objects were left out, by kind
+	spare []spare        // what is left out if there is something else
 }
 
 // refuse collects what makes an object unusable.
@@ -117,6 +118,9 @@ func (g *gatherer) leftOut() string {
 
 // plural returns the word for n of a kind.
 func plural(kind string, n int) string {
+	if word, rest, more := strings.Cut(kind, " "); more && word != "JSON" {
+		return plural(word, n) + " " + rest
+	}
 	stem, y := strings.CutSuffix(kind, "y")
 	switch {
 	case n == 1:

@@ -117,6 +117,11 @@ func (k *kinds) refuse(gvk schema.GroupVersionKind) *Error {
 	}
 }
 
+// knows reports whether a kind is accepted in some version.
+func (k *kinds) knows(kind string) bool {
+	return slices.ContainsFunc(k.all, func(known schema.GroupVersionKind) bool { return known.Kind == kind })
+}
+
 // list reports whether a kind is List, or a list of a supported kind.
 func (k *kinds) list(kind string) bool {
 	item, ok := strings.CutSuffix(kind, "List")

@@ -44,6 +44,7 @@ func decodeFiles(ctx context.Context, files []source, k *kinds, g *gatherer) ([]
 				r := d.yaml(ctx, whole)
 				g.add(r.errs...)
 				g.leaveOut(r.left)
+				g.spare = append(g.spare, r.spare...)
 				objs = append(objs, r.objects...)
 				i = end - 1
 				continue
@@ -51,6 +52,7 @@ func decodeFiles(ctx context.Context, files []source, k *kinds, g *gatherer) ([]
 		}
 		g.add(results[i].errs...)
 		g.leaveOut(results[i].left)
+		g.spare = append(g.spare, results[i].spare...)
 		objs = append(objs, results[i].objects...)
 	}
 	return objs, unlessStopped(ctx, nil)

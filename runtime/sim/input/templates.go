@@ -44,7 +44,7 @@ func LoadTemplates(ctx context.Context, paths []string, known *Known) (*Template
 	}
 	objs = unique(objs, &g)
 	newPriorities(objs, &g)
-	t := &Templates{LeftOut: g.leftOut()}
+	t := &Templates{}
 	for _, o := range objs {
 		if _, asked := o.Object.(*appsv1.DaemonSet); !asked {
 			t.Known.Add(o.Object)
@@ -56,9 +56,11 @@ func LoadTemplates(ctx context.Context, paths []string, known *Known) (*Template
 	for _, o := range objs {
 		t.keep(o, known, &g)
 	}
+	g.settle(len(t.Pods)+len(t.DaemonSets) > 0)
 	if len(objs) == 0 && len(g.kinds) == 0 && g.err() == nil {
 		g.add(nothing(paths))
 	}
+	t.LeftOut = g.leftOut()
 	return t, g.err()
 }
 
@@ -77,12 +79,15 @@ func (t *Templates) keep(o object, known *Known, g *gatherer) {
 	case *v1.Service:
 		t.Owners = append(t.Owners, x)
 	case *appsv1.DaemonSet:
+		if g.patches(o, &x.Spec.Template.Spec, "spec.template") {
+			return
+		}
 		pod := of(x, &x.Spec.Template, 1, nil).Pod
 		g.add(prepareTemplate(o, pod, "spec.template")...)
 		check(o, pod, "spec.template.", known, g)
 		t.DaemonSets = append(t.DaemonSets, x)
 	default:
-		if m, ok := makes(o); ok {
+		if m, ok := makes(o); ok && (m.Pod == nil || !g.patches(o, &m.Pod.Spec, m.path)) {
 			t.made(o, &m, known, g)
 		}
 	}
