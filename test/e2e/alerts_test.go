@@ -277,10 +277,12 @@ func (o *operator) openBreaker() {
 	o.awaitAlert("BerthPluginFaults", true)
 	o.awaitAlert("BerthSchedulingErrors", true)
 	o.awaitAlert("BerthBreakerOpen", true)
+	o.awaitAlert("BerthBreakerOpenForNamespace", true)
 	o.look("again in", "plugin", "status")
 	o.look("reason", "plugin", "status") // the last fault
 	o.sidecar("tenant-pool.yaml", `{config: {others: any}}`)
 	o.awaitAlert("BerthBreakerOpen", false)
+	o.awaitAlert("BerthBreakerOpenForNamespace", false)
 	if err := o.pods.await(o.Context(), "held-1", bound, "", patience); err != nil {
 		o.Fatal(err)
 	}
