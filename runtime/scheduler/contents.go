@@ -1,6 +1,12 @@
 package scheduler
 
-import "github.com/berth-scheduler/berth/runtime/state"
+import (
+	"time"
+
+	"github.com/berth-scheduler/berth/runtime/inbox"
+	"github.com/berth-scheduler/berth/runtime/internal/debts"
+	"github.com/berth-scheduler/berth/runtime/state"
+)
 
 // Contents is what the loop knows of the cluster between two attempts. Objects are shared and
 // never change, so a reader may keep it while the loop goes on.
@@ -11,6 +17,9 @@ type Contents struct {
 	// Nominated are the pods of the queue that have a nominated node.
 	Nominated  []Nominated
 	Namespaces []*state.Namespace
+	// Debts are the accounts of preemptions at the time At. The namespaces of nominated pods all have one.
+	Debts []*inbox.Debt
+	At    time.Time
 }
 
 // Nominated is a pod with its nominated node, which the object may not name yet.
@@ -22,7 +31,7 @@ type Nominated struct {
 // Contents returns what the loop knows. It must be called like Pending.
 func (s *Scheduler) Contents() Contents {
 	counts := s.cache.Counts()
-	c := Contents{Nodes: make([]*state.Node, 0, counts.Nodes), Placed: make([]*state.Pod, 0, counts.Pods)}
+	c := Contents{Debts: s.accounts(), At: s.deps.Clock.Now(), Nodes: make([]*state.Node, 0, counts.Nodes), Placed: make([]*state.Pod, 0, counts.Pods)}
 	for info := range s.cache.Nodes() {
 		if info.Node != nil {
 			c.Nodes = append(c.Nodes, info.Node)
@@ -34,6 +43,9 @@ func (s *Scheduler) Contents() Contents {
 	s.queue.Nominations().Nodes(func(node string, pods []*state.Pod) bool {
 		for _, pod := range pods {
 			c.Nominated = append(c.Nominated, Nominated{pod, node})
+			if namespace := pod.Namespace; !s.debts.Known(debts.Debtor{Namespace: namespace}) {
+				c.Debts = append(c.Debts, &inbox.Debt{Namespace: namespace, Since: c.At})
+			}
 		}
 		return true
 	})

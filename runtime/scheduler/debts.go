@@ -162,12 +162,20 @@ func (d *Debt) Owner() string {
 // NextDebt returns when the next debt decays; false if none is open.
 func (s *Scheduler) NextDebt() (time.Time, bool) { return s.debts.Next() }
 
-func (s *Scheduler) checkpointDebts() {
+// accounts returns the accounts of all debtors.
+func (s *Scheduler) accounts() (out []*inbox.Debt) {
 	for _, d := range s.debts.All() {
-		s.enter(&inbox.Debt{
+		out = append(out, &inbox.Debt{
 			Namespace: d.Namespace, Pod: types.UID(d.Pod), For: types.UID(d.For), Name: d.Name,
 			Made: uint64(d.Made), Step: uint64(d.Step), Until: d.Until, Since: d.Since,
 		})
+	}
+	return out
+}
+
+func (s *Scheduler) checkpointDebts() {
+	for _, d := range s.accounts() {
+		s.enter(d)
 	}
 }
 

@@ -167,3 +167,26 @@ func (w *world) checkpoint(t *testing.T) []string {
 func accounts(lines []string) []string {
 	return slices.DeleteFunc(slices.Clone(lines), func(line string) bool { return !strings.HasPrefix(line, "debt ") })
 }
+
+// TestContentsHaveDebts: who asks about the cluster knows what is owed. Namespaces of nominated pods that owe nothing say so,
+// or it would be opened again where it was paid or forgiven.
+func TestContentsHaveDebts(t *testing.T) {
+	w := indebted(t)
+	w.lingers = true
+	node, err := fake.Node("a", scenario.Args{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.get().SetNode(node)
+	w.set(pod(t, "v", "cpu=800 priority=1 on=a"), pod(t, "p", "cpu=500 priority=3 namespace=team"))
+	w.run()
+	if c := w.get().Contents(); len(c.Debts) != 2 || c.Debts[1].Namespace != "team" || c.Debts[1].Until != c.At.Add(5*time.Minute) {
+		t.Errorf("%+v at %v", c.Debts, c.At)
+	}
+	w.get().ForgiveDebt("team", "")
+	w.run()
+	c := w.get().Contents()
+	if n := len(c.Debts); len(c.Nominated) != 1 || n != 2 || c.Debts[n-1].Namespace != "team" || !c.Debts[n-1].Until.IsZero() {
+		t.Errorf("%+v after it was forgiven, %d nominated", c.Debts, len(c.Nominated))
+	}
+}

@@ -52,6 +52,8 @@ type Config struct {
 	Owners []metav1.Object
 	// Bound are the pods that are on nodes from the start.
 	Bound []*state.Pod
+	// Debts are what is owed for preemptions at the start.
+	Debts []*inbox.Debt
 	// Start is when the simulation starts; the zero value means any time.
 	Start time.Time
 	// Changes are what else happens to the cluster, in order of At. They cannot be recorded.
@@ -65,7 +67,7 @@ type Config struct {
 	// attempt can succeed.
 	Attempts int
 	// Flush retries parked pods after the last event, as the queue would after MaxUnschedulable, and again whenever
-	// that placed a pod.
+	// that placed a pod. Before that it waits for the decay of a debt.
 	Flush bool
 	// NoEvictions lets preemptions be decided, and no pod be evicted.
 	NoEvictions bool
@@ -183,7 +185,7 @@ func (s *Sim) Run(ctx context.Context) (result *Result, err error) {
 		call()
 	}
 	guard(func() {
-		s.begin()
+		s.begin(ctx)
 		err = s.run(ctx)
 	})
 	result = &Result{Placements: []Placement{}, Unschedulable: []Pending{}, Evicted: []Eviction{}}
@@ -192,7 +194,10 @@ func (s *Sim) Run(ctx context.Context) (result *Result, err error) {
 }
 
 // begin takes in what there is from the start.
-func (s *Sim) begin() {
+func (s *Sim) begin(ctx context.Context) {
+	for _, debt := range s.config.Debts {
+		s.assembly.Scheduler.Handle(ctx, debt)
+	}
 	for _, namespace := range s.config.Namespaces {
 		s.handling = "namespace " + namespace.Name
 		s.assembly.Scheduler.SetNamespace(state.NewNamespace(namespace))
@@ -309,7 +314,7 @@ func (s *Sim) nextEvent() (at time.Time, ok bool) {
 // decay returns when a debt decays that keeps parked pods from preempting others, after the last event; false if there is none.
 // It waits for one only: a guest that lets no pod be bound would have a simulation last as long as there are victims.
 func (s *Sim) decay() (at time.Time, ok bool) {
-	if s.decayed || s.assembly.Scheduler.Pending().Queue.Unschedulable == 0 {
+	if !s.config.Flush || s.decayed || s.assembly.Scheduler.Pending().Queue.Unschedulable == 0 {
 		return time.Time{}, false
 	}
 	at, s.decayed = s.assembly.Scheduler.NextDebt()

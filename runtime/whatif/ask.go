@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berth-scheduler/berth/runtime/assembly"
+	"github.com/berth-scheduler/berth/runtime/inbox"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/report"
 	"github.com/berth-scheduler/berth/runtime/sim"
@@ -35,6 +36,9 @@ type Cluster struct {
 	// pending pods do not count.
 	Nominated  []*v1.Pod
 	Namespaces []*v1.Namespace
+	// Debts are what is owed for preemptions at the time At.
+	Debts []*inbox.Debt
+	At    time.Time
 	// Storage, Owners and PodDisruptionBudgets are as in sim.Config.
 	Storage              []metav1.Object
 	Owners               []metav1.Object
@@ -122,7 +126,7 @@ func (c *Cluster) question(r *Request) (*question, error) {
 	q := &question{byUID: make(map[types.UID]int), added: make(map[string]bool), explained: r.Explain}
 	q.config = sim.Config{
 		Assembly: c.Scheduler, Namespaces: c.Namespaces, Owners: slices.Concat(c.Owners, r.owners()),
-		PodDisruptionBudgets: c.PodDisruptionBudgets, Log: c.Log, Attempted: q.attempted,
+		PodDisruptionBudgets: c.PodDisruptionBudgets, Debts: c.Debts, Start: c.At, Log: c.Log, Attempted: q.attempted,
 		Where: func(pod *v1.Pod) string {
 			i, ok := q.byUID[pod.UID]
 			switch {
