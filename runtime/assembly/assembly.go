@@ -224,7 +224,7 @@ func New(c Config, d Deps) (*Assembly, error) {
 	}
 	a.life, a.end = context.WithCancel(context.Background())
 	decide := cycle.Config{TieBreak: c.TieBreak, Candidates: c.Candidates, AllRows: c.AllRows, Reuse: c.Reuse}
-	a.shadow = shadow.New(shadow.Config{Share: cmp.Or(c.TrialShare, DefaultTrialShare), Cycle: decide})
+	a.shadow = shadow.New(shadow.Config{Share: cmp.Or(c.TrialShare, DefaultTrialShare), Cycle: decide}, shadow.Deps{Panicked: a.Panicked})
 	a.mu.base = whole
 	a.mu.built, a.mu.attached, err = a.buildAttached(context.Background(), c.Scheduler, c.Attached, nil)
 	if err != nil {

@@ -33,6 +33,12 @@ type Config struct {
 	Cycle cycle.Config
 }
 
+// Deps are what trials need.
+type Deps struct {
+	// Panicked (optional) is told of each panic of a trial, which is the failure of that trial alone.
+	Panicked func(*plugin.Panic)
+}
+
 // Trial is a plugin on trial in a profile.
 type Trial struct {
 	// Plugin is its name. Replaces is that of the plugin whose place it takes; empty if it runs
@@ -51,6 +57,7 @@ type Trial struct {
 // Shadow runs trials. The zero value is not usable.
 type Shadow struct {
 	config Config
+	deps   Deps
 	// any tells the loop, without a lock, whether there are trials.
 	any atomic.Bool
 	mu  struct {
@@ -68,13 +75,13 @@ type trial struct {
 }
 
 // New returns a Shadow without trials.
-func New(config Config) *Shadow {
+func New(config Config, deps Deps) *Shadow {
 	if config.Keep == 0 {
 		config.Keep = DefaultKeep
 	}
 	// The verdicts on all nodes include the chosen node.
 	config.Cycle.AllRows = true
-	return &Shadow{config: config}
+	return &Shadow{config: config, deps: deps}
 }
 
 // Set replaces the trials. One whose pipeline stays keeps its counts. When Set returns, the
@@ -122,7 +129,7 @@ func (s *Shadow) Tried(in cycle.Input, d *cycle.Decision) {
 			continue
 		}
 		watch := clock.Start()
-		if err := plugin.Guard(plugin.InShadow, "the trial of plugin "+t.Plugin, nil, func() { t.again(in, d, s.config.Keep, s.config.Share >= 1) }); err != nil {
+		if err := plugin.Guard(plugin.InShadow, "the trial of plugin "+t.Plugin, s.deps.Panicked, func() { t.again(in, d, s.config.Keep, s.config.Share >= 1) }); err != nil {
 			t.cycle = cycle.New(s.config.Cycle) // it may be half-changed
 			t.report.Missed++
 		}

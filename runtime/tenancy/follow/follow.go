@@ -127,7 +127,7 @@ func New(config Config, deps Deps) *Follower {
 	}
 	f := &Follower{config: config, deps: deps, ready: make(chan struct{}, 1), synced: make(chan struct{}, 1)}
 	done := func() { signal(f.ready) }
-	f.fetch = newQueue(deps.Clock, true, done, func(ctx context.Context, ref module.Reference, again bool) (*module.Loaded, error) {
+	f.fetch = newQueue(deps.Clock, true, deps.Panicked, done, func(ctx context.Context, ref module.Reference, again bool) (*module.Loaded, error) {
 		ref.Fresh = again
 		loaded, err := deps.Modules.Fetch(ctx, ref)
 		if err != nil {
@@ -139,7 +139,7 @@ func New(config Config, deps Deps) *Follower {
 	compile := func(ctx context.Context, c code, _ bool) (func(), error) {
 		return deps.Modules.Compile(ctx, &assembly.Module{Loaded: c.loaded, Reference: module.Reference{Limits: c.limits}})
 	}
-	f.compile = newQueue(deps.Clock, false, done, compile)
+	f.compile = newQueue(deps.Clock, false, deps.Panicked, done, compile)
 	f.compile.free = func(release func()) { release() }
 	f.compile.adopt = func(ctx context.Context, from code, _ func(), c code) (func(), bool) {
 		if from.loaded.Digest != c.loaded.Digest || from.limits != c.limits {

@@ -44,7 +44,8 @@ type queue[K any, R any] struct {
 	clock clock.Clock
 	// limited is true if changesAtOnce and changePause hold.
 	limited bool
-	done    func() // is called when a result is there
+	tell    func(*plugin.Panic) // (optional) is told of panics of the work
+	done    func()              // is called when a result is there
 	group   sync.WaitGroup
 
 	mu struct {
@@ -81,8 +82,8 @@ type allowance struct {
 	at   time.Time
 }
 
-func newQueue[K any, R any](c clock.Clock, limited bool, done func(), work func(context.Context, K, bool) (R, error)) *queue[K, R] {
-	q := &queue[K, R]{work: work, clock: c, limited: limited, done: done}
+func newQueue[K any, R any](c clock.Clock, limited bool, tell func(*plugin.Panic), done func(), work func(context.Context, K, bool) (R, error)) *queue[K, R] {
+	q := &queue[K, R]{work: work, clock: c, limited: limited, tell: tell, done: done}
 	q.mu.jobs, q.mu.former = make(map[string]map[string]*job[K, R]), make(map[string][]*job[K, R])
 	q.mu.waiting = make(map[string][]*job[K, R])
 	q.mu.busy, q.mu.allowed = make(map[string]bool), make(map[string]*allowance)
@@ -253,7 +254,7 @@ func (q *queue[K, R]) allow(namespace string) bool {
 func (q *queue[K, R]) do(ctx context.Context, j *job[K, R]) {
 	var result R
 	var err error
-	if caught := plugin.Guard(plugin.InConversion, "a module of the API", nil, func() { result, err = q.work(ctx, j.key, j.ended) }); caught != nil {
+	if caught := plugin.Guard(plugin.InConversion, "a module of the API", q.tell, func() { result, err = q.work(ctx, j.key, j.ended) }); caught != nil {
 		err = caught
 	}
 	q.mu.Lock()
