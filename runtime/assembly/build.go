@@ -254,7 +254,7 @@ func (a *Assembly) newPlugin(ctx context.Context, profile, name string, args any
 		deps.replayed = a.deps.Overrun != nil
 		deps.overrun, deps.overran = a.overruns(profile, name)
 	}
-	return a.config.Modules.plugin(ctx, named, a.config.Workers, !a.config.Reuse.Off(), &deps)
+	return a.config.Modules.plugin(ctx, named, !a.config.Reuse.Off(), &deps)
 }
 
 // logger returns the logger of a profile's plugins.

@@ -330,8 +330,11 @@ type moduleDeps struct {
 	overran  func(*wasm.Overrun)
 }
 
+// maxShards is how many instances share the nodes of a plugin at most. More would rarely run at once, and each costs a start.
+const maxShards = 8
+
 // plugin makes the plugin of a module for one profile.
-func (m *Modules) plugin(ctx context.Context, named *Module, shards int, kept bool, d *moduleDeps) (*madePlugin, error) {
+func (m *Modules) plugin(ctx context.Context, named *Module, kept bool, d *moduleDeps) (*madePlugin, error) {
 	loaded := named.Loaded
 	limits := limitsOf(&named.Reference.Limits)
 	if d.replayed {
@@ -354,7 +357,7 @@ func (m *Modules) plugin(ctx context.Context, named *Module, shards int, kept bo
 	}
 	p, err := wasm.New(ctx, wasm.Config{
 		Name: loaded.Name, Publishes: named.publishes(), Config: loaded.Config, Namespaces: named.Reference.Namespaces,
-		Policies: policies, Shards: shards, Kept: kept, VerifyEvery: m.config.VerifyEvery, Grants: loaded.Grants,
+		Policies: policies, Shards: maxShards, Kept: kept, VerifyEvery: m.config.VerifyEvery, Grants: loaded.Grants,
 		Limits: limits, HideSeed: named.Reference.HideSeed, HideGeneration: named.Reference.HideGeneration, Breaker: opens,
 	}, wasm.Deps{Factory: code, Manifest: loaded.Manifest, Binder: d.binder, Namespace: d.namespace, Clock: d.clock, Bucket: d.bucket, Log: d.log,
 		Encodings: m.encodings, Process: d.process, Recovered: func() { d.recovered(loaded.Name) }, Overrun: d.overrun, Overran: d.overran})

@@ -142,7 +142,11 @@ func (r *Run) segment(c *plugin.Cycle, filters []stage[plugin.Filter], rows []ui
 			}
 		}
 	}
+	r.turns.begin(r.blocks)
 	r.p.workers.do(len(r.blocks), func(w, block int) {
+		defer r.turns.end(block)
+		r.workers[w].turn = turn{of: &r.turns, block: block}
+		defer func() { r.workers[w].turn = turn{} }()
 		r.block(c, &r.workers[w], filters, r.blocks[block])
 		r.tables[block] = append(r.tables[block][:0], r.workers[w].table.verdicts...)
 	})
@@ -177,6 +181,7 @@ func (r *Run) block(c *plugin.Cycle, w *worker, filters []stage[plugin.Filter], 
 			return
 		}
 		if r.skipFilter[s.index] {
+			w.turn.pass(s.plugin)
 			continue
 		}
 		v := &w.verdicts
@@ -199,6 +204,7 @@ func (r *Run) block(c *plugin.Cycle, w *worker, filters []stage[plugin.Filter], 
 			}
 			o.Codes[row], o.numbers[row] = code, n.number
 		}
+		w.turn.pass(s.plugin)
 		w.measured(s.index, abi.Filter, len(standing), asked, lowest, watch)
 		standing = standing[:kept]
 	}

@@ -316,6 +316,7 @@ func (r *Run) judge(c *plugin.Cycle, w *worker, s stage[plugin.Filter], rows []u
 		answers = r.kept(s.index)
 	}
 	if answers == nil {
+		w.turn.wait(c, s.plugin, abi.Filter)
 		r.p.filter(c, s, rows, v)
 		return len(rows)
 	}
@@ -333,6 +334,7 @@ func (r *Run) judge(c *plugin.Cycle, w *worker, s stage[plugin.Filter], rows []u
 	}
 	out := &a.verdicts
 	out.Reset(len(a.rows))
+	w.turn.wait(c, s.plugin, abi.Filter)
 	before := k.unanswered(abi.Filter)
 	keep := r.p.filter(c, s, a.rows, out) && k.unanswered(abi.Filter) == before
 	a.reasons = slices.Grow(a.reasons[:0], len(out.Table)+1)[:len(out.Table)+1]
@@ -384,6 +386,7 @@ func (a *asking) number(v *plugin.Verdicts, answers *reuse.Answers, reason uint1
 func (r *Run) scored(w *worker, s stage[plugin.Score], rows []uint32, out []int64) (asked int, status *plugin.Status) {
 	answers := r.kept(s.index)
 	if answers == nil {
+		w.turn.wait(&r.Cycle, s.plugin, abi.Score)
 		return len(rows), r.p.ask(s.info, abi.Score, func() *plugin.Status { return s.plugin.Score(&r.Cycle, rows, out) })
 	}
 	k, a := &r.keeping[s.index], &w.asking
@@ -396,6 +399,7 @@ func (r *Run) scored(w *worker, s stage[plugin.Score], rows []uint32, out []int6
 	}
 	a.scores = slices.Grow(a.scores[:0], len(a.rows))[:len(a.rows)]
 	clear(a.scores)
+	w.turn.wait(&r.Cycle, s.plugin, abi.Score)
 	before := k.unanswered(abi.Score)
 	status = r.p.ask(s.info, abi.Score, func() *plugin.Status { return s.plugin.Score(&r.Cycle, a.rows, a.scores) })
 	keep := status.Success() && k.unanswered(abi.Score) == before

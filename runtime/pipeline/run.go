@@ -28,6 +28,7 @@ type Run struct {
 	points                []report.PointTiming
 	workers               []worker
 	blocks                [][]uint32
+	turns                 turns
 	tables                [][]verdict // verdict tables of blocks
 	numbers               []uint32    // of a block's verdicts in the Outcome
 	all                   []uint32    // 0, 1, 2 …
@@ -66,6 +67,7 @@ type worker struct {
 	numbers  []numbered // by reason of the current call
 	timings  timings
 	asking   asking
+	turn     turn
 }
 
 // nominated is a row with the nominated pods that count for this cycle's pod

@@ -166,7 +166,11 @@ func (r *Run) rate(s stage[plugin.Score], rows []uint32, out []int64) *plugin.St
 	}
 	answers := slices.Grow(r.answers[:0], len(r.blocks))[:len(r.blocks)]
 	r.starts, r.answers = starts, answers
+	r.turns.begin(r.blocks)
 	r.p.workers.do(len(r.blocks), func(w, block int) {
+		defer r.turns.end(block)
+		r.workers[w].turn = turn{of: &r.turns, block: block}
+		defer func() { r.workers[w].turn = turn{} }()
 		answers[block] = r.rateBlock(w, s, r.blocks[block], out[starts[block]:starts[block+1]])
 	})
 	r.learn()

@@ -128,3 +128,46 @@ func TestVerdictTable(t *testing.T) {
 		}
 	})
 }
+
+// TestTurns: blocks of one lane pass each stage in their order, on any number of workers, also if one leaves out a stage.
+func TestTurns(t *testing.T) {
+	const lanes, stages = 3, 2
+	var blocks [][]uint32
+	for i := range uint32(40) {
+		if i%7 != 0 { // rows of some blocks are asked about no more
+			blocks = append(blocks, []uint32{i * plugin.BlockRows})
+		}
+	}
+	for _, n := range []int{1, 2, 8} {
+		w, err := NewWorkers(n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var all turns
+		var mu sync.Mutex
+		var order [stages][lanes][]uint32
+		all.begin(blocks)
+		w.do(len(blocks), func(_, block int) {
+			defer all.end(block)
+			for stage := range stages {
+				if block%5 == stage {
+					return
+				}
+				all.wait(block, stage, lanes)
+				number := blocks[block][0] / plugin.BlockRows
+				mu.Lock()
+				order[stage][number%lanes] = append(order[stage][number%lanes], number)
+				mu.Unlock()
+				all.pass(block, stage+1)
+			}
+		})
+		for stage := range stages {
+			for lane, numbers := range order[stage] {
+				if len(numbers) < 5 || !slices.IsSorted(numbers) {
+					t.Errorf("%d workers, stage %d, lane %d: blocks %d", n, stage, lane, numbers)
+				}
+			}
+		}
+		w.Close()
+	}
+}

@@ -166,6 +166,15 @@ type Filter interface {
 	Filter(c *Cycle, rows []uint32, out *Verdicts)
 }
 
+// Ordered is a Filter or Score of scope node that remembers calls: what it answers to one, and what that costs, may depend on
+// those before. It is called block by block in an order that does not depend on workers.
+type Ordered interface {
+	Plugin
+	// Lanes returns n such that calls about blocks whose numbers differ by a multiple of n have to come one after another, in
+	// ascending order. It is called right before a call of the point.
+	Lanes(c *Cycle, point abi.Point) int
+}
+
 // Detailer is a Filter that can say more about rows than its reasons do.
 type Detailer interface {
 	Filter

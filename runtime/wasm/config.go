@@ -38,8 +38,8 @@ type Config struct {
 	Grants wire.ManifestDirectives
 	// Policies say what a fault means, for points that differ from fault.DefaultPolicy.
 	Policies map[abi.Point]fault.Policy
-	// Shards is the maximum number of instances that hold the nodes of a plugin of scope
-	// node, usually one per worker; 0 means 1.
+	// Shards is the maximum number of instances that hold the nodes of a plugin of scope node; 0 means 1. How many
+	// there are follows from the rows and from limits, never from workers: a guest can tell.
 	Shards int
 	// Kept tells that the caller keeps answers for pods that are alike (package reuse). A
 	// plugin whose answers can be kept is then asked about few nodes at a time, so it has

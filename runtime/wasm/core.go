@@ -116,8 +116,8 @@ func (c *core) allocFuel(columns int64) int64 {
 }
 
 // restartFuel returns what an instance with columns of so many bytes is charged when it has to
-// be made again. That is what it may use, not what it uses: the sizes of regions depend on the
-// number of workers.
+// be made again. That is what it may use, not what it uses: the sizes of regions depend on what
+// was in the cluster when the others were made.
 func (c *core) restartFuel(columns int64) int64 {
 	return c.startFuel + c.allocFuel(columns) + sandbox.FuelOfFilling(columns)
 }

@@ -43,6 +43,7 @@ type cycleInstances struct {
 	begun     uint64 // cycles so far
 	err       error  // of preparing it
 	plan      memory.Plan
+	wanted    int // instances that the rows of the plan asked for
 	shards    []*shard
 	pods      [1]*state.Pod // the cycle's
 	source    source        // of the shards
@@ -134,7 +135,7 @@ func (i *cycleInstances) prepare(c *plugin.Cycle) error {
 	if i.source.Stale() {
 		i.source.BeginEpoch()
 		i.drop(c.Context)
-	} else if !i.budget.Holds(&i.plan) {
+	} else if !i.budget.Holds(&i.plan) || i.wanted != i.instances(c.Snapshot.Len()) {
 		i.drop(c.Context) // there must be fewer instances, or there may be more
 	}
 	i.pods[0] = c.Pod
@@ -181,9 +182,10 @@ func (i *cycleInstances) divide(snap *state.Snapshot) error {
 		}
 		return memory.Needs{Region: layout.Size, Host: i.source.HostBytes()}, nil
 	}
-	i.plan, err = i.budget.Plan(i.instances(snap.Len()), needs)
+	i.wanted = i.instances(snap.Len())
+	i.plan, err = i.budget.Plan(i.wanted, needs)
 	if err != nil && i.source.ForgetOther() {
-		i.plan, err = i.budget.Plan(i.instances(snap.Len()), needs)
+		i.plan, err = i.budget.Plan(i.wanted, needs)
 	}
 	if err != nil {
 		return i.faults.at(abi.PreFilter, fault.NoMemory, fmt.Sprintf("%v; the largest columns of a region of %d nodes are %s", err, snap.Len(), mirror.Largest(&spec)), nil)

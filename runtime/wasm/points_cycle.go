@@ -12,6 +12,7 @@ var (
 	_ plugin.PreScore  = (*Plugin)(nil)
 	_ plugin.Score     = (*Plugin)(nil)
 	_ plugin.Scaler    = (*Plugin)(nil)
+	_ plugin.Ordered   = (*Plugin)(nil)
 )
 
 // PreFilter implements plugin.PreFilter.
@@ -50,6 +51,15 @@ func (p *Plugin) Filter(c *plugin.Cycle, rows []uint32, out *plugin.Verdicts) {
 	for i := range rows {
 		out.Reject(i, status.CodeOf(), reason)
 	}
+}
+
+// Lanes implements plugin.Ordered: calls of one instance come in the order of its blocks.
+func (p *Plugin) Lanes(c *plugin.Cycle, point abi.Point) int {
+	if !p.declared[point] || !p.applies(c.Pod) || p.cycles.enter(c, point) != nil {
+		return 1
+	}
+	defer p.cycles.leave()
+	return p.cycles.source.Shards
 }
 
 func (p *Plugin) filter(c *plugin.Cycle, rows []uint32, out *plugin.Verdicts) (f *fault.Fault) {

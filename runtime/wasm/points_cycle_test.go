@@ -172,8 +172,7 @@ func TestScoreFromGlobal(t *testing.T) {
 func TestIgnoredShard(t *testing.T) {
 	bad := true
 	s := native(func(g *tiny, _ string, call, lo, hi uint32) int32 {
-		nodes := g.u32(g.u32(call) + abi.HeaderDirectory)
-		if g.u32(nodes+abi.TableBase) != 0 && bad {
+		if nodes := g.u32(g.u32(call) + abi.HeaderDirectory); g.u32(nodes+abi.TableRows) < plugin.BlockRows && bad {
 			panic("trap")
 		}
 		for i := range g.u32(call + abi.CallRowCount) {

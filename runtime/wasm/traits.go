@@ -131,7 +131,7 @@ func (t *traits) nodeScoped(point abi.Point) bool {
 	return false
 }
 
-// instances returns how many instances are useful to hold n rows.
+// instances returns how many instances hold n rows, if there is memory for them.
 func (t *traits) instances(n int) int {
 	if _, keyed := t.info.Keyed(); !t.sharded || keyed && t.config.Kept {
 		return 1

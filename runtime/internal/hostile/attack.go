@@ -33,6 +33,8 @@ type Attack struct {
 	Evictions int
 	// Barred is a pod of namespace evil that must not be placed, if there is one.
 	Barred string
+	// Workers says that the plugin decides the same with any number of workers.
+	Workers bool
 }
 
 // Plugin is a module with its manifest, and the configuration that comes with it.
@@ -46,7 +48,7 @@ type Plugin struct {
 func Attacks(root string) ([]Attack, error) {
 	var out []Attack
 	for _, group := range []func() ([]Attack, error){
-		tenants, evictions, waiting, names, schemas, objects, starts, totals, messages, points, time, structure, escapes, sections, kinds,
+		tenants, evictions, workers, waiting, names, schemas, objects, starts, totals, messages, points, time, structure, escapes, sections, kinds,
 		func() ([]Attack, error) { return bombs(root) },
 		func() ([]Attack, error) { return programs(root) },
 		func() ([]Attack, error) { return guests(root) },

@@ -30,8 +30,8 @@ const (
 )
 
 // spec returns what a region with these capacities holds.
-func (p *Projection) spec(c *capacities, base uint32) wire.LayoutSpec {
-	nodes := wire.TableSpec{ID: abi.TableNodes, Capacity: c.rows, Overlays: c.overlays, Base: base}
+func (p *Projection) spec(c *capacities) wire.LayoutSpec {
+	nodes := wire.TableSpec{ID: abi.TableNodes, Capacity: c.rows, Overlays: c.overlays}
 	scalar := func(t *wire.TableSpec, declared bool, id abi.ColumnID, kind abi.Type) {
 		if declared {
 			t.Columns = append(t.Columns, wire.ColumnSpec{ID: id, Type: kind})

@@ -22,7 +22,7 @@ func (s *Source) rowsEach(n int) uint32 {
 	if s.Shards == 1 {
 		return max(64, half(uint64(n), 0))
 	}
-	return uint32((blocks(n)+s.Shards-1)/s.Shards) * plugin.BlockRows
+	return uint32((blocks(int(half(uint64(n), 0)))+s.Shards-1)/s.Shards) * plugin.BlockRows
 }
 
 // Measure sets the capacities of later regions: 1.5 times what the fullest instance needs
@@ -75,7 +75,7 @@ func (s *Source) Size(snap *state.Snapshot) int64 {
 		rows: uint32(snap.Len()), names: uint32(n.names), labels: uint32(n.labels), taints: uint32(n.taints), ports: uint32(n.ports),
 		images: uint32(n.images), pods: uint32(n.pods), slots: uint32(n.placed), podLabels: uint32(n.podLabels),
 		podUIDs: uint32(n.podUIDs), podNames: uint32(n.podNames), namespaces: uint32(snap.Namespaces.Len()),
-	}, 0)
+	})
 	layout, err := wire.NewLayout(spec)
 	if err != nil { // too large for one region
 		return math.MaxUint32
@@ -118,7 +118,7 @@ func (n *needs) add(p *Projection, snap *state.Snapshot, row uint32) {
 func (s *Source) Largest() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	spec := s.projection.spec(&s.room, 0)
+	spec := s.projection.spec(&s.room)
 	return Largest(&spec)
 }
 

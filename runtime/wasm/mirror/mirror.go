@@ -6,7 +6,6 @@ import (
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/abi/wire"
-	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
@@ -55,11 +54,11 @@ func (s *Source) Rowless() *Mirror { return &Mirror{src: s, index: s.Shards, row
 
 // Spec returns what a region made now has room for.
 func (m *Mirror) Spec() wire.LayoutSpec {
-	room, first := m.src.room, uint32(m.index)*plugin.BlockRows
+	room := m.src.room
 	if m.rowless {
-		room, first = capacities{rows: 1, namespaces: 1, strings: room.strings, stringBytes: room.stringBytes, podRoom: room.podRoom}, 0
+		room = capacities{rows: 1, namespaces: 1, strings: room.strings, stringBytes: room.stringBytes, podRoom: room.podRoom}
 	}
-	return m.src.projection.spec(&room, first)
+	return m.src.projection.spec(&room)
 }
 
 // Begin begins an empty region with a layout, at an address of an instance's memory.

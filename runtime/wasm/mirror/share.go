@@ -5,12 +5,12 @@ import "github.com/berth-scheduler/berth/runtime/plugin"
 // Several mirrors share the nodes of a plugin of scope node: each of n mirrors holds every
 // n-th block of the snapshot's rows. Its local rows are its blocks in order.
 
-// Split returns how many mirrors share n rows, at most most. Each has at least one block, room
-// to grow included.
+// Split returns how many mirrors share n rows, at most most: one for each block. It depends on
+// nothing else, since a guest sees how many rows its instance has.
 func Split(n, most int) int { return max(1, min(most, blocks(n))) }
 
-// blocks returns how many blocks 1.5 × n rows have.
-func blocks(n int) int { return (int(half(uint64(n), 0)) + plugin.BlockRows - 1) / plugin.BlockRows }
+// blocks returns how many blocks n rows have.
+func blocks(n int) int { return (n + plugin.BlockRows - 1) / plugin.BlockRows }
 
 // Local returns the local row of a row of the snapshot that the mirror holds.
 func (m *Mirror) Local(row uint32) uint32 {

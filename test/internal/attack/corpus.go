@@ -26,6 +26,8 @@ type Attack struct {
 	Evictions int `json:"evictions"`
 	// Barred is a pod of namespace evil that must not be placed, if there is one.
 	Barred string `json:"barred"`
+	// Workers says that it decides the same with any number of workers.
+	Workers bool `json:"workers"`
 
 	dir string
 }

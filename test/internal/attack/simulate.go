@@ -73,6 +73,11 @@ func (s *Simulator) Run(ctx context.Context, a Attack) (Outcome, error) {
 		}
 		args = append(args, "--plugin", plugin)
 	}
+	if a.Workers {
+		if err := s.byWorkers(ctx, args, fail); err != nil {
+			return Outcome{}, fmt.Errorf("%s: %w", a.Name, err)
+		}
+	}
 	runs := [][]string{args}
 	for _, module := range a.Modules() {
 		runs = append(runs, []string{"plugin", "inspect", module})

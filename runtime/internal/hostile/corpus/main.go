@@ -32,6 +32,7 @@ type entry struct {
 	As        string `json:"as,omitempty"`
 	Evictions int    `json:"evictions,omitempty"`
 	Barred    string `json:"barred,omitempty"`
+	Workers   bool   `json:"workers,omitempty"`
 }
 
 func run(args []string) error {
@@ -44,7 +45,7 @@ func run(args []string) error {
 	}
 	var list []entry
 	for _, a := range attacks {
-		e := entry{Name: a.Name, About: a.About, Nodes: a.Nodes, Pods: a.Pods, As: a.As, Evictions: a.Evictions, Barred: a.Barred}
+		e := entry{Name: a.Name, About: a.About, Nodes: a.Nodes, Pods: a.Pods, As: a.As, Evictions: a.Evictions, Barred: a.Barred, Workers: a.Workers}
 		dir := filepath.Join(args[0], filepath.FromSlash(a.Name))
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return err
