@@ -17,6 +17,7 @@ import (
 	"github.com/berth-scheduler/berth/hostplugins"
 	"github.com/berth-scheduler/berth/internal/scenario"
 	"github.com/berth-scheduler/berth/runtime/cycle"
+	"github.com/berth-scheduler/berth/runtime/extender"
 	"github.com/berth-scheduler/berth/runtime/inbox"
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
 	"github.com/berth-scheduler/berth/runtime/pipeline"
@@ -43,6 +44,7 @@ type world struct {
 
 	profiles []*pipeline.Config
 	plugins  map[string]*fake.Plugin
+	natives  hostplugins.Deps // of compiled-in plugins
 
 	pods     map[types.UID]*state.Pod // as the API server has them
 	held     bool                     // bindings wait for release
@@ -60,6 +62,7 @@ type world struct {
 	objects  scheduler.Objects
 	recorder inbox.Recorder
 	tie      cycle.TieBreak
+	asked    *extender.Extenders
 }
 
 func newWorld(t testing.TB, log *scenario.Log) *world {
@@ -76,6 +79,7 @@ func newWorld(t testing.TB, log *scenario.Log) *world {
 		run()
 	}
 	w.outlet, w.observer, w.evictor, w.tie = w, w, w, cycle.First
+	w.natives.Budgets = w
 	if err := w.profile("default", scenario.Args{}); err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +116,7 @@ func (w *world) declare(name string, a scenario.Args) {
 
 // native adds a compiled-in plugin at all of its points.
 func (w *world) native(name string) error {
-	p, err := hostplugins.All(hostplugins.Deps{Budgets: w}).New(name, nil)
+	p, err := hostplugins.All(w.natives).New(name, nil)
 	if err != nil {
 		return err
 	}
@@ -132,6 +136,7 @@ func (w *world) get() *scheduler.Scheduler {
 	}
 	deps := scheduler.Deps{
 		Clock: clock.NewHeld(w.clock), Recorder: w.recorder, Objects: w.objects, Outlet: w.outlet, Evictor: w.evictor, Observer: w.observer, Handled: w.handled, Spawn: w.spawn, Pipelines: w.pipelines(),
+		Extenders: w.asked,
 	}
 	var err error
 	w.scheduler, err = scheduler.New(scheduler.Config{
