@@ -32,12 +32,11 @@ func main() {
 }
 
 func run(ctx context.Context, args []string, out io.Writer) error {
-	began := time.Now()
 	flags := flag.NewFlagSet("hostile", flag.ContinueOnError)
 	root := flags.String("root", "..", "`DIR` of Berth's go.mod")
 	berth := flags.String("berth", "../bin/berth", "the `PROGRAM` that is attacked")
 	only := flags.String("only", "", "attacks whose names match this `EXPRESSION`; all if not given")
-	budget := flags.Duration("budget", 0, "stop after this `TIME`; 0 runs all. Attacks that were found from outside come first")
+	budget := flags.Duration("budget", 0, "stop after this `TIME` of attacks; 0 runs all. Attacks that were found from outside come first")
 	patience := flags.Duration("patience", time.Minute, "`TIME` after which a run counts as one that does not end")
 	beside := flags.Bool("beside", false, "run them with nine good plugins in berth run, and measure attempts for pods that they do not apply to")
 	b := attack.Bench{Progress: os.Stderr}
@@ -63,6 +62,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	attacks = slices.DeleteFunc(attacks, func(a attack.Attack) bool { return !match.MatchString(a.Name) })
+	began := time.Now()
 	over := func() bool { return ctx.Err() != nil || *budget > 0 && time.Since(began) > *budget }
 	if *beside {
 		attacks = slices.DeleteFunc(attacks, func(a attack.Attack) bool { return a.As != "" }) // they have a cluster of their own
