@@ -306,7 +306,7 @@ type releasedPod struct {
 func (w *claimWriter) Release(claim *resourcev1.ResourceClaim, pod types.UID) {
 	w.beside(claim, "release a resource claim", func() {}, func(ctx context.Context) error {
 		now := claim
-		return retry.RetryOnConflict(retry.DefaultRetry, func() error {
+		return retried(retry.DefaultRetry, apierrors.IsConflict, func() error {
 			err := w.release(ctx, now, pod)
 			if !apierrors.IsConflict(err) {
 				return err

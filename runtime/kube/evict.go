@@ -3,6 +3,7 @@ package kube
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -29,23 +30,29 @@ func (c *Cluster) Evict(ctx context.Context, e objects.Eviction) error {
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
 	watch := clock.Start()
+	doubt := false // a request to delete it may have been carried out
 	err = func() error {
 		if patch, needed := conditionPatch(victim.Object, e.Condition, nil, c.deps.Clock.Now()); needed {
-			if err := retry.OnError(retry.DefaultBackoff, temporary, func() error {
+			if err := retried(retry.DefaultBackoff, temporary, func() error {
 				_, err := pods.Patch(ctx, victim.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
 				return err
 			}); err != nil {
 				return err
 			}
 		}
-		return retry.OnError(retry.DefaultBackoff, temporary, func() error {
-			return pods.Delete(ctx, victim.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &victim.UID}})
+		return retried(retry.DefaultBackoff, temporary, func() error {
+			err := pods.Delete(ctx, victim.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &victim.UID}})
+			doubt = doubt || err != nil && unanswered(err)
+			return err
 		})
 	}()
 	if err != nil && c.gone(ctx, victim, err) {
 		err = nil
 	}
 	c.deps.wrote("pod_delete", watch, err)
+	if err != nil && doubt {
+		return fmt.Errorf("%w; %w", err, objects.ErrUnanswered)
+	}
 	return err
 }
 

@@ -97,7 +97,7 @@ func (w *claimWriter) Delete(claim *resourcev1.ResourceClaim) <-chan struct{} {
 func (w *claimWriter) discard(ctx context.Context, claim *resourcev1.ResourceClaim) error {
 	claims := w.claims(claim.Namespace)
 	ours := func(f string) bool { return f == resourcev1.Finalizer }
-	err := retry.RetryOnConflict(retry.DefaultRetry, func() error {
+	err := retried(retry.DefaultRetry, apierrors.IsConflict, func() error {
 		now, err := claims.Get(ctx, claim.Name, metav1.GetOptions{})
 		if err != nil || now.UID != claim.UID || !slices.ContainsFunc(now.Finalizers, ours) {
 			return err

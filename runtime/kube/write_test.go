@@ -408,6 +408,38 @@ func TestEvict(t *testing.T) {
 	}
 }
 
+// TestEvictInDoubt: an error says that the pod may leave nevertheless unless the server has refused each request to delete it.
+func TestEvictInDoubt(t *testing.T) {
+	pods := schema.GroupResource{Resource: "pods"}
+	forbidden := apierrors.NewForbidden(pods, "p", errors.New("no"))
+	for name, c := range map[string]struct {
+		answers []error
+		doubt   bool
+	}{
+		"refused":              {[]error{forbidden}, false},
+		"no answer":            {[]error{errors.New("connection reset by peer")}, true},
+		"cancelled":            {[]error{context.Canceled}, true},
+		"too late":             {[]error{context.DeadlineExceeded}, true},
+		"refused only at last": {[]error{apierrors.NewInternalError(errors.New("the storage timed out")), forbidden}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := pod("p", "n", "other")
+			cluster, client := connect(t, p)
+			client.PrependReactor("delete", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
+				err := c.answers[0]
+				if len(c.answers) > 1 {
+					c.answers = c.answers[1:]
+				}
+				return true, nil, err
+			})
+			err := cluster.Evict(t.Context(), objects.Eviction{Victim: state.NewPod(p), Preemptor: state.NewPod(pod("q", "", "default-scheduler"))})
+			if err == nil || errors.Is(err, objects.ErrUnanswered) != c.doubt {
+				t.Errorf("%v, doubt %v", err, c.doubt)
+			}
+		})
+	}
+}
+
 // TestEvents: events have kube-scheduler's words and the profile's name.
 func TestEvents(t *testing.T) {
 	const placed = "Normal|Scheduled|Binding|p||default-scheduler|Successfully assigned ns/p to n"

@@ -178,7 +178,7 @@ func (s *Scheduler) evicted(number uint64, stopped bool, err error) {
 		e.failed = true
 		e.cancel()
 	}
-	if err != nil && strings.Contains(err.Error(), context.Canceled.Error()) { // it may leave nevertheless
+	if err != nil && strings.Contains(err.Error(), objects.ErrUnanswered.Error()) { // of a recording, only the text is left
 		e.namespaceOwes, e.podOwes = false, false
 	}
 	s.continuePreemption(e)

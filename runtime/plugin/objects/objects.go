@@ -4,6 +4,7 @@ package objects
 
 import (
 	"context"
+	"errors"
 
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -39,11 +40,14 @@ type Eviction struct {
 	Condition v1.PodCondition
 }
 
+// ErrUnanswered is part of the error of an eviction of which nobody knows whether it is carried out. A recording keeps its text.
+var ErrUnanswered = errors.New("it may be carried out nevertheless")
+
 // Evictor deletes victims of preemptions.
 type Evictor interface {
 	// Evict writes the condition to the victim, then deletes it, if its UID still matches. A
-	// missing pod is not an error. It may take long, is called beside the loop by several
-	// goroutines, and returns soon after the context has ended.
+	// missing pod is not an error; ErrUnanswered is one after which it may be gone or leave nevertheless. It may take long,
+	// is called beside the loop by several goroutines, and returns soon after the context has ended.
 	Evict(ctx context.Context, e Eviction) error
 }
 
