@@ -199,7 +199,9 @@ func (w *watched) state() *telemetry.State {
 		out.Events, out.Popped = s.InFlight()
 		out.Kept = telemetry.Kept(s.Kept())
 		open, counts := s.Debts()
-		out.Debts = telemetry.Debts{Open: len(open), Opened: counts.Opened, Paid: counts.Paid, Decayed: counts.Decayed, Forgiven: counts.Forgiven, Void: counts.Void}
+		out.Debts = telemetry.Debts{
+			Open: len(open), Opened: counts.Opened, Paid: counts.Paid, Decayed: counts.Decayed, Forgiven: counts.Forgiven, Void: counts.Void,
+		}
 		for place, pod := range s.Queued() {
 			if name := queueOf(place); name != "" {
 				out.Pending[name]++

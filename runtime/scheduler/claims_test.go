@@ -115,8 +115,8 @@ func onNode(name string) *v1.NodeSelector {
 	}}}}
 }
 
-// holding returns a world where pods of others fill the nodes a and b, a volume of which each has, and a device on a is
-// allocated to the claim device of team, and to that of others.
+// holding returns a world with nodes a and b, which pods of others fill. Each node has a volume. A device on node a is
+// allocated to the claim named device of namespace team, and to the one of namespace others.
 func holding(t *testing.T, guest string, natives ...string) (*world, *stored) {
 	w, s := newWorld(t, &scenario.Log{}), &stored{store: storage.New()}
 	w.natives.Storage = hostplugins.Storage{Objects: s.store.Objects(), Writer: s, Waiter: s, Exists: s}

@@ -31,7 +31,10 @@ type Nominated struct {
 // Contents returns what the loop knows. It must be called like Pending.
 func (s *Scheduler) Contents() Contents {
 	counts := s.cache.Counts()
-	c := Contents{Debts: s.accounts(), At: s.deps.Clock.Now(), Nodes: make([]*state.Node, 0, counts.Nodes), Placed: make([]*state.Pod, 0, counts.Pods)}
+	c := Contents{
+		Nodes: make([]*state.Node, 0, counts.Nodes), Placed: make([]*state.Pod, 0, counts.Pods),
+		Debts: s.accounts(), At: s.deps.Clock.Now(),
+	}
 	for info := range s.cache.Nodes() {
 		if info.Node != nil {
 			c.Nodes = append(c.Nodes, info.Node)

@@ -355,7 +355,8 @@ func (w *world) owed() string {
 		}
 		fmt.Fprintf(&b, "  %s owes for %s until %v\n", who, d.For, d.Until.Sub(w.start))
 	}
-	fmt.Fprintf(&b, "  opened %d, paid %d, decayed %d, forgiven %d, void %d", counts.Opened, counts.Paid, counts.Decayed, counts.Forgiven, counts.Void)
+	fmt.Fprintf(&b, "  opened %d, paid %d, decayed %d, forgiven %d, void %d",
+		counts.Opened, counts.Paid, counts.Decayed, counts.Forgiven, counts.Void)
 	return b.String()
 }
 

@@ -129,7 +129,9 @@ func (s *Shadow) Tried(in cycle.Input, d *cycle.Decision) {
 			continue
 		}
 		watch := clock.Start()
-		if err := plugin.Guard(plugin.InShadow, "the trial of plugin "+t.Plugin, s.deps.Panicked, func() { t.again(in, d, s.config.Keep, s.config.Share >= 1) }); err != nil {
+		if err := plugin.Guard(plugin.InShadow, "the trial of plugin "+t.Plugin, s.deps.Panicked, func() {
+			t.again(in, d, s.config.Keep, s.config.Share >= 1)
+		}); err != nil {
 			t.cycle = cycle.New(s.config.Cycle) // it may be half-changed
 			t.report.Missed++
 		}

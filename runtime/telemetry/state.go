@@ -145,7 +145,8 @@ func newStateCollector(state func() *State) *stateCollector {
 			[]string{"plugin", "profile", "result"}, nil),
 		debts: prometheus.NewDesc("berth_preemption_debts",
 			"Namespaces and pods for which no others make room for now, because some did for a pod that is not bound yet.", nil, nil),
-		debtsTotal: prometheus.NewDesc("berth_preemption_debts_total", "Such debts that were opened, paid by a bound pod, that decayed, that were forgiven, and that were void because nobody left.",
+		debtsTotal: prometheus.NewDesc("berth_preemption_debts_total",
+			"Such debts that were opened, paid by a bound pod, that decayed, that were forgiven, and that were void because nobody left.",
 			[]string{"event"}, nil),
 		step:     ofRollout("step", "Number of the step at which a new version of a plugin takes over, from 1; 0 if none does."),
 		share:    ofRollout("share", "Part of the pods that a version of a plugin decides for, from 0 to 1; version is stable or canary.", "version", "digest"),
@@ -198,7 +199,9 @@ func (c *stateCollector) Collect(out chan<- prometheus.Metric) {
 	gauge(c.keptBytes, int(s.Kept.Bytes))
 	count(c.evicted, s.Kept.Evicted)
 	gauge(c.debts, s.Debts.Open)
-	for event, n := range map[string]int64{"opened": s.Debts.Opened, "paid": s.Debts.Paid, "decayed": s.Debts.Decayed, "forgiven": s.Debts.Forgiven, "void": s.Debts.Void} {
+	for event, n := range map[string]int64{
+		"opened": s.Debts.Opened, "paid": s.Debts.Paid, "decayed": s.Debts.Decayed, "forgiven": s.Debts.Forgiven, "void": s.Debts.Void,
+	} {
 		count(c.debtsTotal, n, event)
 	}
 	flag := func(d *prometheus.Desc, set bool, labels ...string) {

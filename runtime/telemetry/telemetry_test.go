@@ -104,7 +104,8 @@ func TestMetrics(t *testing.T) {
 		`berth_reuse_bytes 1.048576e+06`,
 		`berth_reuse_evictions_total 14`,
 		`berth_preemption_debts 1`, `berth_preemption_debts_total{event="opened"} 15`, `berth_preemption_debts_total{event="paid"} 11`,
-		`berth_preemption_debts_total{event="decayed"} 2`, `berth_preemption_debts_total{event="forgiven"} 3`, `berth_preemption_debts_total{event="void"} 4`,
+		`berth_preemption_debts_total{event="decayed"} 2`, `berth_preemption_debts_total{event="forgiven"} 3`,
+		`berth_preemption_debts_total{event="void"} 4`,
 		`scheduler_preemption_victims_sum 2`,
 		`scheduler_queue_incoming_pods_total{event="UnschedulablePodAdd",queue="active"} 1`,
 		`scheduler_plugin_evaluation_total{extension_point="Filter",plugin="guest",` + of + `} 2000`,
@@ -170,7 +171,9 @@ func TestMetrics(t *testing.T) {
 // TestProcess: metrics of the process are included, and panics that did not happen.
 func TestProcess(t *testing.T) {
 	got := scrape(t, telemetry.New("v1", nil, "attempt"))
-	for _, want := range []string{`# TYPE go_goroutines gauge`, `# TYPE process_cpu_seconds_total counter`, `berth_panics_total{place="attempt"} 0`} {
+	for _, want := range []string{
+		`# TYPE go_goroutines gauge`, `# TYPE process_cpu_seconds_total counter`, `berth_panics_total{place="attempt"} 0`,
+	} {
 		if !got[want] {
 			t.Errorf("there is no line %s", want)
 		}

@@ -1,6 +1,8 @@
 package wasm
 
 import (
+	"math"
+
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/wasm/fault"
@@ -55,7 +57,10 @@ func (p *Plugin) Filter(c *plugin.Cycle, rows []uint32, out *plugin.Verdicts) {
 
 // Lanes implements plugin.Ordered: calls of one instance come in the order of its blocks.
 func (p *Plugin) Lanes(c *plugin.Cycle, point abi.Point) int {
-	if !p.declared[point] || !p.applies(c.Pod) || p.cycles.enter(c, point) != nil {
+	switch {
+	case !p.declared[point] || !p.applies(c.Pod):
+		return math.MaxInt // no instance is called
+	case p.cycles.enter(c, point) != nil:
 		return 1
 	}
 	defer p.cycles.leave()

@@ -19,7 +19,9 @@ func TestDebts(t *testing.T) {
 	asked := pod("p", "4", 9, team)
 	owner := pod("owner", "1", 9, team, func(p *v1.Pod) { p.Status.NominatedNodeName = "b" })
 	owes := func(change func(*inbox.Debt)) []*inbox.Debt {
-		d := &inbox.Debt{Namespace: "team", For: owner.UID, Name: "team/owner", Made: 1, Since: now.Add(-time.Minute), Until: now.Add(4 * time.Minute)}
+		d := &inbox.Debt{
+			Namespace: "team", For: owner.UID, Name: "team/owner", Made: 1, Since: now.Add(-time.Minute), Until: now.Add(4 * time.Minute),
+		}
 		if change != nil {
 			change(d)
 		}
@@ -36,7 +38,8 @@ func TestDebts(t *testing.T) {
 		{"owed by others", owes(func(d *inbox.Debt) { d.Namespace = "other" }), nil, whatif.FitsAfterPreemption},
 		{"decayed", owes(func(d *inbox.Debt) { d.Made, d.Step, d.Until = 0, 1, time.Time{} }), nil, whatif.FitsAfterPreemption},
 		{"due", owes(func(d *inbox.Debt) { d.Until = now }), nil, whatif.FitsAfterPreemption},
-		{"owed by the pod", []*inbox.Debt{{Pod: "p", For: "p", Name: "team/p", Made: 3, Since: now, Until: now.Add(time.Minute)}}, nil, whatif.DoesNotFit},
+		{"owed by the pod", []*inbox.Debt{{Pod: "p", For: "p", Name: "team/p", Made: 3, Since: now, Until: now.Add(time.Minute)}}, nil,
+			whatif.DoesNotFit},
 		{"paid by the nominated pod", owes(nil), []*v1.Pod{owner}, whatif.FitsAfterPreemption},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -19,7 +19,8 @@ func TestStory(t *testing.T) {
 			served := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0)), registry.WithReferrersSupport(referrers)))
 			defer served.Close()
 			host := strings.TrimPrefix(served.URL, "http://")
-			cmd := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-run", "^TestRestMarketDoc$", "-v", "./cmd/app", "-args", "-registry", host)
+			cmd := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-run", "^TestRestMarketDoc$", "-v", "./cmd/app",
+				"-args", "-registry", host)
 			cmd.Dir = "../.."
 			out, err := cmd.CombinedOutput()
 			if err != nil {

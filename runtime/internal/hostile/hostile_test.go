@@ -27,7 +27,10 @@ func TestAttacks(t *testing.T) {
 			}
 		}
 	}
-	for _, group := range []string{"tenants", "workers", "names", "schemas", "objects", "starts", "totals", "messages", "points", "waiting", "time", "structure", "escapes", "bombs", "giants", "programs", "guests", "kit"} {
+	for _, group := range []string{
+		"tenants", "workers", "names", "schemas", "objects", "starts", "totals", "messages", "points", "waiting", "time", "structure", "escapes",
+		"bombs", "giants", "programs", "guests", "kit",
+	} {
 		if groups[group] == 0 {
 			t.Errorf("group %s is empty", group)
 		}

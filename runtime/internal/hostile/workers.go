@@ -11,7 +11,9 @@ func workers() ([]Attack, error) {
 	every := func(n, k int) string {
 		return fmt.Sprintf(`(i32.eq (i32.rem_u (global.get $calls) (i32.const %d)) (i32.const %d))`, n, k)
 	}
-	traps := func(condition string) string { return `(if ` + condition + ` (then unreachable))` }
+	does := func(condition, what string) string { return `(if ` + condition + ` (then ` + what + `))` }
+	traps := func(condition string) string { return does(condition, `unreachable`) }
+	const last, grow = `(i32.eq (i32.load offset=20 (local.get $call)) (i32.const 392))`, `(memory.grow (i32.const 16))`
 	for _, how := range []struct{ name, about, before, condition string }{
 		{"rows-table", "by the rows of the table", "", `(i32.and (i32.load offset=4 ` + nodes + `) (i32.const 1024))`},
 		{"rows-capacity", "by the room for rows", "", `(i32.gt_u (i32.load offset=8 ` + nodes + `) (i32.const 3072))`},
@@ -25,17 +27,22 @@ func workers() ([]Attack, error) {
 		{"calls-third", "each third call of an instance", calls, every(3, 0)},
 		{"calls-first", "the first call of an instance", calls, `(i32.eq (global.get $calls) (i32.const 1))`},
 		{"calls-late", "all calls of an instance from the 10th on", calls, `(i32.gt_u (global.get $calls) (i32.const 9))`},
-		{"faults-last", "traps in the last block, and rejects each third call of an instance", traps(`(i32.eq (i32.load offset=20 (local.get $call)) (i32.const 392))`) + calls, every(3, 0)},
-		{"faults-first", "traps in blocks that begin with row 0, and rejects each third call of an instance", traps(`(i32.eqz (local.get 1))`) + calls, every(3, 0)},
+		{"faults-last", "traps in the last block, and rejects each third call of an instance", traps(last) + calls, every(3, 0)},
+		{"faults-first", "traps in blocks that begin with row 0, and rejects each third call of an instance",
+			traps(`(i32.eqz (local.get 1))`) + calls, every(3, 0)},
 		{"faults-fourth", "traps in each fourth call of an instance, and rejects each third", calls + traps(every(4, 3)), every(3, 0)},
-		{"faults-fuel", "spins in each fourth call of an instance, and rejects each third", calls + `(if ` + every(4, 3) + ` (then (loop $again (br $again))))`, every(3, 0)},
-		{"faults-answer", "answers nonsense in each fourth call of an instance, and rejects each third", calls + `(if ` + every(4, 3) + ` (then (return (i32.const 77))))`, every(3, 0)},
-		{"writes", "writes into the table in each second call, and rejects each third", calls + `(if ` + every(2, 1) + ` (then (i32.store offset=4 ` + nodes + ` (i32.const 7))))`, every(3, 0)},
+		{"faults-fuel", "spins in each fourth call of an instance, and rejects each third",
+			calls + does(every(4, 3), `(loop $again (br $again))`), every(3, 0)},
+		{"faults-answer", "answers nonsense in each fourth call of an instance, and rejects each third",
+			calls + does(every(4, 3), `(return (i32.const 77))`), every(3, 0)},
+		{"writes", "writes into the table in each second call, and rejects each third",
+			calls + does(every(2, 1), `(i32.store offset=4 `+nodes+` (i32.const 7))`), every(3, 0)},
 		{"memory-page", "by whether a page can be had", "", `(i32.eq (memory.grow (i32.const 1)) (i32.const -1))`},
 		{"memory-much", "by whether 8 MiB can be had", "", `(i32.eq (memory.grow (i32.const 128)) (i32.const -1))`},
 		{"memory-more", "by whether 48 MiB can be had", "", `(i32.eq (memory.grow (i32.const 768)) (i32.const -1))`},
 		{"memory-size", "by how much it has", `(drop (memory.grow (i32.const 10)))`, `(i32.and (memory.size) (i32.const 16))`},
-		{"memory-all", "by how much it gets", `(loop $again (br_if $again (i32.ne (memory.grow (i32.const 16)) (i32.const -1))))`, `(i32.and (memory.size) (i32.const 16))`},
+		{"memory-all", "by how much it gets",
+			`(loop $again (br_if $again (i32.ne ` + grow + ` (i32.const -1))))`, `(i32.and (memory.size) (i32.const 16))`},
 		{"memory-trap", "traps if 8 MiB cannot be had", traps(`(i32.eq (memory.grow (i32.const 128)) (i32.const -1))`), `(i32.const 0)`},
 		{"epoch", "by the epoch", "", `(i32.and (i32.load offset=8 (i32.load (local.get $call))) (i32.const 1))`},
 		{"generation", "by the generation", "", `(i32.and (i32.load offset=16 (i32.load (local.get $call))) (i32.const 1))`},

@@ -19,13 +19,20 @@ func TestSpare(t *testing.T) {
 				"{apiVersion: extensions/v1beta1, kind: Deployment, metadata: {name: b}, spec: " + pods + "}\n",
 			"2 Deployments of extensions/v1beta1", "Deployment is not supported in version extensions/v1beta1 (write apiVersion: apps/v1)",
 		},
-		"cronjob":     {"{apiVersion: batch/v1beta1, kind: CronJob, metadata: {name: a}, spec: {}}\n", "1 CronJob of batch/v1beta1", "write apiVersion: batch/v1"},
-		"json":        {`{"apiVersion": "apps/v1beta2", "kind": "DaemonSet", "metadata": {"name": "a"}}` + "\n", "1 DaemonSet of apps/v1beta2", "write apiVersion: apps/v1"},
+		"cronjob": {
+			"{apiVersion: batch/v1beta1, kind: CronJob, metadata: {name: a}, spec: {}}\n", "1 CronJob of batch/v1beta1", "write apiVersion: batch/v1",
+		},
+		"json": {
+			`{"apiVersion": "apps/v1beta2", "kind": "DaemonSet", "metadata": {"name": "a"}}` + "\n", "1 DaemonSet of apps/v1beta2",
+			"write apiVersion: apps/v1",
+		},
 		"patch":       {"- {op: replace, path: /spec/replicas, value: 3}\n", "1 JSON patch", "a document must be an object"},
 		"values":      {"spec: {replicas: 2}\n---\nimage: {tag: v1}\n", "2 documents without a kind", "the object has no kind"},
 		"not a patch": {"- {path: /spec}\n", "", "a document must be an object"},
-		"never was":   {"{apiVersion: apps/v3, kind: Deployment, metadata: {name: a}, spec: " + pods + "}\n", "", "not supported in version apps/v3"},
-		"no kind":     {"{apiVersion: v1, metadata: {name: a}}\n", "", "the object has no kind"},
+		"never was": {
+			"{apiVersion: apps/v3, kind: Deployment, metadata: {name: a}, spec: " + pods + "}\n", "", "not supported in version apps/v3",
+		},
+		"no kind": {"{apiVersion: v1, metadata: {name: a}}\n", "", "the object has no kind"},
 	} {
 		file := filepath.Join(t.TempDir(), "a.yaml")
 		load := func(text string, cluster, strict bool) (string, error) {

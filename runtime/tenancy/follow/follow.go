@@ -127,14 +127,15 @@ func New(config Config, deps Deps) *Follower {
 	}
 	f := &Follower{config: config, deps: deps, ready: make(chan struct{}, 1), synced: make(chan struct{}, 1)}
 	done := func() { signal(f.ready) }
-	f.fetch = newQueue(deps.Clock, true, deps.Panicked, done, func(ctx context.Context, ref module.Reference, again bool) (*module.Loaded, error) {
+	fetch := func(ctx context.Context, ref module.Reference, again bool) (*module.Loaded, error) {
 		ref.Fresh = again
 		loaded, err := deps.Modules.Fetch(ctx, ref)
 		if err != nil {
 			return nil, err
 		}
 		return f.shared.share(loaded), nil
-	})
+	}
+	f.fetch = newQueue(deps.Clock, true, deps.Panicked, done, fetch)
 	f.fetch.adopt = renamed
 	compile := func(ctx context.Context, c code, _ bool) (func(), error) {
 		return deps.Modules.Compile(ctx, &assembly.Module{Loaded: c.loaded, Reference: module.Reference{Limits: c.limits}})

@@ -82,7 +82,9 @@ type allowance struct {
 	at   time.Time
 }
 
-func newQueue[K any, R any](c clock.Clock, limited bool, tell func(*plugin.Panic), done func(), work func(context.Context, K, bool) (R, error)) *queue[K, R] {
+func newQueue[K any, R any](
+	c clock.Clock, limited bool, tell func(*plugin.Panic), done func(), work func(context.Context, K, bool) (R, error),
+) *queue[K, R] {
 	q := &queue[K, R]{work: work, clock: c, limited: limited, tell: tell, done: done}
 	q.mu.jobs, q.mu.former = make(map[string]map[string]*job[K, R]), make(map[string][]*job[K, R])
 	q.mu.waiting = make(map[string][]*job[K, R])
@@ -254,7 +256,9 @@ func (q *queue[K, R]) allow(namespace string) bool {
 func (q *queue[K, R]) do(ctx context.Context, j *job[K, R]) {
 	var result R
 	var err error
-	if caught := plugin.Guard(plugin.InConversion, "a module of the API", q.tell, func() { result, err = q.work(ctx, j.key, j.ended) }); caught != nil {
+	if caught := plugin.Guard(plugin.InConversion, "a module of the API", q.tell, func() {
+		result, err = q.work(ctx, j.key, j.ended)
+	}); caught != nil {
 		err = caught
 	}
 	q.mu.Lock()

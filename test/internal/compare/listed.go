@@ -88,7 +88,8 @@ func AllListed() []Listed {
 			Name: "peers and nodes that no longer keep a pod away", Reference: "kubernetes/kubernetes/issues/141953",
 			is: func(d *Difference) bool {
 				adds := d.What == "hint for AssignedPod/Add" && !selectsNamespaces(d.Pod)
-				return d.Plugin == "InterPodAffinity" && (d.What == "registers Node/Delete" || strings.HasPrefix(d.What, "hint for ") && d.wakes() && !adds)
+				wakes := strings.HasPrefix(d.What, "hint for ") && d.wakes() && !adds
+				return d.Plugin == "InterPodAffinity" && (d.What == "registers Node/Delete" || wakes)
 			},
 		},
 		{

@@ -79,9 +79,10 @@ func (r *run) meddle() {
 		switch {
 		case what == 0 && now.Status.Allocation == nil:
 			next.Finalizers = []string{resourcev1.Finalizer}
-			next.Status.Allocation = &resourcev1.AllocationResult{AllocationTimestamp: &metav1.Time{Time: time.Unix(1, 0)}, Devices: resourcev1.DeviceAllocationResult{
+			next.Status.Allocation = &resourcev1.AllocationResult{AllocationTimestamp: &metav1.Time{Time: time.Unix(1, 0)}}
+			next.Status.Allocation.Devices = resourcev1.DeviceAllocationResult{
 				Results: []resourcev1.DeviceRequestAllocationResult{{Request: "r0", Driver: driver, Pool: "elsewhere", Device: "d0"}},
-			}}
+			}
 		case what == 1 && now.Status.Allocation != nil:
 			next.Status.ReservedFor = append(next.Status.ReservedFor, resourcev1.ResourceClaimConsumerReference{Resource: "pods", Name: string(uid), UID: uid})
 		default:
