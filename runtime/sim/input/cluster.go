@@ -119,6 +119,7 @@ func LoadCluster(ctx context.Context, paths []string, strict bool) (*Objects, er
 	if err != nil {
 		return nil, err
 	}
+	objs = g.withoutPatches(objs, false)
 	g.settle(!strict && len(objs) > 0)
 	if len(objs) == 0 && len(g.kinds) == 0 && g.err() == nil {
 		g.add(nothing(paths))
@@ -220,14 +221,17 @@ func (o *Objects) warn(obj object, path, detail string) {
 	o.Warnings = append(o.Warnings, Warning{Source{obj.place.chunk.file, line}, path, detail})
 }
 
+// identity is what two objects must not have in common.
+type identity struct{ kind, namespace, name string }
+
+func identityOf(o object) identity { return identity{kindOf(o), o.meta.Namespace, o.meta.Name} }
+
 // unique refuses a second object of the same kind, namespace and name, and returns the others.
 func unique(objs []object, g *gatherer) []object {
 	kept := objs[:0:0]
-	type key struct{ kind, namespace, name string }
-	first := make(map[key]int, len(objs))
+	first := make(map[identity]int, len(objs))
 	for i, obj := range objs {
-		kind := kindOf(obj)
-		k := key{kind, obj.meta.Namespace, obj.meta.Name}
+		k := identityOf(obj)
 		j, twice := first[k]
 		if !twice {
 			first[k] = i
@@ -238,7 +242,7 @@ func unique(objs []object, g *gatherer) []object {
 		was := Source{objs[j].place.chunk.file, objs[j].place.first}
 		g.refuse(obj, &Error{
 			File: obj.place.chunk.file, Line: obj.place.first, Path: "metadata.name",
-			Detail: fmt.Sprintf("%s %s is already at %s", strings.ToLower(kind), name, was), Fix: "rename or remove one of them",
+			Detail: fmt.Sprintf("%s %s is already at %s", strings.ToLower(k.kind), name, was), Fix: "rename or remove one of them",
 		})
 	}
 	return kept

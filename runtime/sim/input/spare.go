@@ -1,8 +1,10 @@
 package input
 
 import (
+	"slices"
+
 	"go.yaml.in/yaml/v3"
-	v1 "k8s.io/api/core/v1"
+	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
@@ -31,14 +33,40 @@ func (g *gatherer) settle(others bool) {
 	g.spare = nil
 }
 
-// patches reports whether an object is only a patch of another, which has the containers.
-func (g *gatherer) patches(o object, spec *v1.PodSpec, path string) bool {
-	if len(spec.Containers) > 0 {
-		return false
+// withoutPatches sets workloads aside that are only patches, as kustomize has them: those without containers or a selector beside
+// a whole one of the same name, and, if they are to make pods, all without containers.
+func (g *gatherer) withoutPatches(objs []object, making bool) []object {
+	whole := make(map[identity]bool)
+	for _, o := range objs {
+		if missing, _ := missingOf(o); missing == "" {
+			whole[identityOf(o)] = true
+		}
 	}
-	missing := o.place.at(nil, path+".spec.containers", "a pod needs a container", "write one, such as - name: main")
-	g.spare = append(g.spare, spare{kindOf(o) + " without containers", missing})
-	return true
+	return slices.DeleteFunc(objs, func(o object) bool {
+		missing, err := missingOf(o)
+		if missing == "" || !whole[identityOf(o)] && !(making && missing == "containers") {
+			return false
+		}
+		g.spare = append(g.spare, spare{kindOf(o) + " without " + missing, err})
+		return true
+	})
+}
+
+// missingOf returns what a workload lacks without which no API server takes it; nothing for other objects.
+func missingOf(o object) (what string, err *Error) {
+	m, ok := makes(o)
+	if x, daemons := o.Object.(*appsv1.DaemonSet); daemons {
+		m, ok = of(x, &x.Spec.Template, 1, x.Spec.Selector), true
+	}
+	switch {
+	case !ok || m.Pod == nil:
+		return "", nil
+	case len(m.Pod.Spec.Containers) == 0:
+		return "containers", o.place.at(nil, m.path+".spec.containers", "a pod needs a container", "write one, such as - name: main")
+	case m.selector == nil && o.GetObjectKind().GroupVersionKind().Group == appsv1.GroupName:
+		return "selector", o.place.at(nil, "spec.selector", "a workload needs a selector", "write one that matches the labels of its pods")
+	}
+	return "", nil
 }
 
 // former reports whether API servers served workloads, budgets and classes in this version once, and do not any more. Versions of

@@ -80,3 +80,39 @@ func TestSpare(t *testing.T) {
 		}
 	}
 }
+
+// TestPatchesBesideWorkloads: a patch of a workload that is there is left out, whichever comes first and whatever it patches, and
+// is no second workload of that name. Two whole ones are a mistake.
+func TestPatchesBesideWorkloads(t *testing.T) {
+	const head = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\n"
+	const whole = head + "spec: {selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, " +
+		"spec: {containers: [{name: c, image: i}]}}}\n"
+	const node = "{apiVersion: v1, kind: Node, metadata: {name: n1}}\n"
+	for patch, want := range map[string]string{
+		head + "spec: {replicas: 5}\n":                                                                "1 Deployment without containers",
+		head + "spec: {template: {spec: {nodeSelector: {disk: ssd}}}}\n":                              "1 Deployment without containers",
+		head + "spec: {template: {spec: {containers: [{name: c, resources: {limits: {cpu: 1}}}]}}}\n": "1 Deployment without selector",
+		whole: "",
+	} {
+		for _, text := range []string{whole + "---\n" + patch, patch + "---\n" + whole} {
+			file := filepath.Join(t.TempDir(), "a.yaml")
+			if err := os.WriteFile(file, []byte(text+"---\n"+node), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			asked, err := LoadTemplates(t.Context(), []string{file}, nil)
+			if want == "" {
+				if err == nil || !strings.Contains(err.Error(), "deployment default/web is already at") {
+					t.Errorf("two workloads: %v", err)
+				}
+				continue
+			}
+			if err != nil || len(asked.Pods) != 1 || asked.Pods[0].Count != 1 || !strings.Contains(asked.LeftOut, want) {
+				t.Errorf("asked about %s%v, %+v", text, err, asked)
+			}
+			cluster, err := LoadCluster(t.Context(), []string{file}, false)
+			if err != nil || len(cluster.Warnings) > 0 || !strings.Contains(cluster.LeftOut, want) {
+				t.Errorf("a cluster of %s%v, %+v", text, err, cluster)
+			}
+		}
+	}
+}

@@ -42,7 +42,7 @@ func LoadTemplates(ctx context.Context, paths []string, known *Known) (*Template
 	if err != nil {
 		return nil, err
 	}
-	objs = unique(objs, &g)
+	objs = unique(g.withoutPatches(objs, true), &g)
 	newPriorities(objs, &g)
 	t := &Templates{}
 	for _, o := range objs {
@@ -79,15 +79,12 @@ func (t *Templates) keep(o object, known *Known, g *gatherer) {
 	case *v1.Service:
 		t.Owners = append(t.Owners, x)
 	case *appsv1.DaemonSet:
-		if g.patches(o, &x.Spec.Template.Spec, "spec.template") {
-			return
-		}
 		pod := of(x, &x.Spec.Template, 1, nil).Pod
 		g.add(prepareTemplate(o, pod, "spec.template")...)
 		check(o, pod, "spec.template.", known, g)
 		t.DaemonSets = append(t.DaemonSets, x)
 	default:
-		if m, ok := makes(o); ok && (m.Pod == nil || !g.patches(o, &m.Pod.Spec, m.path)) {
+		if m, ok := makes(o); ok {
 			t.made(o, &m, known, g)
 		}
 	}
