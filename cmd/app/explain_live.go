@@ -37,6 +37,8 @@ type serverOptions struct {
 	timeLimit time.Duration
 	leader    leaderFinder
 	led       bool // the leader of the user's cluster was asked
+	// onlySocket is true for commands that only the debug socket answers, which have --debug-socket and not --server.
+	onlySocket bool
 	// after (optional) is time.After for a wait that the server asks for.
 	after func(time.Duration) <-chan time.Time
 }
@@ -187,6 +189,9 @@ func (o *serverOptions) first(ctx context.Context, method, path, text string) (*
 			"the certificate of a scheduler without --tls-cert-file is self-signed and needs --insecure-skip-tls-verify)", stranger)}
 	case err != nil && o.server == "" && o.leader.wanted():
 		return nil, nil, &failure{err}
+	case err != nil && o.onlySocket:
+		return nil, nil, &failure{fmt.Errorf("no scheduler answers: %w (is berth run running here? run this beside the leader, "+
+			"and name its socket with --debug-socket if it has one of its own)", err)}
 	case err != nil:
 		return nil, nil, &failure{fmt.Errorf("no scheduler answers: %w (is berth run running here? if it runs elsewhere, name it with --server)", err)}
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 func newLogLevel() *cobra.Command {
-	o := serverOptions{output: "text"}
+	o := serverOptions{output: "text", onlySocket: true}
 	var socket string
 	cmd := &cobra.Command{
 		Use:   "log-level [LEVEL]",

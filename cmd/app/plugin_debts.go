@@ -19,7 +19,7 @@ import (
 )
 
 func newPluginDebts() *cobra.Command {
-	o := serverOptions{}
+	o := serverOptions{onlySocket: true}
 	var socket, forgive string
 	cmd := &cobra.Command{
 		Use:   "debts",
@@ -36,6 +36,9 @@ answers only at its debug socket, so run the command on the leader's machine or 
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if socket != "" {
 				o.server = "unix:" + socket
+			}
+			if cmd.Flags().Changed("forgive") && forgive == "" {
+				return errors.New("--forgive: no owner is named (berth plugin debts lists them)")
 			}
 			p := &printer{w: cmd.OutOrStdout(), width: width(cmd.OutOrStdout())}
 			if forgive != "" {

@@ -62,6 +62,9 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	attacks = slices.DeleteFunc(attacks, func(a attack.Attack) bool { return !match.MatchString(a.Name) })
+	if len(attacks) == 0 {
+		return fmt.Errorf("-only %s: no attack has such a name", *only)
+	}
 	began := time.Now()
 	over := func() bool { return ctx.Err() != nil || *budget > 0 && time.Since(began) > *budget }
 	if *beside {
