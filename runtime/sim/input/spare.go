@@ -44,7 +44,8 @@ func (g *gatherer) withoutPatches(objs []object, making bool) []object {
 	}
 	return slices.DeleteFunc(objs, func(o object) bool {
 		missing, err := missingOf(o)
-		if missing == "" || !whole[identityOf(o)] && !(making && missing == "containers") {
+		lone := making && missing == "containers"
+		if missing == "" || !lone && !whole[identityOf(o)] {
 			return false
 		}
 		g.spare = append(g.spare, spare{kindOf(o) + " without " + missing, err})
