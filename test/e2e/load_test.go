@@ -92,6 +92,7 @@ func (b *bench) create(n int, pod func(i int) *v1.Pod) {
 	created, rest := make(chan error, 1), make(chan struct{})
 	b.created, b.rest = created, rest
 	go func() {
+		defer close(created)
 		created <- load.Each(b.Context(), n, func(ctx context.Context, i int) error {
 			if i >= n-n/10 {
 				select {
