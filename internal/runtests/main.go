@@ -32,12 +32,13 @@ func main() {
 	patterns := flag.String("packages", "./...", "package `patterns`, separated by spaces")
 	except := flag.String("except", "", "a package `folder` to leave out, as . is one")
 	each := flag.Bool("each", false, "print each test, not each package")
+	again := flag.Int("again", 0, "if so `many` tests fail at most, run each of them once more, alone: one that passes is named, and is no failure")
 	var limits limits
 	flag.DurationVar(&limits.cpu, "cpu", 20*time.Minute, "end a test program that used so much CPU `time`")
 	flag.DurationVar(&limits.idle, "idle", 2*time.Minute, "end a test program that used no CPU for a `time`")
 	flag.Parse()
 	r := newReport(os.Stdout)
-	r.each = *each
+	r.each, r.again = *each, *again
 	if err := run(r, limits, strings.Fields(*patterns), *except, flag.Args()); err != nil {
 		fmt.Fprintln(os.Stderr, "runtests:", err)
 		os.Exit(1)
@@ -70,24 +71,60 @@ func run(r *report, limits limits, patterns []string, except string, flags []str
 		return fmt.Errorf("no package of %s has tests", strings.Join(patterns, " "))
 	}
 	r.expect(packages)
-	args := append([]string{"test", "-json", "-timeout=0"}, slices.Sorted(maps.Keys(packages))...)
-	cmd := exec.Command("go", append(args, flags...)...)
-	cmd.Stderr = os.Stderr
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		return err
+	cpu, err := goTest(r, limits, slices.Sorted(maps.Keys(packages)), flags)
+	if err != nil && len(r.failed) > 0 && len(r.failed) <= r.again {
+		more := repeatAlone(r, limits, flags)
+		if cpu += more; len(r.failed) == 0 {
+			err = nil
+		}
 	}
-	if err := cmd.Start(); err != nil {
-		return err
-	}
-	follow(r, newWatch(limits, cmd.Process.Pid, r.out), stdout)
-	err = cmd.Wait()
-	cpu := cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 	r.summary(time.Since(start), cpu)
 	if err != nil {
 		return fmt.Errorf("%w: go test: %w", errFailed, err)
 	}
 	return nil
+}
+
+// goTest runs go test, and returns the CPU time that it took.
+func goTest(r *report, limits limits, packages, flags []string) (time.Duration, error) {
+	cmd := exec.Command("go", slices.Concat([]string{"test", "-json", "-timeout=0"}, packages, flags)...)
+	cmd.Stderr = os.Stderr
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		return 0, err
+	}
+	if err := cmd.Start(); err != nil {
+		return 0, err
+	}
+	follow(r, newWatch(limits, cmd.Process.Pid, r.out), stdout)
+	err = cmd.Wait()
+	return cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), err
+}
+
+// repeatAlone repeats the tests that failed, each alone, and keeps those that fail again. It is for tests that wait for
+// other programs, which a busy machine keeps from answering.
+func repeatAlone(r *report, limits limits, flags []string) (cpu time.Duration) {
+	flags = slices.DeleteFunc(slices.Clone(flags), func(f string) bool { return strings.HasPrefix(strings.TrimLeft(f, "-"), "run=") })
+	failed := r.failed
+	r.failed = nil
+	for _, f := range failed {
+		if f.test == "" {
+			r.failed = append(r.failed, f) // it does not build, or all of it failed
+			continue
+		}
+		fmt.Fprintf(r.out, "again, alone: %s\n", f.title())
+		alone := newReport(r.out)
+		alone.each, alone.repeat = r.each, r.repeat
+		alone.expect(map[string]string{f.pkg: f.folder})
+		took, err := goTest(alone, limits, []string{f.pkg}, append(flags, "-run="+pattern(f.test)))
+		cpu += took
+		if err != nil || alone.passed == 0 {
+			r.failed = append(r.failed, f)
+			continue
+		}
+		r.uneven = append(r.uneven, f)
+	}
+	return cpu
 }
 
 // follow reads events until there are no more, and meanwhile watches the processes.
@@ -177,7 +214,7 @@ func command(seed string, flags []string) func(folder, test string) string {
 	return func(folder, test string) string {
 		run := ""
 		if test != "" {
-			run = " -run " + pattern(test)
+			run = " -run " + quoted(pattern(test))
 		}
 		if folder != "." {
 			folder = "./" + folder

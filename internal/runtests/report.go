@@ -24,18 +24,25 @@ const most, mostFailures = 1000, 30
 type report struct {
 	out     io.Writer
 	each    bool
+	again   int
 	repeat  func(folder, test string) string
 	folders map[string]string // of packages that have not ended, by import path
 	all     map[string]string
 	tests   map[id]*result
 	builds  map[string][]string // what compilers said, by package
 	skipped map[string]int      // by reason
-	failed  []string            // lines of the summary
+	failed  []failure
+	uneven  []failure // failed at first, and passed alone
 	passed  int
 	broken  int
 }
 
 type id struct{ pkg, test string }
+
+// failure is of a test, or with an empty name of a package.
+type failure struct{ pkg, folder, test, text string }
+
+func (f failure) title() string { return strings.TrimSpace(f.folder + " " + f.test) }
 
 // result is of a test, or with an empty name of a package.
 type result struct {
@@ -143,19 +150,19 @@ func (r *report) failures(folder string, e event, names []string, whole *result)
 		if said >= 0 {
 			text += ": " + strings.TrimSpace(r.builds[e.FailedBuild][said])
 		}
-		r.fail(folder, "", text)
+		r.fail(e.Package, folder, "", text)
 		return
 	}
 	for _, name := range names {
 		one := r.tests[id{e.Package, name}]
 		r.print(folder+" "+name, one.lines)
 		if inner := slices.ContainsFunc(names, func(n string) bool { return strings.HasPrefix(n, name+"/") }); !inner {
-			r.fail(folder, name, said(one))
+			r.fail(e.Package, folder, name, said(one))
 		}
 	}
 	if len(names) == 0 {
 		r.print(folder, whole.lines)
-		r.fail(folder, "", said(whole))
+		r.fail(e.Package, folder, "", said(whole))
 	} else if slices.ContainsFunc(whole.lines, func(l string) bool { return strings.HasPrefix(l, "SIGQUIT") }) {
 		r.print(folder, whole.lines)
 	}
@@ -171,9 +178,8 @@ func (r *report) print(title string, lines []string) {
 	}
 }
 
-func (r *report) fail(folder, test, text string) {
-	title := strings.TrimSpace(folder + " " + test)
-	r.failed = append(r.failed, fmt.Sprintf("failed: %s: %s\n        %s", title, text, r.repeat(folder, test)))
+func (r *report) fail(pkg, folder, test, text string) {
+	r.failed = append(r.failed, failure{pkg, folder, test, text})
 }
 
 var logged = regexp.MustCompile(`^\s*[\w.-]+\.go:\d+: (.*)`)
@@ -226,8 +232,11 @@ func (r *report) summary(wall, cpu time.Duration) {
 	for _, reason := range slices.Sorted(maps.Keys(r.skipped)) {
 		fmt.Fprintf(r.out, "skipped: %d tests: %.300s\n", r.skipped[reason], reason)
 	}
-	for _, line := range r.failed[:min(mostFailures, len(r.failed))] {
-		fmt.Fprintln(r.out, line)
+	for _, f := range r.uneven {
+		fmt.Fprintf(r.out, "uneven: %s failed, and passed when it ran again alone: %s\n        %s\n", f.title(), f.text, r.repeat(f.folder, f.test))
+	}
+	for _, f := range r.failed[:min(mostFailures, len(r.failed))] {
+		fmt.Fprintf(r.out, "failed: %s: %s\n        %s\n", f.title(), f.text, r.repeat(f.folder, f.test))
 	}
 	if more := len(r.failed) - mostFailures; more > 0 {
 		fmt.Fprintf(r.out, "failed: %d more\n", more)
@@ -246,5 +255,8 @@ func pattern(test string) string {
 	for i, p := range parts {
 		parts[i] = "^" + regexp.QuoteMeta(p) + "$"
 	}
-	return "'" + strings.ReplaceAll(strings.Join(parts, "/"), "'", `'\''`) + "'"
+	return strings.Join(parts, "/")
 }
+
+// quoted is one word of a shell.
+func quoted(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" }

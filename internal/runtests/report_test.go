@@ -39,7 +39,7 @@ func TestPattern(t *testing.T) {
 		"TestA/b.c/#1": `'^TestA$/^b\.c$/^#1$'`,
 		"TestA/it's":   `'^TestA$/^it'\''s$'`,
 	} {
-		if got := pattern(test); got != want {
+		if got := quoted(pattern(test)); got != want {
 			t.Errorf("%s: %s, want %s", test, got, want)
 		}
 	}
