@@ -17,8 +17,11 @@ func TestAgain(t *testing.T) {
 		fails       bool
 		says, never string
 	}{
-		"passes alone":  {again: 1, body: "once(t)", says: "uneven: . TestIt/inner failed, and passed when it ran again alone", never: "failed: "},
-		"fails again":   {again: 1, body: `t.Error("always")`, fails: true, says: "failed: . TestIt/inner: it_test.go", never: "uneven: "},
+		"passes alone": {again: 1, body: "once(t)", says: "uneven: . TestIt/inner failed, and passed when it ran", never: "failed: "},
+		"fails again":  {again: 1, body: `t.Error("always")`, fails: true, says: "failed: . TestIt/inner: it_test.go", never: "uneven: "},
+		"others did not run": {
+			again: 1, body: "once(t); if t.Failed() { panic(1) }", fails: true, says: "failed: . TestIt/inner: ", never: "again, alone",
+		},
 		"not asked for": {body: "once(t)", fails: true, says: "failed: . TestIt/inner: ", never: "again, alone"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -44,8 +47,7 @@ func once(t *testing.T) {
 			t.Chdir(dir)
 			var out bytes.Buffer
 			r := newReport(&out)
-			r.again = c.again
-			err := run(r, limits{cpu: time.Hour, idle: time.Hour}, []string{"."}, "", []string{"-count=1", "-vet=off", "-run=."})
+			err := run(r, limits{cpu: time.Hour, idle: time.Hour, again: c.again}, []string{"."}, "", []string{"-count=1", "-vet=off", "-run=."})
 			if (err != nil) != c.fails || !strings.Contains(out.String(), c.says) || strings.Contains(out.String(), c.never) {
 				t.Errorf("%v\n%s", err, out.String())
 			}

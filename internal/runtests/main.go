@@ -32,13 +32,13 @@ func main() {
 	patterns := flag.String("packages", "./...", "package `patterns`, separated by spaces")
 	except := flag.String("except", "", "a package `folder` to leave out, as . is one")
 	each := flag.Bool("each", false, "print each test, not each package")
-	again := flag.Int("again", 0, "if so `many` tests fail at most, run each of them once more, alone: one that passes is named, and is no failure")
 	var limits limits
+	flag.IntVar(&limits.again, "again", 0, "if at most so `many` tests fail, run each once more, alone: one that passes is named, and no failure")
 	flag.DurationVar(&limits.cpu, "cpu", 20*time.Minute, "end a test program that used so much CPU `time`")
 	flag.DurationVar(&limits.idle, "idle", 2*time.Minute, "end a test program that used no CPU for a `time`")
 	flag.Parse()
 	r := newReport(os.Stdout)
-	r.each, r.again = *each, *again
+	r.each = *each
 	if err := run(r, limits, strings.Fields(*patterns), *except, flag.Args()); err != nil {
 		fmt.Fprintln(os.Stderr, "runtests:", err)
 		os.Exit(1)
@@ -72,7 +72,7 @@ func run(r *report, limits limits, patterns []string, except string, flags []str
 	}
 	r.expect(packages)
 	cpu, err := goTest(r, limits, slices.Sorted(maps.Keys(packages)), flags)
-	if err != nil && len(r.failed) > 0 && len(r.failed) <= r.again {
+	if err != nil && len(r.failed) > 0 && len(r.failed) <= limits.again {
 		more := repeatAlone(r, limits, flags)
 		if cpu += more; len(r.failed) == 0 {
 			err = nil
@@ -104,19 +104,18 @@ func goTest(r *report, limits limits, packages, flags []string) (time.Duration, 
 // repeatAlone repeats the tests that failed, each alone, and keeps those that fail again. It is for tests that wait for
 // other programs, which a busy machine keeps from answering.
 func repeatAlone(r *report, limits limits, flags []string) (cpu time.Duration) {
-	flags = slices.DeleteFunc(slices.Clone(flags), func(f string) bool { return strings.HasPrefix(strings.TrimLeft(f, "-"), "run=") })
 	failed := r.failed
 	r.failed = nil
 	for _, f := range failed {
-		if f.test == "" {
-			r.failed = append(r.failed, f) // it does not build, or all of it failed
+		if !f.lone {
+			r.failed = append(r.failed, f)
 			continue
 		}
 		fmt.Fprintf(r.out, "again, alone: %s\n", f.title())
 		alone := newReport(r.out)
 		alone.each, alone.repeat = r.each, r.repeat
 		alone.expect(map[string]string{f.pkg: f.folder})
-		took, err := goTest(alone, limits, []string{f.pkg}, append(flags, "-run="+pattern(f.test)))
+		took, err := goTest(alone, limits, []string{f.pkg}, slices.Concat(flags, []string{"-run=" + pattern(f.test)}))
 		cpu += took
 		if err != nil || alone.passed == 0 {
 			r.failed = append(r.failed, f)

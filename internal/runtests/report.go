@@ -24,7 +24,6 @@ const most, mostFailures = 1000, 30
 type report struct {
 	out     io.Writer
 	each    bool
-	again   int
 	repeat  func(folder, test string) string
 	folders map[string]string // of packages that have not ended, by import path
 	all     map[string]string
@@ -39,8 +38,11 @@ type report struct {
 
 type id struct{ pkg, test string }
 
-// failure is of a test, or with an empty name of a package.
-type failure struct{ pkg, folder, test, text string }
+// failure is of a test, or with an empty name of a package. If it is lone, the package's other tests came to their end.
+type failure struct {
+	pkg, folder, test, text string
+	lone                    bool
+}
 
 func (f failure) title() string { return strings.TrimSpace(f.folder + " " + f.test) }
 
@@ -150,19 +152,21 @@ func (r *report) failures(folder string, e event, names []string, whole *result)
 		if said >= 0 {
 			text += ": " + strings.TrimSpace(r.builds[e.FailedBuild][said])
 		}
-		r.fail(e.Package, folder, "", text)
+		r.failed = append(r.failed, failure{pkg: e.Package, folder: folder, text: text})
 		return
 	}
+	// package testing says this when all tests have ended: not after a panic, a fatal error or an interrupt.
+	ended := slices.Contains(whole.lines, "FAIL\n")
 	for _, name := range names {
 		one := r.tests[id{e.Package, name}]
 		r.print(folder+" "+name, one.lines)
 		if inner := slices.ContainsFunc(names, func(n string) bool { return strings.HasPrefix(n, name+"/") }); !inner {
-			r.fail(e.Package, folder, name, said(one))
+			r.failed = append(r.failed, failure{e.Package, folder, name, said(one), ended})
 		}
 	}
 	if len(names) == 0 {
 		r.print(folder, whole.lines)
-		r.fail(e.Package, folder, "", said(whole))
+		r.failed = append(r.failed, failure{pkg: e.Package, folder: folder, text: said(whole)})
 	} else if slices.ContainsFunc(whole.lines, func(l string) bool { return strings.HasPrefix(l, "SIGQUIT") }) {
 		r.print(folder, whole.lines)
 	}
@@ -176,10 +180,6 @@ func (r *report) print(title string, lines []string) {
 	if more := len(lines) - most; more > 0 {
 		fmt.Fprintf(r.out, "... and %d more lines\n", more)
 	}
-}
-
-func (r *report) fail(pkg, folder, test, text string) {
-	r.failed = append(r.failed, failure{pkg, folder, test, text})
 }
 
 var logged = regexp.MustCompile(`^\s*[\w.-]+\.go:\d+: (.*)`)
@@ -233,7 +233,8 @@ func (r *report) summary(wall, cpu time.Duration) {
 		fmt.Fprintf(r.out, "skipped: %d tests: %.300s\n", r.skipped[reason], reason)
 	}
 	for _, f := range r.uneven {
-		fmt.Fprintf(r.out, "uneven: %s failed, and passed when it ran again alone: %s\n        %s\n", f.title(), f.text, r.repeat(f.folder, f.test))
+		fmt.Fprintf(r.out, "uneven: %s failed, and passed when it ran again alone: %s\n        %s\n",
+			f.title(), f.text, r.repeat(f.folder, f.test))
 	}
 	for _, f := range r.failed[:min(mostFailures, len(r.failed))] {
 		fmt.Fprintf(r.out, "failed: %s: %s\n        %s\n", f.title(), f.text, r.repeat(f.folder, f.test))

@@ -10,7 +10,10 @@ import (
 
 // limits of a test program, with the processes that it starts. How long it takes is none: that depends on what else
 // runs on the machine.
-type limits struct{ idle, cpu time.Duration }
+type limits struct {
+	idle, cpu time.Duration // of a test program
+	again     int           // how many tests may fail to be repeated
+}
 
 // least is how much CPU time counts as some: timers alone use a little.
 const least = 500 * time.Millisecond
