@@ -273,10 +273,9 @@ mod: ## check go.mod and the downloaded modules
 	cd test && go mod verify
 
 .PHONY: oracle
-oracle: ## compare with kube-scheduler v1.36 on drawn cases (SEED=n; BUDGET=time, or CASES=n of each; ONLY=subject,…): docs/oracle.md
+oracle: ## compare with kube-scheduler v1.37 on drawn cases (SEED=n; BUDGET=time, or CASES=n of each; ONLY=subject,…): docs/oracle.md
 	cd test && go build -o ../bin/oracle ./cmd/oracle
 	cd test && ../bin/oracle -seed $(SEED) $(if $(ONLY),-only '$(ONLY)') $(if $(CASES),-count $(CASES),-budget $(BUDGET) -least $(VERDICTS))
-	$(if $(ONLY),,cd test && ../bin/oracle -seed $(SEED) -gates StorageCapacityScoring=true -only VolumeBinding $(if $(CASES),-count $(CASES),-least $(VERDICTS)))
 
 .PHONY: upstream
 upstream: ## run kube-scheduler's own integration tests against SCHEDULER, and compare with test/cmd/upstream/expected.txt (ONLY=package,…; RECORD=1 writes it)

@@ -13,7 +13,7 @@ import (
 
 // kubernetesVersion is the version of every module that Kubernetes publishes from its staging folder. The minor is the one
 // whose k8s.io/kubernetes the oracle in test/ is built from, so that both sides of a comparison are of one release.
-const kubernetesVersion = "v0.36.3"
+const kubernetesVersion = "v0.37.2"
 
 // listedModule is what `go list -m -json` prints of a module.
 type listedModule struct {
@@ -149,8 +149,8 @@ func TestStagingChecker(t *testing.T) {
 		want    string
 	}{
 		{[]listedModule{api, {Path: "k8s.io/klog/v2", Version: "v2.140.0"}, {Path: "sigs.k8s.io/yaml", Version: "v1.6.0"}}, ""},
-		{[]listedModule{api, {Path: "k8s.io/client-go", Version: "v0.36.2"}}, "k8s.io/client-go is at v0.36.2"},
-		{[]listedModule{api, {Path: "k8s.io/kubernetes", Version: "v1.36.3"}}, "has k8s.io/kubernetes"},
+		{[]listedModule{api, {Path: "k8s.io/client-go", Version: "v0.37.1"}}, "k8s.io/client-go is at v0.37.1"},
+		{[]listedModule{api, {Path: "k8s.io/kubernetes", Version: "v1.37.2"}}, "has k8s.io/kubernetes"},
 		{[]listedModule{replaced}, "is replaced by example.com/api"},
 		{nil, "checked nothing"},
 	} {
@@ -162,29 +162,29 @@ func TestStagingChecker(t *testing.T) {
 }
 
 func TestReplacedChecker(t *testing.T) {
-	right := modFile{Require: []listedModule{{Path: "k8s.io/kubernetes", Version: "v1.36.3"}}}
+	right := modFile{Require: []listedModule{{Path: "k8s.io/kubernetes", Version: "v1.37.2"}}}
 	for i := range 31 {
 		var r struct {
 			Old, New struct{ Path, Version string }
 		}
 		r.Old.Path = fmt.Sprint("k8s.io/", i)
 		r.New = r.Old
-		r.New.Version = "v0.36.3"
+		r.New.Version = "v0.37.2"
 		right.Replace = append(right.Replace, r)
 	}
 	older, mixed, local := right, right, right
-	older.Require = []listedModule{{Path: "k8s.io/kubernetes", Version: "v1.36.2"}}
+	older.Require = []listedModule{{Path: "k8s.io/kubernetes", Version: "v1.37.1"}}
 	mixed.Replace, local.Replace = slices.Clone(right.Replace), slices.Clone(right.Replace)
-	mixed.Replace[3].New.Version = "v0.36.2"
+	mixed.Replace[3].New.Version = "v0.37.1"
 	local.Replace[3].New.Path = "../3"
 	for _, test := range []struct {
 		file modFile
 		want string
 	}{
-		{right, ""}, {older, "k8s.io/kubernetes is not at v1.36.3"}, {mixed, "k8s.io/3 is replaced by k8s.io/3 v0.36.2"},
+		{right, ""}, {older, "k8s.io/kubernetes is not at v1.37.2"}, {mixed, "k8s.io/3 is replaced by k8s.io/3 v0.37.1"},
 		{local, "k8s.io/3 is replaced by ../3"}, {modFile{Require: right.Require}, "0 staging modules"},
 	} {
-		got := strings.Join(checkReplaced(test.file, "v0.36.3"), "\n")
+		got := strings.Join(checkReplaced(test.file, "v0.37.2"), "\n")
 		if !strings.Contains(got, test.want) || test.want == "" && got != "" {
 			t.Errorf("want %q, got %q", test.want, got)
 		}

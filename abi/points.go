@@ -3,7 +3,7 @@ package abi
 // Point is an extension point. The order is the order of a pod's path.
 type Point uint8
 
-// The extension points of k8s.io/kube-scheduler v0.36, without SignPlugin and
+// The extension points of k8s.io/kube-scheduler v0.37, without SignPlugin and
 // pod-group placement, plus the queueing hint.
 const (
 	PreEnqueue Point = iota

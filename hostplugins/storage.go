@@ -44,7 +44,7 @@ func (s Storage) zone() *volumezone.VolumeZone {
 func (s Storage) limits() *nodevolumelimits.NodeVolumeLimits {
 	return nodevolumelimits.New(nodevolumelimits.Deps{
 		Claims: s.Objects.Claims, Volumes: s.Objects.Volumes, Classes: s.Objects.Classes,
-		CSINodes: s.Objects.CSINodes, Attached: s.Objects.Attached, Changes: s.Objects.Changes,
+		CSINodes: s.Objects.CSINodes, Drivers: s.Objects.CSIDrivers, Attached: s.Objects.Attached, Changes: s.Objects.Changes,
 	})
 }
 

@@ -205,7 +205,7 @@ func (v manifestValidator) events(events []ManifestEvent) {
 		switch first, again := seen[e.Resource]; {
 		case e.Resource == "":
 			v.add(path+".resource", "it is missing", "write Node, Pod or another resource", rule)
-		case e.Resource == "AssignedPod" || e.Resource == "UnschedulablePod":
+		case slices.Contains([]string{"AssignedPod", "UnscheduledPod", "TargetPod", "UnschedulablePod"}, e.Resource):
 			v.add(path+".resource", quoted(e.Resource)+" cannot be registered", "write Pod, which covers it", rule)
 		case !known:
 			v.add(path+".resource", quoted(e.Resource)+" is not a resource of cluster events", v.suggest(e.Resource, eventResources()), rule)

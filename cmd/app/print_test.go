@@ -31,8 +31,8 @@ func TestGroupsByReasonsWithoutCounts(t *testing.T) {
 		{Namespace: "b", Pod: "1", Message: "0/3 nodes are available: 3 Insufficient cpu. preemption: 0/3 nodes are available: 1 A, 2 B."},
 		{Namespace: "b", Pod: "2", Message: "0/4 nodes are available: 4 Insufficient cpu. preemption: 0/4 nodes are available: 2 B, 2 A."},
 		{Namespace: "b", Pod: "3", Message: "0/3 nodes are available: 3 Insufficient cpu. preemption: 0/3 nodes are available: 3 B."},
-		{Namespace: "c", Pod: "1", Message: "0/3 nodes are available: 1 Y, 2 X. no new claims to deallocate, preemption: 0/3 nodes are available: 3 B."},
-		{Namespace: "c", Pod: "2", Message: "0/3 nodes are available: 1 X, 2 Y. no new claims to deallocate, preemption: 0/3 nodes are available: 3 B."},
+		{Namespace: "c", Pod: "1", Message: "0/3 nodes are available: 1 Y, 2 X. preemption: 0/3 nodes are available: 3 B."},
+		{Namespace: "c", Pod: "2", Message: "0/3 nodes are available: 1 X, 2 Y. preemption: 0/3 nodes are available: 3 B."},
 	}
 	var got []string
 	for _, g := range groupPending(pods) {

@@ -1,5 +1,5 @@
 // Package bridge runs plugins that were written for kube-scheduler, against
-// k8s.io/kube-scheduler/framework v0.36, unchanged in Berth.
+// k8s.io/kube-scheduler/framework v0.37, unchanged in Berth.
 // To Berth, a hosted plugin is a Berth plugin: its per-node points take a batch of rows. The
 // bridge calls it node by node, with adapters for the objects of the framework: a NodeInfo for
 // each row, built when the row has changed, a CycleState, listers over the snapshot, and a

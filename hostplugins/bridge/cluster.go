@@ -1,9 +1,14 @@
 package bridge
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 
+	v1 "k8s.io/api/core/v1"
+	schedulingv1alpha3 "k8s.io/api/scheduling/v1alpha3"
+	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
+	"k8s.io/klog/v2"
 	"k8s.io/kube-scheduler/framework"
 
 	"github.com/berth-scheduler/berth/runtime/state"
@@ -153,15 +158,40 @@ func (l lister) PodGroupStates() framework.PodGroupStateLister {
 	if l.podGroups != nil {
 		return l.podGroups.PodGroupStates()
 	}
-	return noPodGroups{}
+	return none[framework.PodGroupState]{}
 }
 
-// noPodGroups is used when there are no pod groups.
-type noPodGroups struct{}
+// PodGroups implements framework.SharedLister.
+func (l lister) PodGroups() framework.PodGroupLister {
+	if l.podGroups != nil {
+		return l.podGroups.PodGroups()
+	}
+	return none[*schedulingv1beta1.PodGroup]{}
+}
 
-// Get implements framework.PodGroupStateLister.
-func (noPodGroups) Get(namespace, name string) (framework.PodGroupState, error) {
-	return nil, fmt.Errorf("pod group %s/%s not found: Deps.PodGroups is not set", namespace, name)
+// CompositePodGroupStates implements framework.SharedLister.
+func (l lister) CompositePodGroupStates() framework.CompositePodGroupStateLister {
+	if l.podGroups != nil {
+		return l.podGroups.CompositePodGroupStates()
+	}
+	return none[framework.CompositePodGroupState]{}
+}
+
+// CompositePodGroups implements framework.SharedLister.
+func (l lister) CompositePodGroups() framework.CompositePodGroupLister {
+	if l.podGroups != nil {
+		return l.podGroups.CompositePodGroups()
+	}
+	return none[*schedulingv1alpha3.CompositePodGroup]{}
+}
+
+// none implements the listers of pod groups when there are none.
+type none[T any] struct{}
+
+// Get returns an error.
+func (none[T]) Get(namespace, name string) (T, error) {
+	var zero T
+	return zero, fmt.Errorf("pod group %s/%s not found: Deps.PodGroups is not set", namespace, name)
 }
 
 // List implements framework.NodeInfoLister: all nodes, in the order of rows. The
@@ -176,6 +206,12 @@ func (l lister) HavePodsWithAffinityList() ([]framework.NodeInfo, error) {
 // HavePodsWithRequiredAntiAffinityList implements framework.NodeInfoLister.
 func (l lister) HavePodsWithRequiredAntiAffinityList() ([]framework.NodeInfo, error) {
 	return l.nodes(&l.requiredAnti, func(n *nodeInfo) bool { return len(n.withRequiredAnti) > 0 }), nil
+}
+
+// HavePodsWithRequiredNonHostScopedAntiAffinityList implements framework.NodeInfoLister: no node, as without the gate
+// InterPodAffinityHostnameFastPath.
+func (l lister) HavePodsWithRequiredNonHostScopedAntiAffinityList() ([]framework.NodeInfo, error) {
+	return nil, nil
 }
 
 func (l lister) nodes(list *nodeList, keep func(*nodeInfo) bool) []framework.NodeInfo {
@@ -206,3 +242,25 @@ func (l lister) Get(name string) (framework.NodeInfo, error) {
 
 // IsPVCUsedByPods implements framework.StorageInfoLister.
 func (l lister) IsPVCUsedByPods(key string) bool { return l.claims[key] > 0 }
+
+// unchanged implements framework.MutableSnapshotSharedLister, which only PodGroupPostFilter may use: Berth does not have this
+// point, so nothing may change the snapshot.
+type unchanged struct{ lister }
+
+var _ framework.MutableSnapshotSharedLister = unchanged{}
+
+// StartMutations implements framework.MutableSnapshotSharedLister.
+func (unchanged) StartMutations() error { return errFixed() }
+
+// EndMutations implements framework.MutableSnapshotSharedLister.
+func (unchanged) EndMutations() error { return errFixed() }
+
+// AddPod implements framework.MutableSnapshotSharedLister.
+func (unchanged) AddPod(framework.PodInfo, string) error { return errFixed() }
+
+// RemovePod implements framework.MutableSnapshotSharedLister.
+func (unchanged) RemovePod(klog.Logger, *v1.Pod, string) error { return errFixed() }
+
+func errFixed() error {
+	return errors.New("the snapshot cannot be changed: there is no PodGroupPostFilter; a PostFilter tries hypothetical nodes instead")
+}

@@ -30,7 +30,6 @@ type stateData struct {
 	values                       map[framework.StateKey]framework.StateData
 	skipFilter, skipScore        sets.Set[string]
 	skipPreBind, parallelPreBind sets.Set[string]
-	podGroup                     framework.PodGroupCycleState
 }
 
 var _ framework.CycleState = (*cycleState)(nil)
@@ -70,7 +69,6 @@ func (s *cycleState) clone() *cycleState {
 	}
 	c.data.skipFilter, c.data.skipScore = d.skipFilter, d.skipScore
 	c.data.skipPreBind, c.data.parallelPreBind = d.skipPreBind, d.parallelPreBind
-	c.data.podGroup = d.podGroup
 	return c
 }
 
@@ -132,8 +130,6 @@ func skipScore(d *stateData) *nameSet       { return &d.skipScore }
 func skipPreBind(d *stateData) *nameSet     { return &d.skipPreBind }
 func parallelPreBind(d *stateData) *nameSet { return &d.parallelPreBind }
 
-func podGroupState(d *stateData) *framework.PodGroupCycleState { return &d.podGroup }
-
 // GetSkipFilterPlugins implements framework.CycleState. It names hosted plugins
 // only.
 func (s *cycleState) GetSkipFilterPlugins() sets.Set[string] { return get(s, skipFilter) }
@@ -170,14 +166,10 @@ func (s *cycleState) ShouldSkipAllPostFilterPlugins() bool { return false }
 
 // IsPodGroupSchedulingCycle implements framework.CycleState: Berth has no cycles
 // of pod groups (KEP-4671).
-func (s *cycleState) IsPodGroupSchedulingCycle() bool { return get(s, podGroupState) != nil }
+func (s *cycleState) IsPodGroupSchedulingCycle() bool { return false }
 
 // GetPodGroupSchedulingCycle implements framework.CycleState.
-func (s *cycleState) GetPodGroupSchedulingCycle() framework.PodGroupCycleState {
-	return get(s, podGroupState)
-}
+func (s *cycleState) GetPodGroupSchedulingCycle() framework.PodGroupCycleState { return nil }
 
-// SetPodGroupSchedulingCycle implements framework.CycleState.
-func (s *cycleState) SetPodGroupSchedulingCycle(c framework.PodGroupCycleState) {
-	put(s, podGroupState, c)
-}
+// GetPlacementCycleState implements framework.CycleState.
+func (s *cycleState) GetPlacementCycleState() framework.PlacementCycleState { return nil }

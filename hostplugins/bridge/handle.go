@@ -25,7 +25,8 @@ import (
 //     PodNominator that change nominations do nothing.
 //   - The profile's filters and AddPod/RemovePod, of native and WASM plugins too,
 //     can be run only within PostFilter, where a plugin tries hypothetical
-//     placements; elsewhere the status is an Error. Scores cannot be run at all.
+//     placements; elsewhere the status is an Error. Scores and Reserve cannot be
+//     run at all, and the snapshot cannot be changed.
 //   - A waiting pod is allowed, rejected or preempted before the next scheduling
 //     attempt, not within the call.
 //   - This bridge sees a pod as being in PreBind only while one of its own plugins
@@ -55,6 +56,11 @@ func newHandle(b *Bridge) *Handle {
 // SnapshotSharedLister implements framework.Handle.
 func (h *Handle) SnapshotSharedLister() framework.SharedLister { return h.lister }
 
+// MutableSnapshotSharedLister implements framework.Handle; see [Handle].
+func (h *Handle) MutableSnapshotSharedLister() framework.MutableSnapshotSharedLister {
+	return unchanged{h.lister}
+}
+
 // ClientSet implements framework.Handle.
 func (h *Handle) ClientSet() kubernetes.Interface { return h.b.deps.ClientSet }
 
@@ -65,7 +71,9 @@ func (h *Handle) KubeConfig() *rest.Config { return h.b.deps.KubeConfig }
 func (h *Handle) EventRecorder() events.EventRecorderLogger { return h.b.deps.EventRecorder }
 
 // SharedInformerFactory implements framework.Handle.
-func (h *Handle) SharedInformerFactory() informers.SharedInformerFactory { return h.b.deps.Informers }
+func (h *Handle) SharedInformerFactory() informers.SharedInformerFactory {
+	return reindexed{h.b.deps.Informers}
+}
 
 // SharedDRAManager implements framework.Handle.
 func (h *Handle) SharedDRAManager() framework.SharedDRAManager { return h.b.deps.DRA }

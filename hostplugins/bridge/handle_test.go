@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 	"k8s.io/kube-scheduler/framework"
 
@@ -113,6 +114,26 @@ func TestDefaults(t *testing.T) {
 	if _, err := h.SnapshotSharedLister().PodGroupStates().Get("ns", "group"); err == nil {
 		t.Error("a pod group was found")
 	}
+	if _, err := h.SnapshotSharedLister().PodGroups().Get("ns", "group"); err == nil {
+		t.Error("a pod group was found")
+	}
+	if _, err := h.SnapshotSharedLister().CompositePodGroups().Get("ns", "group"); err == nil {
+		t.Error("a composite pod group was found")
+	}
+	if _, err := h.SnapshotSharedLister().CompositePodGroupStates().Get("ns", "group"); err == nil {
+		t.Error("the state of a composite pod group was found")
+	}
+	mutable := h.MutableSnapshotSharedLister()
+	for name, err := range map[string]error{
+		"StartMutations": mutable.StartMutations(), "EndMutations": mutable.EndMutations(),
+		"AddPod": mutable.AddPod(nil, "a"), "RemovePod": mutable.RemovePod(klog.Background(), pod("p"), "a"),
+		"RunReservePluginsReserve": h.RunReservePluginsReserve(context.Background(), nil, pod("p"), "a").AsError(),
+	} {
+		if err == nil {
+			t.Errorf("%s succeeds", name)
+		}
+	}
+	h.RunReservePluginsUnreserve(context.Background(), nil, pod("p"), "a")
 	if nodes, err := h.SnapshotSharedLister().NodeInfos().List(); err != nil || len(nodes) > 0 {
 		t.Errorf("nodes before any cycle: %v, %v", nodes, err)
 	}
@@ -146,6 +167,21 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
+// TestIndexers: plugins that are made again add their indexers of pods again.
+func TestIndexers(t *testing.T) {
+	h, _ := handle(t, bridge.Deps{})
+	pods := h.SharedInformerFactory().Core().V1().Pods()
+	index := func(any) ([]string, error) { return nil, nil }
+	for _, name := range []string{"a", "a", "b"} {
+		if err := pods.Informer().AddIndexers(cache.Indexers{name: index, "common": index}); err != nil {
+			t.Error(err)
+		}
+	}
+	if has := pods.Informer().GetIndexer().GetIndexers(); has["a"] == nil || has["b"] == nil || has["common"] == nil {
+		t.Errorf("the indexers are %v", has)
+	}
+}
+
 func TestPodInPreBind(t *testing.T) {
 	h, _ := handle(t, bridge.Deps{})
 	ctx, cancel := context.WithCancelCause(context.Background())
@@ -169,9 +205,9 @@ type sorter struct {
 	seen *string
 }
 
-func (s sorter) Less(a, _ framework.QueuedPodInfo) bool {
-	*s.seen = text("%s at %v, %d attempts, backoff %v, %d unschedulable, %d errors, first %v, by %v, pending %v, gated by %q %v",
-		a.GetPodInfo().GetPod().Name, a.GetTimestamp().Unix(), a.GetAttempts(), a.GetBackoffExpiration().Unix(), a.GetUnschedulableCount(),
+func (s sorter) Less(a, _ framework.QueuedEntityInfo) bool {
+	*s.seen = text("%s %s of priority %d at %v, %d attempts, backoff %v, %d unschedulable, %d errors, first %v, by %v, pending %v, gated by %q %v",
+		a.Type(), queuedName(a), a.GetPriority(), a.GetTimestamp().Unix(), a.GetAttempts(), a.GetBackoffExpiration().Unix(), a.GetUnschedulableCount(),
 		a.GetConsecutiveErrorsCount(), a.GetInitialAttemptTimestamp(), a.GetUnschedulablePlugins().UnsortedList(),
 		a.GetPendingPlugins().UnsortedList(), a.GetGatingPlugin(), a.GetGatingPluginEvents())
 	return true
@@ -185,10 +221,10 @@ func TestQueuedPods(t *testing.T) {
 		Rejectors: []string{"A"}, Pending: []string{"B"}, GatedBy: "G",
 	}
 	p.Less(q, q)
-	check(t, "queued pod", seen, `p at 5, 3 attempts, backoff 9, 2 unschedulable, 1 errors, first <nil>, by [A], pending [B], gated by "G" []`)
+	check(t, "queued pod", seen, `pod p of priority 0 at 5, 3 attempts, backoff 9, 2 unschedulable, 1 errors, first <nil>, by [A], pending [B], gated by "G" []`)
 	q.InitialAttempt = time.Unix(4, 0).UTC()
 	p.Less(q, q)
-	check(t, "first attempt", seen, `p at 5, 3 attempts, backoff 9, 2 unschedulable, 1 errors, first 1970-01-01 00:00:04 +0000 UTC, by [A], pending [B], gated by "G" []`)
+	check(t, "first attempt", seen, `pod p of priority 0 at 5, 3 attempts, backoff 9, 2 unschedulable, 1 errors, first 1970-01-01 00:00:04 +0000 UTC, by [A], pending [B], gated by "G" []`)
 }
 
 func TestCycleState(t *testing.T) {
@@ -226,12 +262,9 @@ func TestCycleState(t *testing.T) {
 		check(t, "names", set.get(), nameSet{"X": {}})
 	}
 	check(t, "a clone's names", clone.GetSkipScorePlugins(), nameSet(nil))
-	if cs.ShouldRecordPluginMetrics() || cs.ShouldSkipAllPostFilterPlugins() || cs.IsPodGroupSchedulingCycle() || cs.GetPodGroupSchedulingCycle() != nil {
+	if cs.ShouldRecordPluginMetrics() || cs.ShouldSkipAllPostFilterPlugins() || cs.IsPodGroupSchedulingCycle() || cs.GetPodGroupSchedulingCycle() != nil ||
+		cs.GetPlacementCycleState() != nil {
 		t.Error("a state reports what Berth does not support")
-	}
-	cs.SetPodGroupSchedulingCycle(groupState{})
-	if !cs.Clone().IsPodGroupSchedulingCycle() {
-		t.Error("a clone lost the state of its pod group")
 	}
 }
 
@@ -245,5 +278,3 @@ func (r stateReader) PreFilter(_ context.Context, s framework.CycleState, _ *v1.
 	return nil, nil
 }
 func (stateReader) PreFilterExtensions() framework.PreFilterExtensions { return nil }
-
-type groupState struct{ framework.PodGroupCycleState }

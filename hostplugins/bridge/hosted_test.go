@@ -48,8 +48,13 @@ func (e *everything) PreEnqueue(_ context.Context, p *v1.Pod) *framework.Status 
 	return nil
 }
 
-func (e *everything) Less(a, b framework.QueuedPodInfo) bool {
-	return a.GetPodInfo().GetPod().Name > b.GetPodInfo().GetPod().Name
+func (e *everything) Less(a, b framework.QueuedEntityInfo) bool {
+	return queuedName(a) > queuedName(b)
+}
+
+// queuedName is the name of a queued pod.
+func queuedName(e framework.QueuedEntityInfo) string {
+	return e.(interface{ GetPodInfo() framework.PodInfo }).GetPodInfo().GetPod().Name
 }
 
 func (e *everything) EventsToRegister(context.Context) ([]framework.ClusterEventWithHint, error) {

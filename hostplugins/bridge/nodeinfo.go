@@ -6,8 +6,6 @@ import (
 	"sync"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/sets"
 	declared "k8s.io/component-helpers/nodedeclaredfeatures"
 	"k8s.io/klog/v2"
 	"k8s.io/kube-scheduler/framework"
@@ -33,7 +31,6 @@ type nodeInfo struct {
 		ports         framework.HostPortInfo
 		claims        map[string]int
 		features      *declared.FeatureSet
-		claimStates   map[types.NamespacedName]*framework.NodeAllocatableDRAClaimState
 		images        map[string]*framework.ImageStateSummary
 		imagesVersion uint64
 	}
@@ -104,6 +101,10 @@ func (n *nodeInfo) GetPodsWithAffinity() []framework.PodInfo { return n.withAffi
 // GetPodsWithRequiredAntiAffinity implements framework.NodeInfo.
 func (n *nodeInfo) GetPodsWithRequiredAntiAffinity() []framework.PodInfo { return n.withRequiredAnti }
 
+// GetPodsWithRequiredNonHostScopedAntiAffinity implements framework.NodeInfo: none, as without the gate
+// InterPodAffinityHostnameFastPath.
+func (n *nodeInfo) GetPodsWithRequiredNonHostScopedAntiAffinity() []framework.PodInfo { return nil }
+
 // GetRequested implements framework.NodeInfo.
 func (n *nodeInfo) GetRequested() framework.Resource { return n.requested }
 
@@ -155,26 +156,6 @@ func (n *nodeInfo) GetNodeDeclaredFeatures() declared.FeatureSet {
 		n.lazy.features = &set
 	}
 	return *n.lazy.features
-}
-
-// GetNodeAllocatableDRAClaimState implements framework.NodeInfo.
-func (n *nodeInfo) GetNodeAllocatableDRAClaimState() map[types.NamespacedName]*framework.NodeAllocatableDRAClaimState {
-	n.lazy.mu.Lock()
-	defer n.lazy.mu.Unlock()
-	if n.lazy.claimStates == nil {
-		n.lazy.claimStates = map[types.NamespacedName]*framework.NodeAllocatableDRAClaimState{}
-		for _, p := range n.pods {
-			pod := p.GetPod()
-			for i := range pod.Status.NodeAllocatableResourceClaimStatuses {
-				name := types.NamespacedName{Namespace: pod.Namespace, Name: pod.Status.NodeAllocatableResourceClaimStatuses[i].ResourceClaimName}
-				if n.lazy.claimStates[name] == nil {
-					n.lazy.claimStates[name] = &framework.NodeAllocatableDRAClaimState{ConsumerPods: sets.New[types.UID]()}
-				}
-				n.lazy.claimStates[name].ConsumerPods.Insert(pod.UID)
-			}
-		}
-	}
-	return n.lazy.claimStates
 }
 
 // GetImageStates implements framework.NodeInfo. An image has the size that this node reports.
@@ -241,7 +222,7 @@ func (n *nodeInfo) account(p framework.PodInfo, sign int64) {
 		n.sum(p, sign)
 	}
 	n.generation = n.images.edited()
-	n.lazy.ports, n.lazy.claims, n.lazy.claimStates = nil, nil, nil
+	n.lazy.ports, n.lazy.claims = nil, nil
 }
 
 func (n *nodeInfo) sum(p framework.PodInfo, sign int64) {

@@ -30,30 +30,36 @@ func (p *Plugin) Less(a, b *state.QueuedPod) bool {
 	return p.queueSort.Less(queuedPod{a}, queuedPod{b})
 }
 
-// queuedPod implements framework.QueuedPodInfo.
+// queuedPod implements framework.QueuedEntityInfo.
 type queuedPod struct{ *state.QueuedPod }
 
-var _ framework.QueuedPodInfo = queuedPod{}
+var _ framework.QueuedEntityInfo = queuedPod{}
 
-// GetPodInfo implements framework.QueuedPodInfo.
+// Type implements framework.QueuedEntityInfo: the queue holds only pods.
+func (q queuedPod) Type() framework.EntityKeyType { return framework.PodKeyType }
+
+// GetPriority implements framework.QueuedEntityInfo.
+func (q queuedPod) GetPriority() int32 { return q.Pod.Priority }
+
+// GetPodInfo returns the pod for plugins that order by more than an entity tells: the framework has the method no more.
 func (q queuedPod) GetPodInfo() framework.PodInfo { return newPodInfo(q.Pod) }
 
-// GetTimestamp implements framework.QueuedPodInfo.
+// GetTimestamp implements framework.QueuedEntityInfo.
 func (q queuedPod) GetTimestamp() time.Time { return q.Timestamp }
 
-// GetAttempts implements framework.QueuedPodInfo.
+// GetAttempts implements framework.QueuedEntityInfo.
 func (q queuedPod) GetAttempts() int { return q.Attempts }
 
-// GetBackoffExpiration implements framework.QueuedPodInfo.
+// GetBackoffExpiration implements framework.QueuedEntityInfo.
 func (q queuedPod) GetBackoffExpiration() time.Time { return q.BackoffUntil }
 
-// GetUnschedulableCount implements framework.QueuedPodInfo.
+// GetUnschedulableCount implements framework.QueuedEntityInfo.
 func (q queuedPod) GetUnschedulableCount() int { return q.Unschedulable }
 
-// GetConsecutiveErrorsCount implements framework.QueuedPodInfo.
+// GetConsecutiveErrorsCount implements framework.QueuedEntityInfo.
 func (q queuedPod) GetConsecutiveErrorsCount() int { return q.Errors }
 
-// GetInitialAttemptTimestamp implements framework.QueuedPodInfo.
+// GetInitialAttemptTimestamp implements framework.QueuedEntityInfo.
 func (q queuedPod) GetInitialAttemptTimestamp() *time.Time {
 	if q.InitialAttempt.IsZero() {
 		return nil
@@ -62,16 +68,16 @@ func (q queuedPod) GetInitialAttemptTimestamp() *time.Time {
 	return &at
 }
 
-// GetUnschedulablePlugins implements framework.QueuedPodInfo.
+// GetUnschedulablePlugins implements framework.QueuedEntityInfo.
 func (q queuedPod) GetUnschedulablePlugins() sets.Set[string] { return sets.New(q.Rejectors...) }
 
-// GetPendingPlugins implements framework.QueuedPodInfo.
+// GetPendingPlugins implements framework.QueuedEntityInfo.
 func (q queuedPod) GetPendingPlugins() sets.Set[string] { return sets.New(q.Pending...) }
 
-// GetGatingPlugin implements framework.QueuedPodInfo.
+// GetGatingPlugin implements framework.QueuedEntityInfo.
 func (q queuedPod) GetGatingPlugin() string { return q.GatedBy }
 
-// GetGatingPluginEvents implements framework.QueuedPodInfo: the queue asks the pipeline for
+// GetGatingPluginEvents implements framework.QueuedEntityInfo: the queue asks the pipeline for
 // these events and does not store them.
 func (q queuedPod) GetGatingPluginEvents() []framework.ClusterEvent { return nil }
 
@@ -116,10 +122,15 @@ func (p *Plugin) event(e *framework.ClusterEventWithHint) plugin.Event {
 	return out
 }
 
-// actionOf converts a set of actions. The actions have the same bits on both sides; Berth has
-// one more, for changes that only Update and All cover.
+// actionOf converts a set of actions by their names, as their bits differ. Berth has one more, for changes that only Update
+// and All cover.
 func actionOf(a framework.ActionType) state.Action {
-	out := state.Action(a)
+	var out state.Action
+	for bit := framework.ActionType(1); bit < framework.All; bit <<= 1 {
+		if action, ok := state.ParseAction(bit.String()); ok && a&bit != 0 {
+			out |= action
+		}
+	}
 	if a&framework.Update == framework.Update {
 		out |= state.UpdateOther
 	}

@@ -164,6 +164,14 @@ func (h *Handle) RunScorePlugins(context.Context, framework.CycleState, *v1.Pod,
 	return nil, framework.AsStatus(errNoScores())
 }
 
+// RunReservePluginsReserve implements framework.PluginsRunner; see [Handle].
+func (h *Handle) RunReservePluginsReserve(context.Context, framework.CycleState, *v1.Pod, string) *framework.Status {
+	return framework.AsStatus(errors.New("a plugin cannot run the profile's Reserve plugins; only the scheduling cycle does"))
+}
+
+// RunReservePluginsUnreserve implements framework.PluginsRunner: nothing was reserved; see [Handle].
+func (h *Handle) RunReservePluginsUnreserve(context.Context, framework.CycleState, *v1.Pod, string) {}
+
 func errNoScores() error {
 	return errors.New("a plugin cannot run the profile's Score plugins; only the scheduling cycle does")
 }

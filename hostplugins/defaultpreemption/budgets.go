@@ -46,8 +46,9 @@ func newBudgets(list objects.PodDisruptionBudgets) (*budgets, error) {
 }
 
 // split charges the eviction of the pods, in order, to the budgets that select them, and
-// returns the pods for which one of these budgets was exhausted, and the others, in order. A
-// pod in a budget's disruptedPods has already been counted by the API server.
+// returns the pods for which one of these budgets was exhausted, and the others, in order. The first
+// that was exhausted is the last that is charged. A pod in a budget's disruptedPods has already been
+// counted by the API server.
 func (b *budgets) split(pods []*state.Pod) (violating, sound []*state.Pod) {
 	for _, pod := range pods {
 		violated := false
@@ -61,8 +62,10 @@ func (b *budgets) split(pods []*state.Pod) (violating, sound []*state.Pod) {
 			if budget.left == budget.object.Status.DisruptionsAllowed {
 				b.used = append(b.used, budget)
 			}
-			budget.left--
-			violated = violated || budget.left < 0
+			if budget.left--; budget.left < 0 {
+				violated = true
+				break
+			}
 		}
 		if violated {
 			violating = append(violating, pod)

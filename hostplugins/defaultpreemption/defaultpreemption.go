@@ -81,7 +81,7 @@ func New(args *configv1.DefaultPreemptionArgs, budgets objects.PodDisruptionBudg
 		// A pod that is held back until its victims are gone is reconsidered when one is deleted;
 		// whether it is queued is decided by the plugins that rejected it.
 		Events: []plugin.Event{{
-			ClusterEvent: state.ClusterEvent{Resource: state.PodResource, Action: state.Delete},
+			ClusterEvent: state.ClusterEvent{Resource: state.AssignedPodResource, Action: state.Delete},
 			Hint:         afterPodDeletion,
 		}},
 	}
@@ -129,7 +129,7 @@ func (p *DefaultPreemption) PostFilter(c *plugin.Cycle, d *plugin.Diagnosis) (pl
 	return plugin.PostFilterResult{
 		Override: true, NominatedNode: node,
 		Preemption: plugin.Preemption{Victims: best.Victims, ClearNominations: lessImportant(c, node)},
-	}, nil
+	}, plugin.NewStatus(abi.Success, fmt.Sprintf(prefix+"found a potential placement for pod on node %s, preempting %d victims", node, len(best.Victims)))
 }
 
 // candidates tries the nodes where preemption may help, starting at a random one, until it has

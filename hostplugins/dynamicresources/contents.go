@@ -23,7 +23,6 @@ type contents struct {
 	order   []poolID                    // wide pools as they are searched
 	reaches []reaches                   // of wide pools
 	blurred bool                        // how nodes see wide pools is not known
-	mixed   bool                        // wide pools of two drivers have the same name, and counters
 	at      []place
 }
 

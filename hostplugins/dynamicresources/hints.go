@@ -19,11 +19,25 @@ func (d *DynamicResources) events() []plugin.Event {
 		{ClusterEvent: on(state.NodeResource, state.Add|state.UpdateNodeLabel|state.UpdateNodeAllocatable)},
 		{ClusterEvent: on(state.ResourceClaimResource, state.Add|state.Update), Hint: d.afterClaimChange},
 		{ClusterEvent: on(state.ResourceClaimResource, state.Delete), Hint: afterClaimGone},
-		{ClusterEvent: on(state.PodResource, state.UpdatePodGeneratedResourceClaim), Hint: d.afterPodChange},
+		{ClusterEvent: on(state.TargetPodResource, state.UpdatePodGeneratedResourceClaim), Hint: d.afterPodChange},
 		{ClusterEvent: on(state.AssignedPodResource, state.Delete), Hint: d.afterPodDelete},
 		{ClusterEvent: on(state.DeviceClassResource, state.Add|state.Update|state.Delete)},
 		{ClusterEvent: on(state.ResourceSliceResource, state.Add|state.Update|state.Delete)},
+		{ClusterEvent: on(state.DeviceTaintRuleResource, state.Add|state.Update|state.Delete), Hint: afterRuleChange},
 	}
+}
+
+// afterRuleChange queues the pod unless only the status of a rule that taints devices changed.
+func afterRuleChange(_ *state.Pod, object state.Object) (state.Hint, error) {
+	was, _ := object.Old.(*resourcev1.DeviceTaintRule)
+	now, _ := object.New.(*resourcev1.DeviceTaintRule)
+	if was == nil && now == nil {
+		return state.Queue, errors.New("the event of a rule that taints devices has no rule")
+	}
+	if was != nil && now != nil && equality.Semantic.DeepEqual(was.Spec, now.Spec) {
+		return state.QueueSkip, nil
+	}
+	return state.Queue, nil
 }
 
 // afterClaimChange queues the pod when devices were freed, perhaps for others of the same claim, or the status of one of

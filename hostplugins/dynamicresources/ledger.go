@@ -18,13 +18,12 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// features are the feature gates that are on by default in kube-scheduler v1.36 (those of
-// device taint rules, which are off, are not the allocator's). An empty set would make the library
-// take another allocator, which knows no partitions.
+// features are the feature gates that are on by default in kube-scheduler v1.37. An empty set would make the
+// library take another allocator, which knows no partitions.
 func features() structured.Features {
 	return structured.Features{
 		AdminAccess: true, PrioritizedList: true, PartitionableDevices: true, DeviceTaints: true,
-		DeviceBindingAndStatus: true, ConsumableCapacity: true,
+		DeviceBindingAndStatus: true, ConsumableCapacity: true, FractionalCapacityRange: true,
 	}
 }
 
@@ -136,7 +135,7 @@ func (l *Ledger) update() {
 		switch change.Kind {
 		case state.ResourceClaimResource:
 			l.claimChanged(key{change.Namespace, change.Name})
-		case state.ResourceSliceResource:
+		case state.ResourceSliceResource, state.DeviceTaintRuleResource:
 			l.allocator, l.counters, l.sliced = nil, nil, true
 		case state.DeviceClassResource:
 			l.provided, l.counters = nil, nil
@@ -221,7 +220,7 @@ func (l *Ledger) count(claim *resourcev1.ResourceClaim, n int) {
 			l.state.AllocatedSharedDeviceIDs.Delete(share)
 		}
 		if r.ConsumedCapacity == nil {
-			continue // the library takes an empty entry for capacity in use
+			continue
 		}
 		if consumed := structured.NewDeviceConsumedCapacity(id, r.ConsumedCapacity); n > 0 {
 			l.state.AggregatedCapacity.Insert(consumed)
@@ -240,13 +239,10 @@ func add(claims map[structured.DeviceID]int, id structured.DeviceID, n int) bool
 	return false
 }
 
-// allocatorFor returns what searches the devices of a node, for what is allocated now. Pools with counters are shown
-// to the nodes only that can use their devices: the library would look at the counters of all pools for each node.
-//
-// An allocator remembers what is left of counters by the name of the pool without its driver. Where that is not one
-// pool, each search has its own allocator, so that its result does not depend on what was searched before.
+// allocatorFor returns what searches the devices of a node, for what is allocated now. An allocator remembers what is
+// left of counters. So that the one of all nodes outlives allocations, a node whose own pools have counters gets another.
 func (l *Ledger) allocatorFor(ctx context.Context, node *v1.Node) (structured.Allocator, error) {
-	if n := l.contents.of(node.Name); n.counters || l.contents.mixed {
+	if n := l.contents.of(node.Name); n.counters {
 		return l.newAllocator(ctx, slices.Concat(n.slices, l.contents.wide))
 	}
 	if l.allocator != nil {

@@ -15,7 +15,7 @@ func (d *DynamicResources) PostFilter(c *plugin.Cycle, _ *plugin.Diagnosis) (plu
 		return plugin.PostFilterResult{}, plugin.Fail(errNotSeen)
 	}
 	if a.empty() {
-		return plugin.PostFilterResult{}, plugin.NewStatus(abi.Unschedulable, "no new claims to deallocate")
+		return plugin.PostFilterResult{}, plugin.NewStatus(abi.Unschedulable)
 	}
 	for i := range a.claims {
 		claim := &a.claims[i]
@@ -32,5 +32,5 @@ func (d *DynamicResources) PostFilter(c *plugin.Cycle, _ *plugin.Diagnosis) (plu
 		d.deps.Writer.Delete(a.special.stale)
 		return plugin.PostFilterResult{}, plugin.NewStatus(abi.Unschedulable, "deletion of ResourceClaim completed")
 	}
-	return plugin.PostFilterResult{}, plugin.NewStatus(abi.Unschedulable, "still not schedulable")
+	return plugin.PostFilterResult{}, plugin.NewStatus(abi.Unschedulable)
 }

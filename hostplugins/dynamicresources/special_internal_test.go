@@ -32,7 +32,7 @@ func TestSearchedName(t *testing.T) {
 	var verdicts plugin.Verdicts
 	verdicts.Reset(1)
 	f.plugin.Filter(c, f.rows, &verdicts)
-	const want = "claim ns/<extended-resources>: number of requested devices 40 exceeds the claim limit of 32"
+	const want = "claim ns/<extended-resources>, request container-0-request-0: adding 40 devices exceeds the claim limit of 32, with 0 already accounted for"
 	if got := strings.Join(verdicts.Texts(0), ", "); got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}

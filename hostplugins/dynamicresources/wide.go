@@ -33,23 +33,16 @@ func idOf(s *resourcev1.ResourceSlice) poolID { return poolID{s.Spec.Driver, s.S
 
 // widen takes in the slices of wide pools.
 func (c *contents) widen() {
-	c.order, c.reaches, c.blurred, c.mixed = nil, nil, false, false
-	drivers := make(map[string]string) // by name of a pool with counters
+	c.order, c.reaches, c.blurred = nil, nil, false
 	for _, s := range c.wide {
-		id := idOf(s)
-		c.order = append(c.order, id)
-		switch {
-		case hasCounters(s): // every node sees them
-			other, ok := drivers[id.name]
-			c.mixed = c.mixed || ok && other != id.driver
-			drivers[id.name] = id.driver
-		case ptr.Deref(s.Spec.PerDeviceNodeSelection, false):
-			for i := range s.Spec.Devices {
-				d := &s.Spec.Devices[i]
-				c.reach(d.NodeName, d.AllNodes, d.NodeSelector)
-			}
-		default:
+		c.order = append(c.order, idOf(s))
+		if !ptr.Deref(s.Spec.PerDeviceNodeSelection, false) {
 			c.reach(s.Spec.NodeName, s.Spec.AllNodes, s.Spec.NodeSelector)
+			continue
+		}
+		for i := range s.Spec.Devices {
+			d := &s.Spec.Devices[i]
+			c.reach(d.NodeName, d.AllNodes, d.NodeSelector)
 		}
 	}
 	slices.SortFunc(c.order, poolID.compare)

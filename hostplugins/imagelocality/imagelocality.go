@@ -18,10 +18,10 @@ import (
 const Name = "ImageLocality"
 
 // Image bytes that affect the score: up to the minimum a node scores 0, from the maximum (which
-// is per container) on it scores 100.
+// is per image that the pod names) on it scores 100.
 const (
-	minBytes             int64 = 23 << 20
-	maxBytesPerContainer int64 = 1000 << 20
+	minBytes         int64 = 23 << 20
+	maxBytesPerImage int64 = 1000 << 20
 )
 
 // fewImages is the number of images for which a call needs no heap allocation.
@@ -72,7 +72,12 @@ func (p *ImageLocality) Score(c *plugin.Cycle, rows []uint32, out []int64) *plug
 	if len(wanted) == 0 {
 		return nil
 	}
-	containers := int64(len(c.Pod.Object.Spec.InitContainers) + len(c.Pod.Object.Spec.Containers))
+	count := int64(len(c.Pod.Images))
+	for j := range c.Pod.Object.Spec.Volumes {
+		if c.Pod.Object.Spec.Volumes[j].Image != nil {
+			count++
+		}
+	}
 	columns := &c.Snapshot.Nodes.Images
 	for i, row := range rows {
 		if columns.Spans[row].Len == 0 {
@@ -86,7 +91,7 @@ func (p *ImageLocality) Score(c *plugin.Cycle, rows []uint32, out []int64) *plug
 			}
 		}
 		if sum > minBytes { // less is 0 points
-			out[i] = score(sum, containers)
+			out[i] = score(sum, count)
 		}
 	}
 	return nil
@@ -128,9 +133,9 @@ func find(images []wire.Image, name uint32) (at int) {
 	return at
 }
 
-// score scales bytes to 0 … 100.
-func score(bytes, containers int64) int64 {
-	most := maxBytesPerContainer * containers
+// score scales the bytes of a number of images to 0 … 100.
+func score(bytes, images int64) int64 {
+	most := maxBytesPerImage * images
 	bytes = max(minBytes, min(bytes, most))
 	return abi.MaxScore * (bytes - minBytes) / (most - minBytes)
 }

@@ -9,10 +9,8 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// selects reports whether all of the incoming pod's terms match a placed pod of a namespace. As
-// in kube-scheduler v1.36 the namespaceSelector is evaluated against the labels of known
-// namespaces, and also against an empty label set: a selector that matches the latter selects
-// every namespace.
+// selects reports whether all of the incoming pod's terms match a placed pod of a namespace. A namespaceSelector is
+// evaluated against the labels of known namespaces; one that is empty selects every namespace.
 func (p *InterPodAffinity) selects(terms []state.PodTerm, namespace string, podLabels map[string]string) bool {
 	for i := range terms {
 		t := &terms[i]

@@ -16,7 +16,8 @@ func events() []plugin.Event {
 		return state.ClusterEvent{Resource: resource, Action: action}
 	}
 	return []plugin.Event{
-		{ClusterEvent: on(state.PodResource, state.Add|state.UpdatePodLabel|state.Delete), Hint: afterPodChange},
+		{ClusterEvent: on(state.AssignedPodResource, state.Add|state.UpdatePodLabel|state.Delete), Hint: afterPodChange},
+		{ClusterEvent: on(state.TargetPodResource, state.UpdatePodLabel), Hint: afterPodChange},
 		{ClusterEvent: on(state.NodeResource, state.Add|state.Delete|state.UpdateNodeLabel), Hint: afterNodeChange},
 		{ClusterEvent: on(state.NamespaceResource, state.Add|state.Delete|state.Update), Hint: afterNamespaceChange},
 	}

@@ -30,7 +30,7 @@ var (
 	_ plugin.Filter    = (*NodeDeclaredFeatures)(nil)
 )
 
-// New returns the plugin. As in kube-scheduler v1.36, features that every v1.36 node has are
+// New returns the plugin. As in kube-scheduler v1.37, features that every v1.37 node has are
 // not checked.
 func New() *NodeDeclaredFeatures {
 	n := &NodeDeclaredFeatures{missing: []string{ReasonMissing}}
@@ -44,7 +44,7 @@ func New() *NodeDeclaredFeatures {
 				ClusterEvent: state.ClusterEvent{Resource: state.NodeResource, Action: state.Add | state.UpdateNodeDeclaredFeature},
 				Hint:         afterNodeChange,
 			},
-			{ClusterEvent: state.ClusterEvent{Resource: state.PodResource, Action: state.Update}, Hint: n.afterPodUpdate},
+			{ClusterEvent: state.ClusterEvent{Resource: state.TargetPodResource, Action: state.Update}, Hint: n.afterPodUpdate},
 		},
 	}
 	return n

@@ -19,7 +19,10 @@ type NodeName struct {
 	noMatch []string
 }
 
-var _ plugin.Filter = (*NodeName)(nil)
+var (
+	_ plugin.PreFilter = (*NodeName)(nil)
+	_ plugin.Filter    = (*NodeName)(nil)
+)
 
 // New returns the plugin.
 func New() *NodeName {
@@ -37,6 +40,19 @@ func New() *NodeName {
 
 // Info describes the plugin.
 func (n *NodeName) Info() *plugin.Info { return &n.info }
+
+// PreFilter narrows the rows down to the node that the pod names: preemption must not try others.
+func (n *NodeName) PreFilter(c *plugin.Cycle) ([]uint32, *plugin.Status) {
+	name := c.Pod.NodeName()
+	if name == "" {
+		return nil, nil
+	}
+	rows := []uint32{}
+	if row, ok := c.Snapshot.Row(name); ok {
+		rows = append(rows, row)
+	}
+	return rows, nil
+}
 
 // Filter rejects nodes with other names.
 func (n *NodeName) Filter(c *plugin.Cycle, rows []uint32, out *plugin.Verdicts) {

@@ -41,7 +41,7 @@ func New() *NodePorts {
 			NodeScoped: []abi.Point{abi.Filter},
 			Enforces:   state.FeatureHostPorts,
 			Events: []plugin.Event{
-				{ClusterEvent: state.ClusterEvent{Resource: state.PodResource, Action: state.Delete}, Hint: afterPodDelete},
+				{ClusterEvent: state.ClusterEvent{Resource: state.AssignedPodResource, Action: state.Delete}, Hint: afterPodDelete},
 				{ClusterEvent: state.ClusterEvent{Resource: state.NodeResource, Action: state.Add}},
 			},
 		},

@@ -76,7 +76,8 @@ func NewFit(args *configv1.NodeResourcesFitArgs, devices Devices) (*Fit, error) 
 		NodeScoped: []abi.Point{abi.Filter, abi.Score},
 		Enforces:   state.FeatureRequests,
 		Events: []plugin.Event{
-			{ClusterEvent: state.ClusterEvent{Resource: state.PodResource, Action: state.Delete | state.UpdatePodScaleDown}, Hint: afterPodEvent},
+			{ClusterEvent: state.ClusterEvent{Resource: state.AssignedPodResource, Action: state.Delete | state.UpdatePodScaleDown}, Hint: afterPodEvent},
+			{ClusterEvent: state.ClusterEvent{Resource: state.TargetPodResource, Action: state.UpdatePodScaleDown}, Hint: afterPodEvent},
 			{ClusterEvent: state.ClusterEvent{Resource: state.NodeResource, Action: state.Add | state.UpdateNodeAllocatable}, Hint: f.afterNodeChange},
 			{ClusterEvent: state.ClusterEvent{Resource: state.DeviceClassResource, Action: state.Add | state.Update}, Hint: afterClassChange},
 		},

@@ -25,7 +25,10 @@ type NodeUnschedulable struct {
 	cordoned []string
 }
 
-var _ plugin.Filter = (*NodeUnschedulable)(nil)
+var (
+	_ plugin.PreFilter = (*NodeUnschedulable)(nil)
+	_ plugin.Filter    = (*NodeUnschedulable)(nil)
+)
 
 // New returns the plugin.
 func New() *NodeUnschedulable {
@@ -37,7 +40,7 @@ func New() *NodeUnschedulable {
 			NodeScoped: []abi.Point{abi.Filter},
 			Events: []plugin.Event{
 				{ClusterEvent: state.ClusterEvent{Resource: state.NodeResource, Action: state.Add | state.UpdateNodeTaint}, Hint: afterNodeChange},
-				{ClusterEvent: state.ClusterEvent{Resource: state.PodResource, Action: state.UpdatePodToleration}, Hint: afterTolerationChange},
+				{ClusterEvent: state.ClusterEvent{Resource: state.TargetPodResource, Action: state.UpdatePodToleration}, Hint: afterTolerationChange},
 			},
 		},
 	}
@@ -45,6 +48,9 @@ func New() *NodeUnschedulable {
 
 // Info describes the plugin.
 func (n *NodeUnschedulable) Info() *plugin.Info { return &n.info }
+
+// PreFilter has nothing to do. kube-scheduler's plugin has this point, so configuration files may name it there.
+func (n *NodeUnschedulable) PreFilter(*plugin.Cycle) ([]uint32, *plugin.Status) { return nil, nil }
 
 // Filter rejects cordoned nodes unless the pod tolerates them.
 func (n *NodeUnschedulable) Filter(c *plugin.Cycle, rows []uint32, out *plugin.Verdicts) {

@@ -26,7 +26,7 @@ type world struct {
 }
 
 func (w *world) deps() Deps {
-	return Deps{Claims: w.store, Volumes: w.store, Classes: w.store, CSINodes: w.store, Attached: w.store, Changes: w.store}
+	return Deps{Claims: w.store, Volumes: w.store, Classes: w.store, CSINodes: w.store, Drivers: w.store, Attached: w.store, Changes: w.store}
 }
 
 func named(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Name: name, UID: types.UID(name)} }

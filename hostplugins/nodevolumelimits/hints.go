@@ -7,6 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/berth-scheduler/berth/hostplugins/internal/claims"
 	"github.com/berth-scheduler/berth/hostplugins/internal/migration"
@@ -22,7 +23,8 @@ func events() []plugin.Event {
 		{ClusterEvent: on(state.NodeResource, state.Add)},
 		{ClusterEvent: on(state.CSINodeResource, state.Add|state.Delete)},
 		{ClusterEvent: on(state.CSINodeResource, state.Update), Hint: afterCSINodeUpdate},
-		{ClusterEvent: on(state.PodResource, state.Delete), Hint: afterPodDelete},
+		{ClusterEvent: on(state.CSIDriverResource, state.Update|state.Delete), Hint: afterDriverChange},
+		{ClusterEvent: on(state.AssignedPodResource, state.Delete), Hint: afterPodDelete},
 		{ClusterEvent: on(state.AssignedPodResource, state.Add), Hint: afterPodAdd},
 		{ClusterEvent: on(state.PersistentVolumeClaimResource, state.Add), Hint: afterClaimAdd},
 		{ClusterEvent: on(state.PersistentVolumeClaimResource, state.Update), Hint: afterClaimUpdate},
@@ -94,7 +96,7 @@ func afterClaimAdd(pod *state.Pod, object state.Object) (state.Hint, error) {
 }
 
 // afterDetach queues the pod when a volume was detached whose driver may be that of one of its
-// own volumes: any driver, if it has a claim. kube-scheduler v1.36 ignores the claims of
+// own volumes: any driver, if it has a claim. kube-scheduler v1.37 ignores the claims of
 // ephemeral volumes, although they are attached too.
 func afterDetach(pod *state.Pod, object state.Object) (state.Hint, error) {
 	gone, ok := object.Old.(*storagev1.VolumeAttachment)
@@ -120,8 +122,21 @@ func afterDetach(pod *state.Pod, object state.Object) (state.Hint, error) {
 	return state.QueueSkip, nil
 }
 
-// afterCSINodeUpdate queues the pod when the node's limit for a driver was raised or removed, or when it changed which
-// in-tree volumes a driver attaches; kube-scheduler v1.36 takes a removed limit for a limit of 0.
+// afterDriverChange queues the pod when nodes need no longer have a driver.
+func afterDriverChange(_ *state.Pod, object state.Object) (state.Hint, error) {
+	was, ok := object.Old.(*storagev1.CSIDriver)
+	if !ok {
+		return state.Queue, errors.New("the event of an updated or deleted CSIDriver lacks its former version")
+	}
+	now, _ := object.New.(*storagev1.CSIDriver)
+	if ptr.Deref(was.Spec.PreventPodSchedulingIfMissing, false) && (now == nil || !ptr.Deref(now.Spec.PreventPodSchedulingIfMissing, false)) {
+		return state.Queue, nil
+	}
+	return state.QueueSkip, nil
+}
+
+// afterCSINodeUpdate queues the pod when the node got a driver, when its limit for one was raised or removed, or when it
+// changed which in-tree volumes a driver attaches; kube-scheduler v1.37 takes a removed limit for a limit of 0.
 func afterCSINodeUpdate(_ *state.Pod, object state.Object) (state.Hint, error) {
 	was, ok := object.Old.(*storagev1.CSINode)
 	now, also := object.New.(*storagev1.CSINode)
@@ -129,6 +144,9 @@ func afterCSINodeUpdate(_ *state.Pod, object state.Object) (state.Hint, error) {
 		return state.Queue, errors.New("the event of an updated CSINode lacks one of its versions")
 	}
 	if was.Annotations[v1.MigratedPluginsAnnotationKey] != now.Annotations[v1.MigratedPluginsAnnotationKey] {
+		return state.Queue, nil
+	}
+	if slices.ContainsFunc(now.Spec.Drivers, func(d storagev1.CSINodeDriver) bool { return !installed(was, d.Name) }) {
 		return state.Queue, nil
 	}
 	before, after := limits(was), limits(now)

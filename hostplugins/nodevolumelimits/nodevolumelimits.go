@@ -1,11 +1,15 @@
 // Package nodevolumelimits keeps the number of volumes that CSI drivers attach to a node within
 // the limits in the node's CSINode. Volumes of in-tree plugins count if a CSI driver serves
-// them.
+// them. It keeps pods from nodes that lack the driver of a volume, if the driver asks for that.
 package nodevolumelimits
 
 import (
+	"slices"
+
 	v1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/utils/ptr"
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/hostplugins/internal/claims"
@@ -26,6 +30,7 @@ type Deps struct {
 	Volumes  objects.Volumes
 	Classes  objects.StorageClasses
 	CSINodes objects.CSINodes
+	Drivers  objects.CSIDrivers
 	Attached objects.VolumeAttachments
 	Changes  objects.StorageChanges
 }
@@ -95,8 +100,17 @@ func (l *NodeVolumeLimits) Filter(c *plugin.Cycle, rows []uint32, out *plugin.Ve
 	if len(want) == 0 {
 		return
 	}
+	needed, err := l.needed(c.Pod.Object, want)
+	if err != nil {
+		l.rejectAll(c, rows, out, err)
+		return
+	}
 	var reason uint16
 	for i, row := range rows {
+		if missing := l.missing(needed, c.Snapshot.Name(row)); missing != "" {
+			out.Reject(i, abi.Unschedulable, out.Reason(missing+" CSI driver is not installed on the node"))
+			continue
+		}
 		var n *node
 		if int(row) < c.Snapshot.Len() {
 			if n = &a.byRow[row]; n.err == nil && !a.mayExceed(want, row) {
@@ -117,6 +131,49 @@ func (l *NodeVolumeLimits) Filter(c *plugin.Cycle, rows []uint32, out *plugin.Ve
 			out.Reject(i, abi.Unschedulable, reason)
 		}
 	}
+}
+
+// needed is a driver that a node must have for the pod. One that serves only volumes of in-tree plugins is not
+// needed on a node without a CSINode.
+type needed struct {
+	driver string
+	native bool
+}
+
+// needed returns the drivers of the pod's volumes that ask for it (KEP-5030).
+func (l *NodeVolumeLimits) needed(pod *v1.Pod, want []wanted) (out []needed, err error) {
+	for i := range want {
+		driver := l.attached.deps.Drivers.CSIDriver(want[i].driver)
+		if driver != nil && ptr.Deref(driver.Spec.PreventPodSchedulingIfMissing, false) {
+			out = append(out, needed{driver: driver.Name})
+		}
+	}
+	if len(out) == 0 {
+		return nil, nil
+	}
+	volumes, err := l.attached.volumes(nil, pod, asked{incoming: true, native: true})
+	for i := range out {
+		out[i].native = slices.ContainsFunc(volumes, func(v attachable) bool { return v.driver == out[i].driver })
+	}
+	return out, err
+}
+
+// missing returns a needed driver that a node does not have; empty if it has all.
+func (l *NodeVolumeLimits) missing(all []needed, node string) string {
+	if len(all) == 0 {
+		return ""
+	}
+	csi := l.attached.deps.CSINodes.CSINode(node)
+	for _, n := range all {
+		if csi == nil && n.native || csi != nil && !installed(csi, n.driver) {
+			return n.driver
+		}
+	}
+	return ""
+}
+
+func installed(csi *storagev1.CSINode, driver string) bool {
+	return slices.ContainsFunc(csi.Spec.Drivers, func(d storagev1.CSINodeDriver) bool { return d.Name == driver })
 }
 
 // rejectAll answers for a pod whose volumes cannot be determined. Inline volumes are ignored on

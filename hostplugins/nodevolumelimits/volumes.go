@@ -31,6 +31,8 @@ type asked struct {
 	incoming bool
 	// inline includes inline volumes, which only a node with a CSINode can attach.
 	inline bool
+	// native leaves out volumes of in-tree plugins, which a node without a CSINode does not attach.
+	native bool
 	// note, if not nil, is called with each object that the answer depends on.
 	note func(objects.StorageKey)
 }
@@ -69,7 +71,7 @@ func (r *reader) volumes(dst []attachable, pod *v1.Pod, how asked) ([]attachable
 				return dst, err
 			}
 		}
-		if a := r.ofClaim(claim, how.note); a.driver != "" && a.handle != "" {
+		if a := r.ofClaim(claim, how); a.driver != "" && a.handle != "" {
 			dst = append(dst, a)
 		}
 	}
@@ -91,20 +93,23 @@ func inline(dst []attachable, v *v1.Volume, namespace string) ([]attachable, err
 
 // ofClaim returns as what a claim is attached; the result has no driver if no CSI driver serves
 // the claim.
-func (r *reader) ofClaim(claim *v1.PersistentVolumeClaim, note func(objects.StorageKey)) attachable {
+func (r *reader) ofClaim(claim *v1.PersistentVolumeClaim, how asked) attachable {
 	if name := claim.Spec.VolumeName; name != "" {
-		note(objects.StorageKey{Kind: state.PersistentVolumeResource, Name: name})
+		how.note(objects.StorageKey{Kind: state.PersistentVolumeResource, Name: name})
 		if pv := r.deps.Volumes.Volume(name); pv != nil {
-			return ofVolume(pv)
+			return ofVolume(pv, how.native)
 		}
 		// The claim may have been bound manually to a volume that does not exist yet.
 	}
-	return r.ofClass(claim, note)
+	return r.ofClass(claim, how)
 }
 
 // ofVolume returns as what a volume is attached.
-func ofVolume(pv *v1.PersistentVolume) attachable {
+func ofVolume(pv *v1.PersistentVolume, native bool) attachable {
 	source := pv.Spec.CSI
+	if source == nil && native {
+		return attachable{}
+	}
 	if source == nil {
 		inTree, ok := migration.InTree(pv)
 		if !ok || !migration.Served(inTree) {
@@ -122,18 +127,18 @@ func ofVolume(pv *v1.PersistentVolume) attachable {
 // ofClass returns as what a claim without a volume will be attached: one volume of the driver
 // of its class. A claim without a class cannot wait for a pod, so it is bound before pods are
 // placed.
-func (r *reader) ofClass(claim *v1.PersistentVolumeClaim, note func(objects.StorageKey)) attachable {
+func (r *reader) ofClass(claim *v1.PersistentVolumeClaim, how asked) attachable {
 	name := volume.GetPersistentVolumeClaimClass(claim)
 	if name == "" {
 		return attachable{}
 	}
-	note(objects.StorageKey{Kind: state.StorageClassResource, Name: name})
+	how.note(objects.StorageKey{Kind: state.StorageClassResource, Name: name})
 	class := r.deps.Classes.StorageClass(name)
 	if class == nil {
 		return attachable{}
 	}
 	driver, ok := migration.Provisioner(class.Provisioner)
-	if !ok {
+	if !ok || how.native && driver != class.Provisioner {
 		return attachable{}
 	}
 	return attachable{driver: driver, handle: claim.Namespace + "/" + claim.Name, unbound: true}

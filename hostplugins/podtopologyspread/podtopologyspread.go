@@ -98,9 +98,13 @@ func New(args *configv1.PodTopologySpreadArgs, deps Deps) (*PodTopologySpread, e
 		Events: []plugin.Event{
 			{
 				ClusterEvent: state.ClusterEvent{
-					Resource: state.PodResource, Action: state.Add | state.UpdatePodLabel | state.UpdatePodToleration | state.UpdateOther | state.Delete,
+					Resource: state.AssignedPodResource, Action: state.Add | state.UpdatePodLabel | state.UpdateOther | state.Delete,
 				},
 				Hint: p.afterPodChange,
+			},
+			{
+				ClusterEvent: state.ClusterEvent{Resource: state.TargetPodResource, Action: state.UpdatePodLabel | state.UpdatePodToleration},
+				Hint:         p.afterPodChange,
 			},
 			{
 				ClusterEvent: state.ClusterEvent{

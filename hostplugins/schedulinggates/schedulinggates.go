@@ -26,7 +26,7 @@ func New() *SchedulingGates {
 		Reads:    plugin.Whole(abi.PodSchedulingGates),
 		Enforces: state.FeatureSchedulingGates,
 		Events: []plugin.Event{{
-			ClusterEvent: state.ClusterEvent{Resource: state.PodResource, Action: state.UpdatePodSchedulingGatesEliminated},
+			ClusterEvent: state.ClusterEvent{Resource: state.TargetPodResource, Action: state.UpdatePodSchedulingGatesEliminated},
 			Hint:         afterGatesEliminated,
 		}},
 	}}

@@ -33,10 +33,11 @@ type TaintToleration struct {
 }
 
 var (
-	_ plugin.Filter   = (*TaintToleration)(nil)
-	_ plugin.PreScore = (*TaintToleration)(nil)
-	_ plugin.Score    = (*TaintToleration)(nil)
-	_ plugin.Scaler   = (*TaintToleration)(nil)
+	_ plugin.PreFilter = (*TaintToleration)(nil)
+	_ plugin.Filter    = (*TaintToleration)(nil)
+	_ plugin.PreScore  = (*TaintToleration)(nil)
+	_ plugin.Score     = (*TaintToleration)(nil)
+	_ plugin.Scaler    = (*TaintToleration)(nil)
 )
 
 // New returns the plugin.
@@ -49,7 +50,7 @@ func New() *TaintToleration {
 			NodeScoped: []abi.Point{abi.Filter, abi.Score},
 			Events: []plugin.Event{
 				{ClusterEvent: state.ClusterEvent{Resource: state.NodeResource, Action: state.Add | state.UpdateNodeTaint}, Hint: afterNodeChange},
-				{ClusterEvent: state.ClusterEvent{Resource: state.PodResource, Action: state.UpdatePodToleration}, Hint: afterTolerationChange},
+				{ClusterEvent: state.ClusterEvent{Resource: state.TargetPodResource, Action: state.UpdatePodToleration}, Hint: afterTolerationChange},
 			},
 		},
 	}
@@ -57,6 +58,9 @@ func New() *TaintToleration {
 
 // Info describes the plugin.
 func (p *TaintToleration) Info() *plugin.Info { return &p.info }
+
+// PreFilter has nothing to do. kube-scheduler's plugin has this point, so configuration files may name it there.
+func (p *TaintToleration) PreFilter(*plugin.Cycle) ([]uint32, *plugin.Status) { return nil, nil }
 
 // Filter rejects nodes with an untolerated NoSchedule or NoExecute taint.
 func (p *TaintToleration) Filter(c *plugin.Cycle, rows []uint32, out *plugin.Verdicts) {

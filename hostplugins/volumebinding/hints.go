@@ -104,7 +104,7 @@ func afterCSINodeChange(_ *state.Pod, object state.Object) (state.Hint, error) {
 }
 
 // afterDriverChange queues the pod when a driver's storage capacities no longer count, as when it is gone, and the
-// pod has a claim that the driver provisions. kube-scheduler v1.36 checks for an inline volume
+// pod has a claim that the driver provisions. kube-scheduler v1.37 checks for an inline volume
 // of the driver, which capacities do not affect; that is checked here too.
 func (b *VolumeBinding) afterDriverChange(pod *state.Pod, object state.Object) (state.Hint, error) {
 	was, ok := object.Old.(*storagev1.CSIDriver)

@@ -11,9 +11,9 @@ import (
 	"github.com/berth-scheduler/berth/runtime/quantity"
 )
 
-// PreScore skips scoring without a shape.
-func (b *VolumeBinding) PreScore(_ *plugin.Cycle, _ []uint32) *plugin.Status {
-	if b.shape == nil {
+// PreScore skips a pod without claims: kube-scheduler gives each node 0 for it.
+func (b *VolumeBinding) PreScore(c *plugin.Cycle, _ []uint32) *plugin.Status {
+	if _, ok := c.State.Read(Name, preFilterKey).(*plan); !ok {
 		return plugin.NewStatus(abi.Skip)
 	}
 	return nil
@@ -30,7 +30,7 @@ type usage struct {
 // storage classes, rounded. Nodes on which nothing is bound or provisioned score 0.
 func (b *VolumeBinding) Score(c *plugin.Cycle, rows []uint32, out []int64) *plugin.Status {
 	p, ok := c.State.Read(Name, preFilterKey).(*plan)
-	if !ok || b.shape == nil {
+	if !ok {
 		return nil // the pod has no claims
 	}
 	var classes []usage

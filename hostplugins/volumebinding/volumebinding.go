@@ -49,7 +49,7 @@ type VolumeBinding struct {
 	info    plugin.Info
 	deps    Deps
 	timeout time.Duration
-	shape   shape.Shape // nil disables scoring
+	shape   shape.Shape
 }
 
 var (
@@ -62,9 +62,8 @@ var (
 	_ plugin.Carrier   = (*VolumeBinding)(nil)
 )
 
-// New returns the plugin. args may be nil. With a shape, nodes are scored by how much of their
-// storage would be used, as in kube-scheduler with the feature gate StorageCapacityScoring
-// (KEP-4049).
+// New returns the plugin. args may be nil. Without a shape, nodes score the higher the less of their
+// storage would be used (KEP-4049).
 func New(args *configv1.VolumeBindingArgs, deps Deps) (*VolumeBinding, error) {
 	b := &VolumeBinding{deps: deps, timeout: DefaultBindTimeout}
 	b.info = plugin.Info{
@@ -74,7 +73,7 @@ func New(args *configv1.VolumeBindingArgs, deps Deps) (*VolumeBinding, error) {
 		Events:   b.events(),
 	}
 	if args == nil {
-		return b, nil
+		args = &configv1.VolumeBindingArgs{}
 	}
 	if args.BindTimeoutSeconds != nil {
 		if *args.BindTimeoutSeconds < 0 {
@@ -82,13 +81,13 @@ func New(args *configv1.VolumeBindingArgs, deps Deps) (*VolumeBinding, error) {
 		}
 		b.timeout = time.Duration(*args.BindTimeoutSeconds) * time.Second
 	}
-	if len(args.Shape) > 0 {
-		var err error
-		if b.shape, err = shape.New(args.Shape); err != nil {
-			return nil, err
-		}
+	points := args.Shape
+	if len(points) == 0 {
+		points = []configv1.UtilizationShapePoint{{Utilization: 0, Score: 10}, {Utilization: 100, Score: 0}}
 	}
-	return b, nil
+	var err error
+	b.shape, err = shape.New(points)
+	return b, err
 }
 
 // Info describes the plugin.

@@ -12,7 +12,7 @@ import (
 // afterPodDelete queues the pod when a pod with a conflicting disk, or with one of its claims,
 // was deleted. The access modes of claims are not checked: any of them might be
 // ReadWriteOncePod.
-// Disks have no namespace, so unlike kube-scheduler v1.36 this checks pods of other namespaces
+// Disks have no namespace, so unlike kube-scheduler v1.37 this checks pods of other namespaces
 // too.
 func afterPodDelete(pod *state.Pod, object state.Object) (state.Hint, error) {
 	gone := object.OldPod

@@ -53,7 +53,7 @@ func New(deps Deps) *VolumeRestrictions {
 			Reads:    plugin.Whole(abi.NodePods, abi.PodVolumes),
 			Enforces: state.FeatureExclusiveVolumes,
 			Events: []plugin.Event{
-				{ClusterEvent: state.ClusterEvent{Resource: state.PodResource, Action: state.Delete}, Hint: afterPodDelete},
+				{ClusterEvent: state.ClusterEvent{Resource: state.AssignedPodResource, Action: state.Delete}, Hint: afterPodDelete},
 				{ClusterEvent: state.ClusterEvent{Resource: state.NodeResource, Action: state.Add | state.Delete}},
 				{ClusterEvent: state.ClusterEvent{Resource: state.PersistentVolumeClaimResource, Action: state.Add}, Hint: afterClaimAdd},
 			},

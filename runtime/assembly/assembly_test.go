@@ -24,9 +24,9 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// The list in kube-scheduler v1.36, with default feature gates
+// The list in kube-scheduler v1.37, with default feature gates
 // (pkg/scheduler/apis/config/v1/default_plugins.go).
-const upstreamDefaults = `SchedulingGates, PrioritySort, NodeUnschedulable, NodeName, TaintToleration 3, NodeAffinity 2,
+const upstreamDefaults = `SchedulingGates, PrioritySort, NodeName, NodeUnschedulable, TaintToleration 3, NodeAffinity 2,
 NodePorts, NodeResourcesFit 1, VolumeRestrictions, NodeVolumeLimits, VolumeBinding, VolumeZone, PodTopologySpread 2,
 InterPodAffinity 2, DynamicResources 2, DefaultPreemption, NodeResourcesBalancedAllocation 1, ImageLocality 1, DefaultBinder,
 NodeDeclaredFeatures`
@@ -57,8 +57,8 @@ func TestCatalogHasEveryPluginOnce(t *testing.T) {
 		t.Errorf("a name appears twice: %q", all)
 	}
 	points := map[string]string{
-		"SchedulingGates": "preEnqueue", "PrioritySort": "queueSort", "NodeUnschedulable": "filter", "NodeName": "filter",
-		"TaintToleration": "filter preScore score", "NodeAffinity": "preFilter filter preScore score", "NodePorts": "preFilter filter",
+		"SchedulingGates": "preEnqueue", "PrioritySort": "queueSort", "NodeUnschedulable": "preFilter filter", "NodeName": "preFilter filter",
+		"TaintToleration": "preFilter filter preScore score", "NodeAffinity": "preFilter filter preScore score", "NodePorts": "preFilter filter",
 		"NodeResourcesFit": "preFilter filter preScore score", "NodeResourcesBalancedAllocation": "preScore score",
 		"ImageLocality": "score", "DefaultBinder": "bind", "DefaultPreemption": "postFilter",
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 // Catalog returns the plugins that a configuration file can name: those that are implemented,
-// those that only kube-scheduler v1.36 has, and the default profile, which is kube-scheduler's,
+// those that only kube-scheduler v1.37 has, and the default profile, which is kube-scheduler's,
 // with its order and weights.
 func Catalog() config.Catalog {
 	registry := hostplugins.All(hostplugins.Deps{Binder: noBinder{}})
@@ -35,14 +35,14 @@ func Catalog() config.Catalog {
 	}
 }
 
-// defaultProfile is the multiPoint list of kube-scheduler v1.36
+// defaultProfile is the multiPoint list of kube-scheduler v1.37
 // (pkg/scheduler/apis/config/v1/default_plugins.go).
 func defaultProfile() []config.PluginWeight {
 	return []config.PluginWeight{
 		{Name: "SchedulingGates"},
 		{Name: "PrioritySort"},
-		{Name: "NodeUnschedulable"},
 		{Name: "NodeName"},
+		{Name: "NodeUnschedulable"},
 		{Name: "TaintToleration", Weight: 3},
 		{Name: "NodeAffinity", Weight: 2},
 		{Name: "NodePorts"},
@@ -62,9 +62,9 @@ func defaultProfile() []config.PluginWeight {
 	}
 }
 
-// notBuilt returns the plugins that kube-scheduler v1.36 has and Berth does not have yet.
+// notBuilt returns the plugins that kube-scheduler v1.37 has and Berth does not have yet.
 func notBuilt(registry plugin.Registry) []string {
-	names := []string{"GangScheduling", "TopologyPlacementGenerator", "PodGroupPodsCount"}
+	names := []string{"DeferredPodScheduling", "GangScheduling", "TopologyPlacementGenerator", "PodGroupPodsCount"}
 	for _, p := range defaultProfile() {
 		names = append(names, p.Name)
 	}

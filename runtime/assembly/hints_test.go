@@ -349,7 +349,9 @@ func (w *hintWorld) listed(h *hinted, reasons map[string]bool, events []state.Cl
 			continue
 		}
 		for _, event := range events {
-			if slices.ContainsFunc(r.events, func(e state.ClusterEvent) bool { return e.Matches(event) }) {
+			if slices.ContainsFunc(r.events, func(e state.ClusterEvent) bool {
+				return e.Matches(event) || e.Resource == state.TargetPodResource && event.Resource == state.UnscheduledPodResource // its own change
+			}) {
 				return true
 			}
 		}

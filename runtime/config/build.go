@@ -9,7 +9,7 @@ import (
 	configv1 "k8s.io/kube-scheduler/config/v1"
 )
 
-// Defaults of kube-scheduler v1.36 (apis/config/v1/defaults.go); the backoffs
+// Defaults of kube-scheduler v1.37 (apis/config/v1/defaults.go); the backoffs
 // are in seconds.
 const (
 	defaultParallelism    = 16

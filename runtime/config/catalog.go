@@ -12,7 +12,7 @@ import (
 type Catalog struct {
 	// Known are the names of the built-in plugins.
 	Known []string
-	// Upstream are the names of kube-scheduler v1.36's plugins that Berth does not implement.
+	// Upstream are the names of kube-scheduler v1.37's plugins that Berth does not implement.
 	// They are accepted with a warning and left out. A name that is also in Known counts as
 	// known.
 	Upstream []string

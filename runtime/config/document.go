@@ -113,7 +113,7 @@ func versionFix(version string) string {
 	group, v, _ := strings.Cut(version, "/")
 	removed := []string{"v1alpha1", "v1alpha2", "v1beta1", "v1beta2", "v1beta3"}
 	if group == configv1.GroupName && slices.Contains(removed, v) {
-		return "kube-scheduler v1.36 does not read " + v + " either; convert it to " + configv1.SchemeGroupVersion.String()
+		return "kube-scheduler v1.37 does not read " + v + " either; convert it to " + configv1.SchemeGroupVersion.String()
 	}
 	return "write apiVersion: " + configv1.SchemeGroupVersion.String()
 }

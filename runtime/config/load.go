@@ -3,7 +3,7 @@
 // command (flags, BERTH_* variables, a settings file).
 //
 // The configuration is read strictly, merged with the default plugins by the rules of
-// kube-scheduler v1.36 and returned as plain values: for every profile, the plugins of every
+// kube-scheduler v1.37 and returned as plain values: for every profile, the plugins of every
 // extension point in execution order, with weights and with typed, defaulted, validated
 // arguments. Nothing is constructed here; a Catalog says which plugins exist.
 //

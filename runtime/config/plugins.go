@@ -52,6 +52,9 @@ func readSelection(r *report, cat Catalog, path *field.Path, p pointSet) selecti
 		}
 		if cat.upstreamOnly(plugin.Name) {
 			r.noteEnabled(plugin.Name, name)
+		} else if p.point == pointPodGroups {
+			r.warn(name, "there are no pod groups yet: the plugin is left out here, and pods of a scheduling group stay pending")
+			continue
 		} else if p.point != pointMultiPoint && !cat.implements(plugin.Name, p.point) {
 			r.add(name, "plugin "+quote(plugin.Name)+" does not implement "+p.point, "it implements: "+cat.pointsOf(plugin.Name))
 			continue

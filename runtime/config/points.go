@@ -9,6 +9,7 @@ const (
 	pointScore      = "score"
 	pointBind       = "bind"
 	pointMultiPoint = "multiPoint"
+	pointPodGroups  = "podGroupPostFilter"
 )
 
 // pointSet is the part of a profile's plugins for one extension point.
@@ -17,9 +18,10 @@ type pointSet struct {
 	set   *configv1.PluginSet
 }
 
-// pointSets lists the extension points in the order of a pod's path. The two points of
-// pod-group placement, which Berth does not have yet, are last: a built-in plugin there is an
-// error, and one that is not implemented is left out.
+// pointSets lists the extension points in the order of a pod's path. The points of pod groups, which
+// Berth does not have yet, are last: a built-in plugin there is an error, but for
+// podGroupPostFilter, which plugins of kube-scheduler have that Berth has; one that is not
+// implemented is left out.
 func pointSets(p *configv1.Plugins) []pointSet {
 	return []pointSet{
 		{"preEnqueue", &p.PreEnqueue},
@@ -36,5 +38,6 @@ func pointSets(p *configv1.Plugins) []pointSet {
 		{"postBind", &p.PostBind},
 		{"placementGenerate", &p.PlacementGenerate},
 		{"placementScore", &p.PlacementScore},
+		{pointPodGroups, &p.PodGroupPostFilter},
 	}
 }

@@ -96,6 +96,6 @@ func (n note) detail(name string) string {
 	case n.given:
 		what = "its args are ignored"
 	}
-	return "plugin " + quote(name) + " of kube-scheduler v1.36 is not implemented yet: " + what +
+	return "plugin " + quote(name) + " of kube-scheduler v1.37 is not implemented yet: " + what +
 		", and " + pending
 }

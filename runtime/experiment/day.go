@@ -408,7 +408,8 @@ func keyOf(object metav1.Object) string {
 func isStorage(object metav1.Object) bool {
 	switch object.(type) {
 	case *v1.PersistentVolumeClaim, *v1.PersistentVolume, *storagev1.StorageClass, *storagev1.CSINode, *storagev1.CSIDriver,
-		*storagev1.CSIStorageCapacity, *storagev1.VolumeAttachment, *resourcev1.ResourceClaim, *resourcev1.ResourceSlice, *resourcev1.DeviceClass:
+		*storagev1.CSIStorageCapacity, *storagev1.VolumeAttachment, *resourcev1.ResourceClaim, *resourcev1.ResourceSlice, *resourcev1.DeviceClass,
+		*resourcev1.DeviceTaintRule:
 		return true
 	}
 	return false

@@ -130,6 +130,11 @@ type (
 		Made, Step   uint64
 		Until, Since time.Time
 	}
+	// Leftover is a pod of the queue that was moved by the timeout since its last attempt, and when it last was.
+	Leftover struct {
+		UID types.UID
+		At  time.Time
+	}
 	// Nominated is a nomination, in the order of the nominations for a node.
 	Nominated struct {
 		UID  types.UID
@@ -255,6 +260,10 @@ func (e *Preempting) visit(f fields) {
 	e.Begun = f.number("begun", e.Begun)
 	f.json("running", &e.Running, len(e.Running) > 0)
 	e.Failed, e.Replaced = f.flag("failed", e.Failed), f.flag("replaced", e.Replaced)
+}
+
+func (e *Leftover) visit(f fields) {
+	e.UID, e.At = types.UID(f.name(string(e.UID))), f.time("at", e.At)
 }
 
 func (e *Debt) visit(f fields) {

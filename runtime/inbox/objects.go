@@ -49,6 +49,8 @@ func newObject(kind string) (protobuf, error) {
 		return &resourcev1.ResourceSlice{}, nil
 	case "DeviceClass":
 		return &resourcev1.DeviceClass{}, nil
+	case "DeviceTaintRule":
+		return &resourcev1.DeviceTaintRule{}, nil
 	case "Service":
 		return &v1.Service{}, nil
 	case "ReplicationController":
@@ -94,6 +96,8 @@ func kindOf(object metav1.Object) string {
 		return "ResourceSlice"
 	case *resourcev1.DeviceClass:
 		return "DeviceClass"
+	case *resourcev1.DeviceTaintRule:
+		return "DeviceTaintRule"
 	case *v1.Service:
 		return "Service"
 	case *v1.ReplicationController:

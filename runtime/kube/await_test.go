@@ -45,12 +45,12 @@ func newMute() *mute {
 // IsWatchListSemanticsUnSupported tells informers to list, as the fake client does.
 func (m *mute) IsWatchListSemanticsUnSupported() bool { return true }
 
-func (m *mute) Discovery() discovery.DiscoveryInterface {
+func (m *mute) Discovery() discovery.DiscoveryInterfaces {
 	return &muteDiscovery{m.Interface.Discovery(), m}
 }
 
 type muteDiscovery struct {
-	discovery.DiscoveryInterface
+	discovery.DiscoveryInterfaces
 	client *mute
 }
 
@@ -152,4 +152,64 @@ func TestWithoutDevices(t *testing.T) {
 		time.Sleep(10 * time.Minute) // longer than informers pause
 		e.expect(t, "event resource.k8s.io/DeviceClassAdd")
 	})
+}
+
+// TestHiddenKind: a kind that the API server does not have is no reason to wait, even if the user may not list it, which
+// hides that. That it is missing is logged once, and so is that it is there later; a kind that is there is waited for.
+func TestHiddenKind(t *testing.T) {
+	const rules = "devicetaintrules"
+	for name, test := range map[string]struct {
+		served []string
+		waits  bool
+	}{
+		"missing":   {served: []string{"resourceclaims", "resourceslices", "deviceclasses"}},
+		"forbidden": {served: []string{"resourceclaims", "resourceslices", "deviceclasses", rules}, waits: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var log safeBuffer
+				m := newMute()
+				m.away.Store(false)
+				client := m.Interface.(*fake.Clientset)
+				served := &metav1.APIResourceList{GroupVersion: resourcev1.SchemeGroupVersion.String()}
+				for _, name := range test.served {
+					served.APIResources = append(served.APIResources, metav1.APIResource{Name: name})
+				}
+				client.Resources = []*metav1.APIResourceList{served}
+				var forbidden atomic.Bool
+				forbidden.Store(true)
+				client.PrependReactor("list", rules, func(a clienttesting.Action) (bool, runtime.Object, error) {
+					if forbidden.Load() {
+						return true, nil, apierrors.NewForbidden(a.GetResource().GroupResource(), "", nil)
+					}
+					return true, &resourcev1.DeviceTaintRuleList{ListMeta: metav1.ListMeta{ResourceVersion: "7"}, Items: []resourcev1.DeviceTaintRule{
+						{ObjectMeta: metav1.ObjectMeta{Name: "broken", ResourceVersion: "7"}},
+					}}, nil
+				})
+				c, err := kube.New(kube.Config{Profiles: []string{"default-scheduler"}}, kube.Deps{Client: m, Log: slog.New(slog.NewTextHandler(&log, nil))})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer c.Close(t.Context())
+				e := newEar(c)
+				if err := c.Start(e); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(10 * time.Minute)
+				if err := c.Synced(); (err != nil) != test.waits {
+					t.Errorf("it waits for %v, want %v", err, test.waits)
+				}
+				said := map[bool]string{false: "the API server does not have this kind; no rule taints devices", true: "cannot watch the cluster; retrying"}[test.waits]
+				if n := strings.Count(log.String(), said); n != 1 {
+					t.Errorf("%q is logged %d times:\n%s", said, n, log.String())
+				}
+				forbidden.Store(false)
+				time.Sleep(10 * time.Minute) // longer than informers pause
+				e.expect(t, "event resource.k8s.io/DeviceTaintRuleAdd")
+				if n := strings.Count(log.String(), "the kind is watched again"); n != 1 || c.Synced() != nil {
+					t.Errorf("its return is logged %d times, and what is missing is %v", n, c.Synced())
+				}
+			})
+		})
+	}
 }

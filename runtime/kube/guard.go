@@ -65,7 +65,11 @@ func Guard(handler http.Handler, c GuardConfig, d GuardDeps) (http.Handler, erro
 	if err != nil {
 		return nil, err
 	}
-	authorize := union.New(open, review)
+	authorize, err := union.New(union.NamedAuthorizer{AuthorizerName: "open", Authorizer: open},
+		union.NamedAuthorizer{AuthorizerName: "review", Authorizer: review})
+	if err != nil {
+		return nil, err
+	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		who, known, err := authenticate.AuthenticateRequest(r)
 		if err != nil || !known {

@@ -11,10 +11,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
-	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/informers"
 	coreinformers "k8s.io/client-go/informers/core/v1"
 	"k8s.io/client-go/kubernetes"
@@ -34,6 +32,9 @@ type watches struct {
 	kinds      []*kind
 	others     bool               // plugins asked for more informers than kinds
 	cancel     context.CancelFunc // nil before Start
+	// waiting has a goroutine for each kind that cannot be watched, which ends when ended is closed.
+	waiting sync.WaitGroup
+	ended   <-chan struct{}
 }
 
 // kind is a watched kind of object.
@@ -41,13 +42,16 @@ type kind struct {
 	name     string // plural, with its group, as kubectl has it
 	informer cache.SharedIndexInformer
 	handler  func(Scheduler) cache.ResourceEventHandler
-	// optional is an object of a kind that an API server need not have; nil for other kinds.
+	// optional is an object of a kind that an API server need not have; nil for other kinds. without says what
+	// becomes of pods then.
 	optional any
+	without  string
 	synced   cache.InformerSynced // nil before Start
 
 	mu struct {
 		sync.Mutex
-		err error // of the last list or watch that failed
+		// err is of the last list or watch that failed; nil if none did since one succeeded.
+		err error
 		// absent is true while the API server does not have an optional kind.
 		absent bool
 	}
@@ -60,6 +64,7 @@ func newWatches(c *Cluster) (*watches, error) {
 	w := &watches{cluster: c, factory: f}
 	core, apps, storage, resource := f.Core().V1(), f.Apps().V1(), f.Storage().V1(), f.Resource().V1()
 	w.pods, w.nodes, w.namespaces = f.InformerFor(&v1.Pod{}, newPodInformer), core.Nodes().Informer(), core.Namespaces().Informer()
+	const pending = "pods with resource claims stay pending"
 	w.kinds = []*kind{
 		{name: "nodes", informer: w.nodes, handler: nodeHandler},
 		{name: "namespaces", informer: w.namespaces, handler: namespaceHandler},
@@ -70,9 +75,11 @@ func newWatches(c *Cluster) (*watches, error) {
 		{name: "csidrivers.storage.k8s.io", informer: storage.CSIDrivers().Informer(), handler: objectHandler},
 		{name: "csistoragecapacities.storage.k8s.io", informer: storage.CSIStorageCapacities().Informer(), handler: objectHandler},
 		{name: "volumeattachments.storage.k8s.io", informer: storage.VolumeAttachments().Informer(), handler: objectHandler},
-		{name: "resourceclaims.resource.k8s.io", informer: resource.ResourceClaims().Informer(), handler: objectHandler, optional: &resourcev1.ResourceClaim{}},
-		{name: "resourceslices.resource.k8s.io", informer: resource.ResourceSlices().Informer(), handler: objectHandler, optional: &resourcev1.ResourceSlice{}},
-		{name: "deviceclasses.resource.k8s.io", informer: resource.DeviceClasses().Informer(), handler: objectHandler, optional: &resourcev1.DeviceClass{}},
+		{name: "resourceclaims.resource.k8s.io", informer: resource.ResourceClaims().Informer(), handler: objectHandler, optional: &resourcev1.ResourceClaim{}, without: pending},
+		{name: "resourceslices.resource.k8s.io", informer: resource.ResourceSlices().Informer(), handler: objectHandler, optional: &resourcev1.ResourceSlice{}, without: pending},
+		{name: "deviceclasses.resource.k8s.io", informer: resource.DeviceClasses().Informer(), handler: objectHandler, optional: &resourcev1.DeviceClass{}, without: pending},
+		{name: "devicetaintrules.resource.k8s.io", informer: resource.DeviceTaintRules().Informer(), handler: objectHandler, optional: &resourcev1.DeviceTaintRule{},
+			without: "no rule taints devices"},
 		{name: "services", informer: core.Services().Informer(), handler: objectHandler},
 		{name: "replicationcontrollers", informer: core.ReplicationControllers().Informer(), handler: objectHandler},
 		{name: "replicasets.apps", informer: apps.ReplicaSets().Informer(), handler: objectHandler},
@@ -105,7 +112,7 @@ func (c *Cluster) Start(s Scheduler) error {
 		return errors.New("BUG: kube: Start is called twice")
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	w.cancel = cancel
+	w.cancel, w.ended = cancel, ctx.Done()
 	c.claims.start(s)
 	for _, k := range w.kinds {
 		registration, err := k.informer.AddEventHandler(guardedHandler{k.handler(s), c, s})
@@ -147,6 +154,7 @@ func (w *watches) stop() {
 	if w.cancel != nil {
 		w.cancel()
 		w.factory.Shutdown()
+		w.waiting.Wait()
 		w.cluster.plugins.group.Wait()
 	}
 }
@@ -194,30 +202,4 @@ func (c *Cluster) Kinds() []string {
 	}
 	slices.Sort(out)
 	return out
-}
-
-// failed records a failed list or watch. The informer itself retries with growing pauses.
-// Watches that end or are too old are normal. An optional kind that the API server does not have is
-// listed again and again, too, because it may be enabled later.
-func (w *watches) failed(k *kind, err error) {
-	switch {
-	case apierrors.IsResourceExpired(err) || apierrors.IsGone(err) || utilnet.IsProbableEOF(err):
-		return
-	case apierrors.IsForbidden(err):
-		err = fmt.Errorf("%w (the scheduler's user needs list and watch on %s)", err, k.name)
-	}
-	absent := k.optional != nil && apierrors.IsNotFound(err)
-	k.mu.Lock()
-	known := k.mu.err != nil && k.mu.err.Error() == err.Error()
-	k.mu.err, k.mu.absent = err, absent
-	k.mu.Unlock()
-	if absent {
-		if !known {
-			w.cluster.log.Warn("the API server does not have this kind; pods with resource claims stay pending", "resource", k.name)
-		}
-		return
-	}
-	if !known && !errors.Is(err, ErrLeaseLost) && !w.cluster.deps.Reach.Says(err) { // without the lease this replica is about to end
-		w.cluster.log.Error("cannot watch the cluster; retrying", "resource", k.name, "error", err)
-	}
 }

@@ -119,7 +119,7 @@ func (h *hints) unasked(pod *state.QueuedPod, name string) bool {
 
 // own reports whether the event is an update of the pod itself.
 func (h *hints) own(pod *state.QueuedPod) bool {
-	return h.event.Resource == state.UnscheduledPodResource && h.object.NewPod != nil && h.object.NewPod.UID == pod.Pod.UID
+	return h.event.Resource == state.TargetPodResource && h.object.NewPod != nil && h.object.NewPod.UID == pod.Pod.UID
 }
 
 // respecified reports whether the event, an update of a pod, changed its spec. The scheduler's

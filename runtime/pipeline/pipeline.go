@@ -250,7 +250,7 @@ func (p *Pipeline) Wants(event state.ClusterEvent) bool {
 			}
 		}
 	}
-	return event.Resource == state.UnscheduledPodResource
+	return event.Resource == state.TargetPodResource
 }
 
 // Less orders the queue.

@@ -20,7 +20,7 @@ type PostFilterOutcome struct {
 	By     string
 	// Directives are what plugins ask for with waiting pods.
 	Directives []plugin.Directives
-	// Status has the reasons of all plugins; nil for success.
+	// Status has the reasons of all plugins, or what the one that succeeded has to say.
 	Status *plugin.Status
 	// Indebted tells that the debt kept pods from being removed.
 	Indebted bool
@@ -77,10 +77,7 @@ func (r *Run) postFilter(d *plugin.Diagnosis, w *whatIf) PostFilterOutcome {
 		}
 		switch {
 		case answer.Success(), answer.Is(abi.UnschedulableAndUnresolvable):
-			out.Result, out.By, out.Status = result, s.info.Name, nil
-			if !answer.Success() {
-				out.Status = answer.By(s.info.Name)
-			}
+			out.Result, out.By, out.Status = result, s.info.Name, answer.By(s.info.Name)
 			return out
 		case !answer.Rejected():
 			out.Result, out.By = plugin.PostFilterResult{}, ""

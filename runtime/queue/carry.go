@@ -14,6 +14,8 @@ import (
 type Carried struct {
 	// Failed is true if the last attempt ended with an error.
 	Failed bool
+	// Flushed is when the pod was last flushed since its last attempt; zero if it was not.
+	Flushed time.Time
 	// Latest is the newest version of a pod that is out; nil if the pod itself is the newest.
 	Latest *state.Pod
 	// Since is, for a pod in flight, how many of the events of Missed it does not wait for: they came before.
@@ -26,7 +28,7 @@ func (q *Queue) Carried(uid types.UID) (c Carried) {
 	if it == nil {
 		return c
 	}
-	c.Failed = it.failed
+	c.Failed, c.Flushed = it.failed, it.flushed
 	if it.latest != it.pod.Pod {
 		c.Latest = it.latest
 	}
@@ -69,6 +71,13 @@ func (q *Queue) Restore(p state.QueuedPod, to Place, c Carried) bool {
 		it.since = q.events.base + c.Since
 	}
 	return true
+}
+
+// Leftover sets when a restored pod was last flushed.
+func (q *Queue) Leftover(uid types.UID, at time.Time) {
+	if it := q.pods[uid]; it != nil {
+		it.flushed = at
+	}
 }
 
 // Miss adds an event of Missed. All pods must have come before.

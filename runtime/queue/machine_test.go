@@ -62,10 +62,7 @@ func newMachine(t *rapid.T) *machine {
 					m.wrong = fmt.Sprintf("hints asked about %s, which no plugin rejected", p.Pod.Name)
 				}
 				if e.WildCard() {
-					if p.GatedBy == "" {
-						m.wrong = fmt.Sprintf("hints asked about a wildcard for %s, not gated", p.Pod.Name)
-					}
-					continue
+					m.wrong = fmt.Sprintf("hints asked about a wildcard for %s", p.Pod.Name)
 				}
 				m.hint++
 				out[i] = m.hints[m.hint%len(m.hints)]

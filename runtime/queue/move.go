@@ -188,7 +188,7 @@ func (q *Queue) ask(b *batch, event state.ClusterEvent, object state.Object) {
 			b.answers[i] = state.AfterBackoff
 		case event.WildCard() && !concerns(object, it):
 			b.answers[i] = state.Leave
-		case event.WildCard() && p.GatedBy == "":
+		case event.WildCard(): // the gates of a gated pod decide
 			b.answers[i] = state.AfterBackoff
 		default:
 			b.push(i)
@@ -265,7 +265,7 @@ func (q *Queue) gate(it *item, result GateResult, event state.ClusterEvent) bool
 	if i, found := slices.BinarySearch(p.Rejectors, result.Plugin); !found && !slices.Contains(p.Pending, result.Plugin) {
 		p.Rejectors = slices.Insert(slices.Clip(p.Rejectors), i, result.Plugin)
 	}
-	it.failed = false
+	it.failed, p.Flushed = false, false
 	if it.place != Gated {
 		q.put(it, Gated, event)
 		return false

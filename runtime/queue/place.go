@@ -1,6 +1,8 @@
 package queue
 
 import (
+	"time"
+
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berth-scheduler/berth/runtime/internal/heap"
@@ -74,6 +76,8 @@ type item struct {
 	latest *state.Pod
 	// failed is true if the last attempt ended with an error.
 	failed bool
+	// flushed is when the pod was last flushed since its last attempt; zero if it was not.
+	flushed time.Time
 	// since is, for a pod in flight, the number of the first event after Pop.
 	since uint64
 	// prev and next are the neighbours in the list of its place, if the place has one.

@@ -29,12 +29,10 @@ func (q *Queue) enter(pods []*state.Pod, event state.ClusterEvent) {
 			it.set(p)
 		}
 	}
-	q.requeue(b, event)
-	for _, it := range b.items {
-		if it.place == Active {
-			q.nominator.set(it.latest, it.latest.NominatedNode())
-		}
+	for _, it := range b.items { // also those that a gate will hold
+		q.nominator.set(it.latest, it.latest.NominatedNode())
 	}
+	q.requeue(b, event)
 	q.end(b)
 }
 
@@ -47,12 +45,6 @@ func (q *Queue) enter(pods []*state.Pod, event state.ClusterEvent) {
 //
 // If old is nil, the queue's version is the old one. Updates that change nothing (the same
 // resource version) should not be passed here.
-//
-// # Notes
-//
-// In one case this differs from kube-scheduler v1.36. There, an update that names no specific
-// change, and that moves a parked pod to Active, also drops a nomination that the API does not
-// show yet. Here the nomination is kept, as for every other update.
 func (q *Queue) Update(old, pod *state.Pod) {
 	if old != nil && old.UID != pod.UID {
 		q.Delete(old.UID)
@@ -60,7 +52,7 @@ func (q *Queue) Update(old, pod *state.Pod) {
 	}
 	it, ok := q.pods[pod.UID]
 	if !ok {
-		q.enter([]*state.Pod{pod}, state.ClusterEvent{Resource: state.UnscheduledPodResource, Action: state.Update})
+		q.enter([]*state.Pod{pod}, state.ClusterEvent{Resource: state.UnscheduledPodResource, Action: state.Add})
 		return
 	}
 	if old == nil {

@@ -1,6 +1,8 @@
 package queue
 
 import (
+	"time"
+
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berth-scheduler/berth/runtime/state"
@@ -97,7 +99,7 @@ func (q *Queue) giveBack(it *item, failed bool, answer state.Requeue) {
 	it.failed = failed
 	p.Timestamp = q.deps.Clock.Now()
 	p.BackoffUntil = q.backoffEnd(p)
-	p.Flushed = false
+	p.Flushed, it.flushed = false, time.Time{}
 	p.GatedBy, p.GateReason = "", ""
 	event := reason("ScheduleAttemptFailure")
 	if answer == state.Leave {

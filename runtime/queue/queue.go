@@ -1,5 +1,5 @@
 // Package queue is the scheduling queue: unbound pods wait in it, and it decides which is tried
-// next. It behaves like that of kube-scheduler v1.36 with default feature gates, hence with
+// next. It behaves like that of kube-scheduler v1.37 with default feature gates, hence with
 // queueing hints (KEP-4247) and popping from the backoff queue (KEP-5142).
 //
 // It does not depend on plugins: order, gates and hints are callbacks, called with as many pods
@@ -155,8 +155,8 @@ type Deps struct {
 	Helps func(event state.ClusterEvent, rejection Rejection) bool
 	// Hint says for each pod whether the event is worth another attempt. It calls only plugins
 	// in Rejectors and Pending that registered the event. For a pod with GatedBy set the answer
-	// must be Leave unless that plugin registered the event, or object.NewPod is the pod itself;
-	// for wildcards, only gated pods are passed. Rejectors includes GatedBy.
+	// must be Leave unless that plugin registered the event, or object.NewPod is the pod itself.
+	// It is not called for wildcards. Rejectors includes GatedBy.
 	Hint func(event state.ClusterEvent, object state.Object, pods []*state.QueuedPod, out []state.Requeue)
 	// Observe (optional) is called for every change of place.
 	Observe func(Transition)

@@ -29,23 +29,20 @@ func (q *Queue) leftoverTime(t time.Time) time.Time {
 	return q.start.Add(n * q.config.LeftoverInterval)
 }
 
-// flushLeftover moves the pods that were parked for too long at the time due. Gated pods move
-// only if their gate registered the wildcard.
+// flushLeftover moves the pods that were parked for too long at the time due, and asks the gates of
+// gated ones again.
 func (q *Queue) flushLeftover(due time.Time) (moved int) {
 	b := q.begin()
 	// Parked pods are in the order of their timestamps, gated ones are not.
-	for it := q.parked.first; it != nil && q.leftover(it, due); it = it.next {
+	for it := q.parked.first; it != nil && q.flush(it, due); it = it.next {
 		b.add(it, state.Leave)
 	}
 	for it := q.gated.first; it != nil; it = it.next {
-		if q.leftover(it, due) {
+		if q.flush(it, due) {
 			b.add(it, state.Leave)
 		}
 	}
 	if len(b.items) > 0 {
-		for _, it := range b.items {
-			it.pod.Flushed = true
-		}
 		parked := q.counts[Unschedulable]
 		q.move(b, state.EventUnschedulableTimeout(), state.Object{})
 		moved = parked - q.counts[Unschedulable]
@@ -59,8 +56,22 @@ func (q *Queue) flushLeftover(due time.Time) (moved int) {
 	return moved
 }
 
-func (q *Queue) leftover(it *item, due time.Time) bool {
-	return due.Sub(it.pod.Timestamp) > q.config.MaxUnschedulable
+// flush reports whether a pod was parked or gated for too long at a flush until the time due, and for that long since it was
+// last flushed; it notes the last such flush.
+func (q *Queue) flush(it *item, due time.Time) bool {
+	since := it.pod.Timestamp
+	if it.flushed.After(since) {
+		since = it.flushed
+	}
+	before := it.flushed
+	for {
+		since = q.leftoverTime(since.Add(q.config.MaxUnschedulable)).Add(q.config.LeftoverInterval)
+		if since.After(due) {
+			break
+		}
+		it.pod.Flushed, it.flushed = true, since
+	}
+	return it.flushed != before
 }
 
 // NextDeadline returns the earliest time, not before now, at which Pop or Tick moves a pod if

@@ -238,7 +238,7 @@ func (r *redactor) pod(object *v1.Pod) *v1.Pod {
 	for i := range out.Status.Conditions {
 		out.Status.Conditions[i].Message = ""
 	}
-	out.Status.Message = ""
+	out.Status.Message, out.Status.VolumeHealth = "", nil
 	out.Status.ContainerStatuses = statuses(object.Status.ContainerStatuses)
 	out.Status.InitContainerStatuses = statuses(object.Status.InitContainerStatuses)
 	out.Status.EphemeralContainerStatuses = nil
@@ -283,7 +283,9 @@ func (r *redactor) object(object metav1.Object) metav1.Object {
 		volume(&x.Spec)
 		x.Status.Message = ""
 	case *v1.PersistentVolumeClaim:
-		x.Status.Conditions = nil
+		x.Status.Conditions, x.Status.HealthStatus = nil, nil
+	case *storagev1.CSINode:
+		x.Status = storagev1.CSINodeStatus{}
 	case *policyv1.PodDisruptionBudget:
 		x.Status.Conditions = nil
 	case *storagev1.VolumeAttachment:
@@ -301,6 +303,8 @@ func (r *redactor) object(object metav1.Object) metav1.Object {
 		x.Spec.Template, x.Status = nil, v1.ReplicationControllerStatus{}
 	case *resourcev1.ResourceClaim:
 		return r.resourceClaim(x)
+	case *resourcev1.DeviceTaintRule:
+		x.Status = resourcev1.DeviceTaintRuleStatus{}
 	case *resourcev1.DeviceClass:
 		for i := range x.Spec.Config {
 			opaque(&x.Spec.Config[i].DeviceConfiguration)

@@ -67,6 +67,9 @@ func (s *Scheduler) checkpointQueue() {
 	for place, p := range s.queue.All() {
 		c, own := s.queue.Carried(p.Pod.UID), *p // the queue changes its own
 		s.enter(&inbox.Queued{Pod: &own, Place: place.String(), Failed: c.Failed, Latest: c.Latest, Since: c.Since})
+		if !c.Flushed.IsZero() {
+			s.enter(&inbox.Leftover{UID: own.Pod.UID, At: c.Flushed})
+		}
 	}
 	for event, object := range s.queue.Missed() {
 		s.enter(&inbox.Missed{Event: event, Object: object})

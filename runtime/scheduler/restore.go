@@ -29,6 +29,8 @@ func (s *Scheduler) restore(ctx context.Context, e inbox.Event) {
 		err = s.resume(e)
 	case *inbox.Queued:
 		s.queue.Restore(*e.Pod, queue.ParsePlace(e.Place), queue.Carried{Failed: e.Failed, Latest: e.Latest, Since: e.Since})
+	case *inbox.Leftover:
+		s.queue.Leftover(e.UID, e.At)
 	case *inbox.Missed:
 		s.queue.Miss(e.Event, e.Object)
 	case *inbox.Nominated:

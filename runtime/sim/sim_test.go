@@ -132,7 +132,7 @@ func TestLeavesUnplaced(t *testing.T) {
 		Explain: types.NamespacedName{Namespace: "ns", Name: "held"},
 	})
 	want(t, r,
-		"big: 0/1 nodes are available: 1 Insufficient cpu. no new claims to deallocate, preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling.",
+		"big: 0/1 nodes are available: 1 Insufficient cpu. preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling.",
 		"held: waiting for scheduling gates: [quota]",
 		"held-on: waiting for scheduling gates: [quota]")
 	if e := r.Explanation; e == nil || e.Attempt != nil || !e.Left || e.Message == "" {
@@ -225,7 +225,7 @@ func TestBoundPods(t *testing.T) {
 	ghost, here := pod("ghost", 3), pod("here", 3)
 	ghost.Spec.NodeName, here.Spec.NodeName = "gone", "a"
 	r := mustRun(t, sim.Config{Nodes: []*v1.Node{node("a", 4), node("b", 4)}, Bound: bound(ghost, here), Arrivals: arrivals(pod("p", 3), pod("q", 3))})
-	want(t, r, "p on b at 0s", "q: 0/2 nodes are available: 2 Insufficient cpu. no new claims to deallocate, preemption: 0/2 nodes are available: 2 No preemption victims found for incoming pod.")
+	want(t, r, "p on b at 0s", "q: 0/2 nodes are available: 2 Insufficient cpu. preemption: 0/2 nodes are available: 2 No preemption victims found for incoming pod.")
 	if r.Summary.Nodes != 2 || r.Summary.Pods != 2 || r.Usage[0].Requested != 6000 {
 		t.Errorf("got %+v, %+v", r.Summary, r.Usage)
 	}

@@ -100,6 +100,8 @@ func (v *volumes) setUp(all []metav1.Object) error {
 			v.write(x.DeepCopy())
 		case *resourcev1.DeviceClass:
 			v.write(x.DeepCopy())
+		case *resourcev1.DeviceTaintRule:
+			v.write(x.DeepCopy())
 		case *resourcev1.ResourceClaimTemplate:
 			v.templates[types.NamespacedName{Namespace: x.Namespace, Name: x.Name}] = x
 		default:

@@ -6,13 +6,14 @@ type EventResource string
 
 // The resources of cluster events.
 const (
-	// PodResource matches both assigned and unscheduled pods.
+	// PodResource matches the three resources below.
 	PodResource EventResource = "Pod"
-	// AssignedPodResource is a pod on a node. Plugins register PodResource.
+	// AssignedPodResource is a pod on a node.
 	AssignedPodResource EventResource = "AssignedPod"
-	// UnscheduledPodResource is a pod without a node. Plugins register
-	// PodResource.
-	UnscheduledPodResource EventResource = "UnschedulablePod"
+	// UnscheduledPodResource is a pod without a node, other than the one that waits.
+	UnscheduledPodResource EventResource = "UnscheduledPod"
+	// TargetPodResource is the pod itself that waits.
+	TargetPodResource EventResource = "TargetPod"
 
 	NodeResource                  EventResource = "Node"
 	PersistentVolumeResource      EventResource = "PersistentVolume"
@@ -25,6 +26,8 @@ const (
 	ResourceClaimResource         EventResource = "resource.k8s.io/ResourceClaim"
 	ResourceSliceResource         EventResource = "resource.k8s.io/ResourceSlice"
 	DeviceClassResource           EventResource = "resource.k8s.io/DeviceClass"
+	// DeviceTaintRuleResource is a rule that taints devices, which kube-scheduler reports as updates of the slices that have them.
+	DeviceTaintRuleResource EventResource = "resource.k8s.io/DeviceTaintRule"
 	// NamespaceResource is a namespace; an update is one of its labels. k8s.io/kube-scheduler/framework does not have it.
 	NamespaceResource EventResource = "Namespace"
 	// WildCardResource matches every resource when registered. An event with it moves every
@@ -56,6 +59,10 @@ const (
 	// UpdateOther is a change without a specific action. Only plugins that register Update
 	// receive it.
 	UpdateOther
+	// UpdateNodePreemptionPolicy is a change of spec.podPreemptionPolicy.
+	UpdateNodePreemptionPolicy
+	// UpdatePodScaleUp is a larger request for any resource.
+	UpdatePodScaleUp
 
 	// AllActions is every action.
 	AllActions = 1<<iota - 1
@@ -63,12 +70,12 @@ const (
 	Update = AllActions &^ (Add | Delete)
 )
 
-// actionNames returns the names of single actions, in the order of their values.
+// actionNames returns the names of single actions, in the order of their values; UpdateOther has none.
 func actionNames() []string {
 	return []string{
 		"Add", "Delete", "UpdateNodeAllocatable", "UpdateNodeLabel", "UpdateNodeTaint", "UpdateNodeCondition",
 		"UpdateNodeAnnotation", "UpdateNodeDeclaredFeature", "UpdatePodLabel", "UpdatePodScaleDown", "UpdatePodToleration",
-		"UpdatePodSchedulingGatesEliminated", "UpdatePodGeneratedResourceClaim",
+		"UpdatePodSchedulingGatesEliminated", "UpdatePodGeneratedResourceClaim", "", "UpdateNodePreemptionPolicy", "UpdatePodScaleUp",
 	}
 }
 
@@ -76,7 +83,7 @@ func actionNames() []string {
 // there is Update or All.
 func (a Action) String() string {
 	for i, name := range actionNames() {
-		if a == 1<<i {
+		if a == 1<<i && name != "" {
 			return name
 		}
 	}
@@ -96,7 +103,7 @@ func ParseAction(name string) (Action, bool) {
 		return Update, true
 	}
 	for i, n := range actionNames() {
-		if n == name {
+		if n == name && n != "" {
 			return 1 << i, true
 		}
 	}
@@ -127,7 +134,7 @@ func (e ClusterEvent) Matches(incoming ClusterEvent) bool {
 		return e.Action&incoming.Action != 0
 	}
 	sameResource := e.Resource == incoming.Resource || e.Resource == PodResource &&
-		(incoming.Resource == AssignedPodResource || incoming.Resource == UnscheduledPodResource)
+		(incoming.Resource == AssignedPodResource || incoming.Resource == UnscheduledPodResource || incoming.Resource == TargetPodResource)
 	return sameResource && e.Action&incoming.Action != 0
 }
 

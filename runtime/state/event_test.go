@@ -23,6 +23,7 @@ func TestEventMatches(t *testing.T) {
 		"any resource, another action": {event(state.WildCardResource, state.Add), event(state.CSINodeResource, state.Delete), false},
 		"pods cover assigned pods":     {event(state.PodResource, state.Delete), state.EventAssignedPodDelete(), true},
 		"pods cover unscheduled pods":  {event(state.PodResource, state.Update), event(state.UnscheduledPodResource, state.UpdatePodLabel), true},
+		"pods cover the pod itself":    {event(state.PodResource, state.Update), event(state.TargetPodResource, state.UpdatePodScaleUp), true},
 		"assigned pods are not all":    {event(state.AssignedPodResource, state.Add), event(state.UnscheduledPodResource, state.Add), false},
 		"update covers the rest":       {event(state.PodResource, state.Update), event(state.AssignedPodResource, state.UpdateOther), true},
 	}

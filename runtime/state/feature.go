@@ -127,14 +127,14 @@ func FeaturesOf(pod *v1.Pod) Feature {
 }
 
 // needsDeclared reports whether a node must declare features to run the pod, as kube-scheduler
-// v1.36 infers it.
+// v1.37 infers it.
 func needsDeclared(pod *v1.Pod) bool {
 	info := &declared.PodInfo{Spec: &pod.Spec, Status: &pod.Status}
 	needed, err := needs(info)
 	return err == nil && !needed.IsEmpty()
 }
 
-// needs omits features that every node of v1.36 has.
+// needs omits features that every node of v1.37 has.
 func needs(pod *declared.PodInfo) (declared.FeatureSet, error) {
 	return declared.DefaultFramework.InferForPodScheduling(pod, version.MajorMinor(1, 36))
 }

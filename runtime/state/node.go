@@ -69,6 +69,9 @@ func (n *Node) Changes(old *Node) []ClusterEvent {
 	if !slices.Equal(a.Status.DeclaredFeatures, b.Status.DeclaredFeatures) {
 		add(UpdateNodeDeclaredFeature)
 	}
+	if !equality.Semantic.DeepEqual(a.Spec.PodPreemptionPolicy, b.Spec.PodPreemptionPolicy) {
+		add(UpdateNodePreemptionPolicy)
+	}
 	return out
 }
 
@@ -81,9 +84,9 @@ func conditions(n *v1.Node) map[v1.NodeConditionType]v1.ConditionStatus {
 	return out
 }
 
-// Changes returns the events for the change from old to p.
+// Changes returns the events for the change from old to p. A pod without a node is the one that waits.
 func (p *Pod) Changes(old *Pod) []ClusterEvent {
-	resource := UnscheduledPodResource
+	resource := TargetPodResource
 	if p.NodeName() != "" {
 		resource = AssignedPodResource
 	}
@@ -95,6 +98,9 @@ func (p *Pod) Changes(old *Pod) []ClusterEvent {
 	}
 	if scaledDown(&old.Requests, &p.Requests) {
 		add(UpdatePodScaleDown)
+	}
+	if scaledDown(&p.Requests, &old.Requests) {
+		add(UpdatePodScaleUp)
 	}
 	if len(a.Spec.SchedulingGates) > 0 && len(b.Spec.SchedulingGates) == 0 {
 		add(UpdatePodSchedulingGatesEliminated)

@@ -80,7 +80,7 @@ type Pod struct {
 	// Features are the features in the spec.
 	Features Feature
 	// Needs are the features that a node must declare to run the pod (KEP-5328), as
-	// kube-scheduler v1.36 infers them from the spec; NeedsErr is set if that fails.
+	// kube-scheduler v1.37 infers them from the spec; NeedsErr is set if that fails.
 	Needs    declared.FeatureSet
 	NeedsErr error
 }
@@ -225,9 +225,12 @@ func only(pod *v1.Pod) (list v1.ResourceList, ok bool) {
 		return nil, false
 	}
 	for i := range pod.Status.ContainerStatuses {
-		if pod.Status.ContainerStatuses[i].Resources != nil {
+		if status := &pod.Status.ContainerStatuses[i]; status.Resources != nil || status.AllocatedResources != nil {
 			return nil, false
 		}
+	}
+	if pod.Status.Resources != nil || pod.Status.AllocatedResources != nil || resourcehelper.IsPodResizeInfeasible(pod) {
+		return nil, false
 	}
 	return s.Containers[0].Resources.Requests, true
 }

@@ -42,7 +42,7 @@ type PodTerm struct {
 	Namespaces []string
 	// NamespaceSelector selects further namespaces; Nothing if the API's term has none.
 	NamespaceSelector PodSelector
-	// EveryNamespace is true if NamespaceSelector matches a namespace without labels.
+	// EveryNamespace is true if NamespaceSelector is empty: it selects also namespaces whose objects are unknown.
 	EveryNamespace bool
 	// Weight is the weight of a preferred term, 1 … 100.
 	Weight int32
@@ -146,7 +146,7 @@ func (c termCompiler) compile(in *v1.PodAffinityTerm, weight int32) (t PodTerm, 
 	if t.NamespaceSelector, err = CompilePodSelector(in.NamespaceSelector); err != nil {
 		return t, err
 	}
-	t.EveryNamespace = t.NamespaceSelector.Matches(labels.Set(nil))
+	t.EveryNamespace = t.NamespaceSelector.Empty()
 	if len(in.Namespaces) == 0 && in.NamespaceSelector == nil {
 		t.Namespaces = []string{c.namespace}
 	} else {

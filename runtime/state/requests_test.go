@@ -152,9 +152,15 @@ func TestRequestsOfOneContainer(t *testing.T) {
 			if rapid.Bool().Draw(t, "has resources") {
 				status.Resources = &v1.ResourceRequirements{Requests: list("actual")}
 			}
+			if rapid.Bool().Draw(t, "has allocated resources") {
+				status.AllocatedResources = list("allocated")
+			}
 			pod.Status.ContainerStatuses = []v1.ContainerStatus{status}
 		}
-		switch rapid.IntRange(0, 5).Draw(t, "more") {
+		if rapid.IntRange(0, 3).Draw(t, "infeasible") == 0 {
+			pod.Status.Conditions = []v1.PodCondition{{Type: v1.PodResizePending, Status: v1.ConditionTrue, Reason: v1.PodReasonInfeasible}}
+		}
+		switch rapid.IntRange(0, 6).Draw(t, "more") {
 		case 0:
 			pod.Spec.Overhead = list("overhead")
 		case 1:
@@ -163,6 +169,8 @@ func TestRequestsOfOneContainer(t *testing.T) {
 			pod.Spec.Containers = append(pod.Spec.Containers, v1.Container{Name: "d", Resources: v1.ResourceRequirements{Requests: list("second")}})
 		case 3:
 			pod.Spec.Resources = &v1.ResourceRequirements{}
+		case 4:
+			pod.Status.AllocatedResources, pod.Status.Resources = list("allocated to the pod"), &v1.ResourceRequirements{Requests: list("actual of the pod")}
 		}
 		options := resourcehelper.PodResourcesOptions{UseStatusResources: true, InPlacePodLevelResourcesVerticalScalingEnabled: true}
 		want := state.NewResources(resourcehelper.PodRequests(pod, options))

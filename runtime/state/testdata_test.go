@@ -147,6 +147,7 @@ func TestChanges(t *testing.T) {
 		state.UpdatePodToleration:                "UpdatePodToleration",
 		state.UpdatePodSchedulingGatesEliminated: "UpdatePodSchedulingGatesEliminated",
 		state.UpdatePodGeneratedResourceClaim:    "UpdatePodGeneratedResourceClaim", state.UpdateOther: "UpdateOther",
+		state.UpdatePodScaleUp: "UpdatePodScaleUp", state.UpdateNodePreemptionPolicy: "UpdateNodePreemptionPolicy",
 	}
 	covered := map[string]bool{}
 	for _, c := range load[[]change](t, "testdata/changes.yaml") {
@@ -157,7 +158,7 @@ func TestChanges(t *testing.T) {
 				events = state.NewNode(c.NewNode).Changes(state.NewNode(c.OldNode))
 			} else {
 				events = state.NewPod(c.NewPod).Changes(state.NewPod(c.OldPod))
-				resource = state.UnscheduledPodResource
+				resource = state.TargetPodResource
 			}
 			if c.Resource != "" {
 				resource = c.Resource

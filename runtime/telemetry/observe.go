@@ -205,7 +205,13 @@ func evaluations(t *report.Timing) float64 {
 }
 
 // Queued counts a pod that entered a queue: active, backoff or unschedulable.
-func (m *Metrics) Queued(queue, event string) { m.incoming.WithLabelValues(queue, event).Inc() }
+func (m *Metrics) Queued(queue, event string) {
+	m.incoming.WithLabelValues(queue, event).Inc()
+	m.entities.WithLabelValues(queue, event, entity).Inc()
+}
+
+// entity is what the queue holds, in the words of kube-scheduler's metrics.
+const entity = "pod"
 
 // Wrote counts and measures a write to the API server.
 func (m *Metrics) Wrote(kind string, took time.Duration, err error) {
@@ -216,7 +222,7 @@ func (m *Metrics) Wrote(kind string, took time.Duration, err error) {
 	m.calls.WithLabelValues(kind, result).Inc()
 	m.callTime.WithLabelValues(kind, result).Observe(took.Seconds())
 	if kind == "claim_create" {
-		m.claims.WithLabelValues(map[string]string{"success": "success", "error": "failure"}[result]).Inc()
+		m.claims.WithLabelValues(map[string]string{"success": "success", "error": "failure"}[result], "false", "", "Pod").Inc()
 	}
 }
 

@@ -102,12 +102,12 @@ type Guest struct {
 
 // stateCollector reads the state at each scrape.
 type stateCollector struct {
-	state                                                                              func() *State
-	inFlight, pending, unschedulable, cache, goroutines, writes, breakerUp, breakerFor *prometheus.Desc
-	opened, fuel, faults, refused, yanked, shadow                                      *prometheus.Desc
-	step, share, attempts, failed                                                      *prometheus.Desc
-	keptKeys, keptBytes, evicted                                                       *prometheus.Desc
-	debts, debtsTotal                                                                  *prometheus.Desc
+	state                                                                                      func() *State
+	inFlight, pending, queued, unschedulable, cache, goroutines, writes, breakerUp, breakerFor *prometheus.Desc
+	opened, fuel, faults, refused, yanked, shadow                                              *prometheus.Desc
+	step, share, attempts, failed                                                              *prometheus.Desc
+	keptKeys, keptBytes, evicted                                                               *prometheus.Desc
+	debts, debtsTotal                                                                          *prometheus.Desc
 }
 
 func newStateCollector(state func() *State) *stateCollector {
@@ -128,7 +128,8 @@ func newStateCollector(state func() *State) *stateCollector {
 		keptKeys:      ofReuse("keys", "Kinds of pods for which answers of a plugin, or the sums of all, are kept."),
 		keptBytes:     ofReuse("bytes", "Memory of the answers that are kept."),
 		evicted:       ofReuse("evictions_total", "Kinds of pods whose kept answers made room for others."),
-		pending:       desc("pending_pods", "Pending pods, by queue: active, backoff, unschedulable or gated.", "queue"),
+		pending:       desc("pending_pods", "Pending pods, by queue: active, backoff, unschedulable or gated; incomplete and pending, of pod groups, are 0.", "queue"),
+		queued:        desc("queued_entities", "Pending pods, by queue: active, backoff, unschedulable or gated; the type is always pod.", "queue", "type"),
 		unschedulable: desc("unschedulable_pods", "Unschedulable pods, by the plugin that rejected them; a pod counts once for each plugin.", "plugin", "profile"),
 		cache:         desc("cache_size", "Nodes, pods and assumed pods in the cache.", "type"),
 		inFlight:      desc("inflight_events", "Events kept for pods that are being tried, by name; PodPopped is the number of these pods.", "event"),
@@ -159,7 +160,7 @@ func newStateCollector(state func() *State) *stateCollector {
 
 // Describe implements prometheus.Collector.
 func (c *stateCollector) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{c.inFlight, c.pending, c.unschedulable, c.cache, c.goroutines, c.writes, c.breakerUp, c.breakerFor, c.opened, c.fuel, c.faults, c.refused, c.yanked, c.shadow, c.step, c.share, c.attempts, c.failed, c.keptKeys, c.keptBytes, c.evicted, c.debts, c.debtsTotal} {
+	for _, d := range []*prometheus.Desc{c.inFlight, c.pending, c.queued, c.unschedulable, c.cache, c.goroutines, c.writes, c.breakerUp, c.breakerFor, c.opened, c.fuel, c.faults, c.refused, c.yanked, c.shadow, c.step, c.share, c.attempts, c.failed, c.keptKeys, c.keptBytes, c.evicted, c.debts, c.debtsTotal} {
 		out <- d
 	}
 }
@@ -181,6 +182,10 @@ func (c *stateCollector) Collect(out chan<- prometheus.Metric) {
 	}
 	for queue, n := range s.Pending {
 		gauge(c.pending, n, queue)
+		gauge(c.queued, n, queue, entity)
+	}
+	for _, queue := range []string{"incomplete", "pending"} {
+		gauge(c.pending, 0, queue)
 	}
 	for p, n := range s.Unschedulable {
 		gauge(c.unschedulable, n, p.Plugin, p.Profile)

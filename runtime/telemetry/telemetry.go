@@ -1,5 +1,5 @@
 // Package telemetry has the metrics of a scheduler, for Prometheus. A metric with the meaning
-// of one of kube-scheduler v1.36 has the same name, labels and buckets (k8s.io/kubernetes
+// of one of kube-scheduler v1.37 has the same name, labels and buckets (k8s.io/kubernetes
 // pkg/scheduler/metrics), so that dashboards and alerts keep working. Names of other metrics
 // begin with berth_.
 package telemetry
@@ -30,6 +30,7 @@ type Metrics struct {
 	preemptions prometheus.Counter
 	victims     prometheus.Histogram
 	incoming    *prometheus.CounterVec // queue, event
+	entities    *prometheus.CounterVec // queue, event, type
 	flushed     prometheus.Counter
 	points      *prometheus.HistogramVec // extension_point, status, profile
 	execution   *prometheus.HistogramVec // plugin, extension_point, status
@@ -90,6 +91,7 @@ func New(version string, now func() *State, places ...string) *Metrics {
 	m.preemptions = counter(name("preemption_attempts_total", "Preemption attempts.")).WithLabelValues()
 	m.victims = single(name("preemption_victims", "Victims of one preemption."), prometheus.ExponentialBuckets(1, 2, 7))
 	m.incoming = counter(name("queue_incoming_pods_total", "Pods that entered a queue, by the event that moved them there."), "queue", "event")
+	m.entities = counter(name("queue_incoming_entities_total", "Pods that entered a queue, by the event that moved them there; the type is always pod."), "queue", "event", "type")
 	m.flushed = counter(name("pod_scheduled_after_flush_total", "Pods bound after an attempt that was made without an event, because they had been unschedulable for long.")).WithLabelValues()
 	quick := prometheus.ExponentialBuckets(0.0001, 2, 12)
 	m.points = histogram(name("framework_extension_point_duration_seconds", "Time of all plugins of an extension point."), quick, "extension_point", "status", "profile")
@@ -102,7 +104,10 @@ func New(version string, now func() *State, places ...string) *Metrics {
 		"plugin", "extension_point", "profile")
 	m.calls = counter(name("async_api_call_execution_total", "Writes to the API server."), "call_type", "result")
 	m.callTime = histogram(name("async_api_call_execution_duration_seconds", "Time of writes to the API server."), latency, "call_type", "result")
-	m.claims = counter(name("resourceclaim_creates_total", "Requests to create resource claims for extended resources, by status: success or failure."), "status")
+	m.claims = counter(prometheus.Opts{
+		Subsystem: "dynamic_resource_allocation", Name: "resourceclaim_creates_total",
+		Help: "Requests to create resource claims for extended resources, by status: success or failure.",
+	}, "status", "admin_access", "owner_api_group", "owner_api_kind")
 	m.prepared = counter(name("dra_bindingconditions_allocations_total", "Devices with binding conditions that pods waited for, by driver and status: success, failure, timeout or error."),
 		"profile", "driver", "status")
 	m.prepareTime = histogram(name("dra_bindingconditions_wait_duration_seconds", "Time that pods waited for their devices to become ready, for each device."),

@@ -71,7 +71,7 @@ func TestMetrics(t *testing.T) {
 	m.Attempted(&report.Attempt{Profile: "default-scheduler", Code: abi.Error, Message: "BUG: it cannot be"}, nil)
 	m.Ended(&report.Ending{Profile: "default-scheduler", Code: abi.Error})
 	m.Panicked("attempt")
-	m.Queued("active", "UnschedulablePodAdd")
+	m.Queued("active", "UnscheduledPodAdd")
 	m.Wrote("pod_binding", time.Second, nil)
 	m.Wrote("pod_binding", 2*time.Second, errors.New("no"))
 	m.Wrote("claim_create", time.Second, nil)
@@ -107,7 +107,8 @@ func TestMetrics(t *testing.T) {
 		`berth_preemption_debts_total{event="decayed"} 2`, `berth_preemption_debts_total{event="forgiven"} 3`,
 		`berth_preemption_debts_total{event="void"} 4`,
 		`scheduler_preemption_victims_sum 2`,
-		`scheduler_queue_incoming_pods_total{event="UnschedulablePodAdd",queue="active"} 1`,
+		`scheduler_queue_incoming_pods_total{event="UnscheduledPodAdd",queue="active"} 1`,
+		`scheduler_queue_incoming_entities_total{event="UnscheduledPodAdd",queue="active",type="pod"} 1`,
 		`scheduler_plugin_evaluation_total{extension_point="Filter",plugin="guest",` + of + `} 2000`,
 		`scheduler_plugin_evaluation_total{extension_point="Score",plugin="guest",` + of + `} 700`,
 		`scheduler_plugin_evaluation_total{extension_point="PreScore",plugin="guest",` + of + `} 2`,
@@ -116,8 +117,8 @@ func TestMetrics(t *testing.T) {
 		`scheduler_async_api_call_execution_total{call_type="pod_binding",result="error"} 1`,
 		`scheduler_async_api_call_execution_duration_seconds_sum{call_type="pod_binding",result="success"} 1`,
 		`scheduler_async_api_call_execution_duration_seconds_sum{call_type="pod_binding",result="error"} 2`,
-		`scheduler_resourceclaim_creates_total{status="success"} 1`,
-		`scheduler_resourceclaim_creates_total{status="failure"} 1`,
+		`dynamic_resource_allocation_resourceclaim_creates_total{admin_access="false",owner_api_group="",owner_api_kind="Pod",status="success"} 1`,
+		`dynamic_resource_allocation_resourceclaim_creates_total{admin_access="false",owner_api_group="",owner_api_kind="Pod",status="failure"} 1`,
 		`scheduler_dra_bindingconditions_allocations_total{driver="gpu.example.com",profile="default-scheduler",status="timeout"} 1`,
 		`scheduler_dra_bindingconditions_wait_duration_seconds_sum{driver="gpu.example.com",profile="default-scheduler",status="timeout"} 6`,
 		`scheduler_framework_extension_point_duration_seconds_sum{extension_point="Filter",` + of + `,status="Success"} 0.25`,
@@ -146,6 +147,9 @@ func TestMetrics(t *testing.T) {
 		`scheduler_pending_pods{queue="backoff"} 2`,
 		`scheduler_pending_pods{queue="unschedulable"} 3`,
 		`scheduler_pending_pods{queue="gated"} 4`,
+		`scheduler_pending_pods{queue="incomplete"} 0`,
+		`scheduler_pending_pods{queue="pending"} 0`,
+		`scheduler_queued_entities{queue="unschedulable",type="pod"} 3`,
 		`scheduler_unschedulable_pods{plugin="NodeResourcesFit",` + of + `} 3`,
 		`scheduler_cache_size{type="nodes"} 5`,
 		`scheduler_cache_size{type="pods"} 6`,

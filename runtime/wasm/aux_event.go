@@ -12,7 +12,7 @@ import (
 // the rows of the instance.
 func (a *aux) eventView(e *clusterEvent) wire.EventView {
 	view := wire.EventView{
-		Resource: eventKind(e.Resource), Actions: abi.EventAction(e.Action) & eventActions,
+		Resource: eventKind(e.Resource), Actions: eventActions(e.Action),
 		OldNode: abi.EventNoNode, NewNode: abi.EventNoNode,
 	}
 	row := uint32(0)
@@ -45,15 +45,22 @@ func eventRoom(e *wire.EventView) (bytes uint64) {
 	return bytes
 }
 
-// eventActions are the actions that the ABI knows.
-const eventActions = abi.ActionUpdateOther<<1 - 1
+// eventActions returns the actions as the ABI has them: one that it does not know is ActionUpdateOther.
+func eventActions(a state.Action) abi.EventAction {
+	const known = abi.ActionUpdateOther<<1 - 1
+	actions := abi.EventAction(a) & known
+	if abi.EventAction(a)&^known != 0 {
+		actions |= abi.ActionUpdateOther
+	}
+	return actions
+}
 
 // eventKind returns the ABI's number of a resource.
 func eventKind(r state.EventResource) abi.EventKind {
 	switch r {
 	case state.AssignedPodResource:
 		return abi.EventPlacedPod
-	case state.UnscheduledPodResource:
+	case state.UnscheduledPodResource, state.TargetPodResource:
 		return abi.EventUnplacedPod
 	case state.NodeResource:
 		return abi.EventNode

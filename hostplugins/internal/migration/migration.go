@@ -15,7 +15,7 @@ import (
 )
 
 // Served reports whether a CSI driver serves the volumes of an in-tree plugin in
-// Kubernetes v1.36, as far as the scheduler is concerned.
+// Kubernetes v1.37, as far as the scheduler is concerned.
 func Served(inTree string) bool {
 	switch inTree {
 	case plugins.AWSEBSInTreePluginName, plugins.GCEPDInTreePluginName, plugins.AzureDiskInTreePluginName,

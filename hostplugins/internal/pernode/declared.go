@@ -8,7 +8,7 @@ import (
 	"github.com/berth-scheduler/berth/abi"
 )
 
-// Declared is the filter NodeDeclaredFeatures (KEP-5328). The features that v1.36 infers from
+// Declared is the filter NodeDeclaredFeatures (KEP-5328). The features that v1.37 infers from
 // an incoming pod are spelled out: KEP-5532 for restarts of all containers, KEP-5607 for user
 // namespaces with the host's network.
 type Declared struct{ needs []string }

@@ -74,7 +74,7 @@ func (n *Node) add(pod *v1.Pod) {
 	n.NonZero += list.Memory().Value()
 }
 
-// podRequests calls the function that kube-scheduler calls, with the feature gates of v1.36.
+// podRequests calls the function that kube-scheduler calls, with the feature gates of v1.37.
 func podRequests(pod *v1.Pod, defaults v1.ResourceList) v1.ResourceList {
 	return resourcehelper.PodRequests(pod, resourcehelper.PodResourcesOptions{
 		UseStatusResources: true,

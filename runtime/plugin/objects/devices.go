@@ -30,7 +30,7 @@ type ResourceClaims interface {
 
 // ResourceSlices finds the devices of the cluster.
 type ResourceSlices interface {
-	// ResourceSlices returns all slices, sorted by name.
+	// ResourceSlices returns all slices, sorted by name, with the taints that DeviceTaintRules give their devices.
 	ResourceSlices() []*resourcev1.ResourceSlice
 }
 

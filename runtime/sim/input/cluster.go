@@ -61,6 +61,7 @@ type Objects struct {
 	ResourceClaimTemplates []*resourcev1.ResourceClaimTemplate
 	ResourceSlices         []*resourcev1.ResourceSlice
 	DeviceClasses          []*resourcev1.DeviceClass
+	DeviceTaintRules       []*resourcev1.DeviceTaintRule
 	ReplicationControllers []*v1.ReplicationController
 	ReplicaSets            []*appsv1.ReplicaSet
 	StatefulSets           []*appsv1.StatefulSet
@@ -288,6 +289,8 @@ func (o *Objects) keep(obj object) {
 		o.ResourceSlices = append(o.ResourceSlices, x)
 	case *resourcev1.DeviceClass:
 		o.DeviceClasses = append(o.DeviceClasses, x)
+	case *resourcev1.DeviceTaintRule:
+		o.DeviceTaintRules = append(o.DeviceTaintRules, x)
 	case *v1.ReplicationController:
 		o.ReplicationControllers = append(o.ReplicationControllers, x)
 	case *appsv1.ReplicaSet:

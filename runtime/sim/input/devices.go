@@ -76,3 +76,9 @@ func (c *checker) resourceSlice(s *resourcev1.ResourceSlice) {
 		}
 	}
 }
+
+func (c *checker) deviceTaintRule(r *resourcev1.DeviceTaintRule) {
+	c.given("spec.taint.key", r.Spec.Taint.Key, "name the taint")
+	c.oneOf("spec.taint.effect", string(r.Spec.Taint.Effect), string(resourcev1.DeviceTaintEffectNone),
+		string(resourcev1.DeviceTaintEffectNoSchedule), string(resourcev1.DeviceTaintEffectNoExecute))
+}

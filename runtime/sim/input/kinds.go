@@ -47,7 +47,7 @@ func ofClusters() *kinds {
 		ofAdmission(),
 		version(policyv1.SchemeGroupVersion, "PodDisruptionBudget"),
 		version(storagev1.SchemeGroupVersion, "StorageClass", "CSINode", "CSIStorageCapacity", "CSIDriver", "VolumeAttachment"),
-		version(resourcev1.SchemeGroupVersion, "ResourceClaim", "ResourceClaimTemplate", "ResourceSlice", "DeviceClass"),
+		version(resourcev1.SchemeGroupVersion, "ResourceClaim", "ResourceClaimTemplate", "ResourceSlice", "DeviceClass", "DeviceTaintRule"),
 		version(appsv1.SchemeGroupVersion, "ReplicaSet", "StatefulSet", "Deployment", "DaemonSet"),
 		version(batchv1.SchemeGroupVersion, "Job", "CronJob"),
 		version(v1alpha1.GroupVersion(), v1alpha1.KindSchedulerPlugin, v1alpha1.KindPluginGrant, v1alpha1.KindTenantPlugin),

@@ -3,8 +3,8 @@ package input
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 // Storage returns the storage objects, kind by kind: claims, volumes, classes, CSINodes,
-// CSIDrivers, capacities and attachments; then resource claims, their templates, resource slices
-// and device classes.
+// CSIDrivers, capacities and attachments; then resource claims, their templates, resource slices,
+// device classes and rules that taint devices.
 func (o *Objects) Storage() []metav1.Object {
 	var out []metav1.Object
 	out = appendAll(out, o.PersistentVolumeClaims)
@@ -17,7 +17,8 @@ func (o *Objects) Storage() []metav1.Object {
 	out = appendAll(out, o.ResourceClaims)
 	out = appendAll(out, o.ResourceClaimTemplates)
 	out = appendAll(out, o.ResourceSlices)
-	return appendAll(out, o.DeviceClasses)
+	out = appendAll(out, o.DeviceClasses)
+	return appendAll(out, o.DeviceTaintRules)
 }
 
 // Owners returns the services and the controllers of pods.

@@ -19,7 +19,7 @@ import (
 // prepare defaults and checks one object by itself. n is its tree if it exists already.
 // assemble does what needs the other objects.
 //
-// Defaults follow k8s.io/kubernetes v1.36 (pkg/apis/*/defaults.go, the pod strategy, the
+// Defaults follow k8s.io/kubernetes v1.37 (pkg/apis/*/defaults.go, the pod strategy, the
 // Priority and DefaultStorageClass admission plugins), as far as a scheduler can see them:
 // namespace, schedulerName, restartPolicy, grace period, requests from limits, host ports under
 // hostNetwork, matchLabelKeys merged into selectors, priority and preemptionPolicy,
@@ -81,6 +81,8 @@ func prepare(o object, n *yaml.Node) []*Error {
 		c.resourceClaim("spec.spec", &x.Spec.Spec)
 	case *resourcev1.ResourceSlice:
 		c.resourceSlice(x)
+	case *resourcev1.DeviceTaintRule:
+		c.deviceTaintRule(x)
 	}
 	return c.errs
 }
@@ -89,7 +91,7 @@ func prepare(o object, n *yaml.Node) []*Error {
 func namespaced(kind string) bool {
 	switch kind {
 	case "Node", "Namespace", KindPriorityClass, KindRuntimeClass, KindWebhooks, "ValidatingWebhookConfiguration", "PersistentVolume", "StorageClass", "CSINode", "CSIDriver", "VolumeAttachment",
-		"ResourceSlice", "DeviceClass", v1alpha1.KindSchedulerPlugin, v1alpha1.KindPluginGrant:
+		"ResourceSlice", "DeviceClass", "DeviceTaintRule", v1alpha1.KindSchedulerPlugin, v1alpha1.KindPluginGrant:
 		return false
 	}
 	return true

@@ -1,4 +1,4 @@
-// Command oracle compares Berth with kube-scheduler v1.36 on generated clusters,
+// Command oracle compares Berth with kube-scheduler v1.37 on generated clusters,
 // and fails on a difference that docs/differences.md does not list.
 package main
 
@@ -46,7 +46,7 @@ func run(ctx context.Context, args []string) error {
 	found := flags.String("found", "found", "folder for shrunk cases that differ")
 	kept := flags.String("kept", "testdata", "folder of files of cases that are run first")
 	reasons := flags.Bool("reasons", false, "report how often each reason was met")
-	gates := flags.String("gates", "", "feature gates of kube-scheduler, as in StorageCapacityScoring=true")
+	gates := flags.String("gates", "", "feature gates of kube-scheduler, as in TaintTolerationComparisonOperators=true")
 	page := flags.String("differences", "../docs/differences.md", "page that lists differences")
 	if err := flags.Parse(args); err != nil {
 		return err

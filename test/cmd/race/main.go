@@ -1,4 +1,4 @@
-// Command race measures Berth and kube-scheduler v1.36 side by side on a real API
+// Command race measures Berth and kube-scheduler v1.37 side by side on a real API
 // server, and writes a table in Markdown.
 package main
 

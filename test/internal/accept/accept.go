@@ -1,5 +1,5 @@
 // Package accept checks a scheduler's placements with kube-scheduler's own filters, of
-// k8s.io/kubernetes v1.36: it replays what was written to a cluster and checks for each pod,
+// k8s.io/kubernetes v1.37: it replays what was written to a cluster and checks for each pod,
 // when it was bound, whether it may be on its node.
 // A scheduler binds several pods at a time, so that bindings are not written in the order in
 // which they were decided. If that order is known, placements are checked in it, and each must

@@ -45,7 +45,7 @@ func newFilters(ctx context.Context, configuration []byte) (*filters, error) {
 		return nil, err
 	}
 	f := &filters{
-		ctx: ctx, logger: klog.FromContext(ctx), world: w, cache: cache.New(ctx, nil, false), snapshot: cache.NewEmptySnapshot(),
+		ctx: ctx, logger: klog.FromContext(ctx), world: w, cache: cache.New(ctx, nil, false, false), snapshot: cache.NewEmptySnapshot(),
 		nodes: make(map[string]*v1.Node), pods: make(map[string]*v1.Pod),
 	}
 	f.framework, err = frameworkruntime.NewFramework(ctx, plugins.NewInTreeRegistry(), &c.Profiles[0],

@@ -41,7 +41,7 @@ func NewTheirs(ctx context.Context, w *world.World, name string, pods []*v1.Pod)
 	if err != nil {
 		return nil, err
 	}
-	t := &Theirs{pods: pods, cache: cache.New(ctx, nil, false), snapshot: cache.NewEmptySnapshot()}
+	t := &Theirs{pods: pods, cache: cache.New(ctx, nil, false, false), snapshot: cache.NewEmptySnapshot()}
 	nodes, placed := w.Objects()
 	for _, n := range nodes {
 		t.cache.AddNode(klog.FromContext(ctx), n)

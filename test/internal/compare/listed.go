@@ -73,6 +73,12 @@ func AllListed() []Listed {
 			},
 		},
 		{
+			Name: "PreScore of pods without claims", Reference: "kep.k8s.io/4049",
+			is: func(d *Difference) bool {
+				return d.Plugin == "VolumeBinding" && d.What == "PreScore code" && d.Ours == "Skip []" && d.Theirs == "Success []"
+			},
+		},
+		{
 			Name: "capacities of a CSI driver that cease to count", Reference: "kubernetes/kubernetes/pull/125171",
 			is: func(d *Difference) bool {
 				return d.Plugin == "VolumeBinding" && d.What == "hint for storage.k8s.io/CSIDriver/Update" && d.wakes()
@@ -109,10 +115,11 @@ func AllListed() []Listed {
 // registeredToo returns the events that only our plugin registers.
 func registeredToo(plugin string) []string {
 	return map[string][]string{
-		"PodTopologySpread": {"AssignedPod/UpdateOther", "UnschedulablePod/UpdateOther"},
+		"PodTopologySpread": {"AssignedPod/UpdateOther"},
 		"NodeVolumeLimits": {
 			"Node/Add", "AssignedPod/Add", "storage.k8s.io/CSINode/Delete", "storage.k8s.io/StorageClass/Delete", "PersistentVolume/Delete",
 			"PersistentVolumeClaim/Delete", "PersistentVolumeClaim/UpdateOther", "PersistentVolumeClaim/Update",
+			"storage.k8s.io/CSIDriver/UpdateOther", "storage.k8s.io/CSIDriver/Update", "storage.k8s.io/CSIDriver/Delete",
 		},
 		"VolumeBinding":      {"storage.k8s.io/CSIDriver/Delete"},
 		"VolumeRestrictions": {"Node/Delete"},
@@ -122,7 +129,7 @@ func registeredToo(plugin string) []string {
 // wakingToo returns the events after which our plugin may wake a pod that kube-scheduler's leaves parked.
 func wakingToo(plugin string) []string {
 	return append(map[string][]string{
-		"PodTopologySpread": {"Node/UpdateNodeLabel", "AssignedPod/UpdatePodLabel", "UnschedulablePod/UpdatePodLabel"},
+		"PodTopologySpread": {"Node/UpdateNodeLabel", "TargetPod/UpdatePodLabel"},
 		"NodeAffinity":      {"Node/UpdateNodeLabel"},
 		"NodeResourcesFit":  {"Node/Add", "Node/UpdateNodeAllocatable"},
 	}[plugin], registeredToo(plugin)...)

@@ -83,9 +83,9 @@ func nodeInfoText(n framework.NodeInfo) string {
 	}
 	slices.Sort(pods)
 	features := n.GetNodeDeclaredFeatures()
-	return fmt.Sprintf("requested %s, non-zero %s, allocatable %s pods %d, ports %v, claims %v, images %v, features %v, DRA %v, affinity %s, anti %s, pods %v",
+	return fmt.Sprintf("requested %s, non-zero %s, allocatable %s pods %d, ports %v, claims %v, images %v, features %v, affinity %s, anti %s, pods %v",
 		resources(n.GetRequested()), resources(n.GetNonZeroRequested()), resources(n.GetAllocatable()), n.GetAllocatable().GetAllowedPodNumber(),
-		n.GetUsedPorts(), n.GetPVCRefCounts(), images, features, n.GetNodeAllocatableDRAClaimState(),
+		n.GetUsedPorts(), n.GetPVCRefCounts(), images, features,
 		podNames(n.GetPodsWithAffinity()), podNames(n.GetPodsWithRequiredAntiAffinity()), pods)
 }
 

@@ -101,7 +101,7 @@ func decodeEvent(e *scenario.Event) (event state.ClusterEvent, object state.Obje
 		if n, ok := after.(*v1.Node); ok {
 			object.NewNode = state.NewNode(n)
 		}
-	case string(state.AssignedPodResource), string(state.UnscheduledPodResource):
+	case string(state.AssignedPodResource), string(state.UnscheduledPodResource), string(state.TargetPodResource):
 		if p, ok := before.(*v1.Pod); ok {
 			object.OldPod = state.NewPod(p)
 		}
@@ -128,9 +128,9 @@ func allEvents() []state.ClusterEvent {
 		}
 	}
 	all(state.NodeResource, state.UpdateNodeAllocatable, state.UpdateNodeLabel, state.UpdateNodeTaint, state.UpdateNodeCondition,
-		state.UpdateNodeAnnotation, state.UpdateNodeDeclaredFeature)
-	for _, resource := range []state.EventResource{state.AssignedPodResource, state.UnscheduledPodResource} {
-		all(resource, state.UpdatePodLabel, state.UpdatePodScaleDown, state.UpdatePodToleration, state.UpdatePodSchedulingGatesEliminated,
+		state.UpdateNodeAnnotation, state.UpdateNodeDeclaredFeature, state.UpdateNodePreemptionPolicy)
+	for _, resource := range []state.EventResource{state.AssignedPodResource, state.UnscheduledPodResource, state.TargetPodResource} {
+		all(resource, state.UpdatePodLabel, state.UpdatePodScaleDown, state.UpdatePodScaleUp, state.UpdatePodToleration, state.UpdatePodSchedulingGatesEliminated,
 			state.UpdatePodGeneratedResourceClaim, state.UpdateOther)
 	}
 	for _, resource := range []state.EventResource{
@@ -147,5 +147,5 @@ func actionName(a state.Action) string {
 	if a == state.UpdateOther {
 		return "UpdateOther"
 	}
-	return framework.ActionType(a).String()
+	return a.String()
 }

@@ -96,13 +96,13 @@ func Scenario(s *scenario.Scenario, options Options, n *compare.Counts) (differe
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	r.world = world.New()
+	if r.theirs, err = newTheirs(ctx, r.world, s.Config); err != nil {
+		return nil, fmt.Errorf("kube-scheduler: %w", err)
+	}
 	if r.ours, err = newOurs(ctx, r.world, s.Config, options); err != nil {
 		return nil, fmt.Errorf("ours: %w", err)
 	}
 	defer r.ours.close()
-	if r.theirs, err = newTheirs(ctx, r.world, s.Config); err != nil {
-		return nil, fmt.Errorf("kube-scheduler: %w", err)
-	}
 	n.Cases++
 	for i := range s.Steps {
 		r.step = i
@@ -213,7 +213,7 @@ func (r *run) compare(a, b *Decision) {
 		return
 	}
 	if b.Node == "" {
-		r.same("message", a.Message, b.Message)
+		r.same("message", a.Message, r.withOurs(a.preemption, b.Message))
 		r.same("rejectors", fmt.Sprint(a.Rejectors), fmt.Sprint(b.Rejectors))
 		r.same("pending", fmt.Sprint(a.Pending), fmt.Sprint(b.Pending))
 		if a.preemption != nil && r.theirs.preemption != nil {

@@ -82,6 +82,23 @@ func (r *run) preemption(ours *preemption, theirs *theirPreemption) {
 	}
 }
 
+// withOurs returns their message with the node and the number of victims that we chose: either could have been chosen.
+func (r *run) withOurs(ours *preemption, message string) string {
+	theirs := r.theirs.preemption
+	if ours == nil || theirs == nil {
+		return message
+	}
+	node, some := strings.CutPrefix(ours.nomination, to)
+	theirNode, ok := strings.CutPrefix(theirs.nomination, to)
+	if !some || !ok {
+		return message
+	}
+	said := func(node string, victims int) string {
+		return fmt.Sprintf("on node %s, preempting %d victims", node, victims)
+	}
+	return strings.Replace(message, said(theirNode, len(theirs.candidates[theirNode].pods)), said(node, len(ours.chosen)), 1)
+}
+
 func sortedKeys(m map[string]victims) string { return fmt.Sprint(slices.Sorted(maps.Keys(m))) }
 
 // watched is a PostFilter plugin of ours that records the candidates, as an extender would see

@@ -47,7 +47,7 @@ func newTheirs(ctx context.Context, w *world.World, configuration []byte) (*thei
 		return nil, err
 	}
 	t := &theirs{ctx: ctx, logger: klog.FromContext(ctx), world: w, nodes: make(map[string]*v1.Node), pods: make(map[string]*v1.Pod)}
-	t.scheduler, err = scheduler.New(ctx, fake.NewSimpleClientset(), w.Informers, nil,
+	t.scheduler, err = scheduler.New(ctx, fake.NewSimpleClientset(), ordered{w.Informers}, nil,
 		func(string) events.EventRecorderLogger { return noEvents{} },
 		scheduler.WithProfiles(c.Profiles...), scheduler.WithPercentageOfNodesToScore(c.PercentageOfNodesToScore),
 		scheduler.WithParallelism(1))
@@ -58,11 +58,13 @@ func newTheirs(ctx context.Context, w *world.World, configuration []byte) (*thei
 		t.preemptionArgs = upstream.Args(c, preempts)
 	}
 	schedule := t.scheduler.SchedulePod
-	t.scheduler.NextPod = func(klog.Logger) (*internal.QueuedPodInfo, error) {
+	t.scheduler.NextEntity = func(klog.Logger) (internal.QueuedEntityInfo, error) {
 		info, err := internal.NewPodInfo(t.pod)
 		// kube-scheduler ignores errors of affinity terms here, as its queue does.
 		_ = err
-		return &internal.QueuedPodInfo{PodInfo: info, UnschedulablePlugins: sets.New[string](), PendingPlugins: sets.New[string]()}, nil
+		return &internal.QueuedPodInfo{PodInfo: info, QueueingParams: internal.QueueingParams{
+			UnschedulablePlugins: sets.New[string](), PendingPlugins: sets.New[string](),
+		}}, nil
 	}
 	t.scheduler.SchedulePod = func(ctx context.Context, f internal.Framework, cs framework.CycleState, pod *internal.QueuedPodInfo) (scheduler.ScheduleResult, error) {
 		result, err := schedule(ctx, f, cs, pod)
@@ -144,7 +146,7 @@ func (t *theirs) decide(q *scenario.Query) Decision {
 	t.scheduler.ScheduleOne(t.ctx)
 	_ = store.Delete(q.Pod)
 	for _, pod := range q.Nominated {
-		t.scheduler.SchedulingQueue.Delete(pod)
+		t.scheduler.SchedulingQueue.Delete(t.logger, pod)
 		_ = t.world.Informers.Core().V1().Pods().Informer().GetIndexer().Delete(pod)
 	}
 	return t.outcome

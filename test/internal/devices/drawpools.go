@@ -130,7 +130,7 @@ func (c *cluster) pool(name string, reach func(*resourcev1.ResourceSlice)) (out 
 	}
 	if c.has(Counters) {
 		out = c.counters(out, reach)
-		if c.chance(50) && (c.category != Mixed || out[0].Spec.NodeName != nil) { // else the plugins differ
+		if c.chance(50) {
 			out = append(out, c.counters(c.second(name, reach), reach)...)
 		}
 	}

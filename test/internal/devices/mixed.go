@@ -27,7 +27,7 @@ func (c *cluster) mix() {
 		c.mixed[category] = c.chance(40)
 	}
 	c.mixed[Conditions] = c.chance(5) // each waits for devices
-	if c.mixed[Counters] || c.mixed[Extended] {
+	if c.mixed[Extended] {
 		c.mixed[BrokenPools] = false // the plugins differ
 	}
 }

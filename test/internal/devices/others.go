@@ -13,7 +13,7 @@ import (
 
 // change deletes or changes a slice, sometimes.
 func (r *run) change(all []*resourcev1.ResourceSlice) []*resourcev1.ResourceSlice {
-	if len(all) > 0 && r.chance(10) && (r.category != Mixed || !r.has(Counters)) { // else the plugins differ
+	if len(all) > 0 && r.chance(10) {
 		at := r.IntN(len(all))
 		for _, s := range r.sides {
 			s.slice(all[at], true)

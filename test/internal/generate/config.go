@@ -6,8 +6,6 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	configv1 "k8s.io/kube-scheduler/config/v1"
-
-	"github.com/berth-scheduler/berth/test/internal/upstream"
 )
 
 // config draws a configuration with args of the plugin; nil for none.
@@ -34,9 +32,6 @@ func (g *Generator) config() json.RawMessage {
 
 // Args draws args of the plugin as they appear in a file; nil for none.
 func (g *Generator) Args() map[string]any {
-	if g.plugin == "VolumeBinding" && upstream.RatesCapacity() {
-		return map[string]any{"shape": g.shape()} // always, since without one only kube-scheduler has a default
-	}
 	if g.chance(0.3) {
 		return nil
 	}
@@ -52,7 +47,11 @@ func (g *Generator) Args() map[string]any {
 	case "InterPodAffinity":
 		return map[string]any{"hardPodAffinityWeight": g.upTo(100), "ignorePreferredTermsOfExistingPods": g.chance(0.3)}
 	case "VolumeBinding":
-		return map[string]any{"bindTimeoutSeconds": 1 + g.upTo(600)}
+		args := map[string]any{"bindTimeoutSeconds": 1 + g.upTo(600)}
+		if g.chance(0.7) {
+			args["shape"] = g.shape()
+		}
+		return args
 	case "DefaultPreemption":
 		return g.preemptionArgs()
 	}

@@ -29,9 +29,9 @@ func (c *cluster) event(pod *v1.Pod) scenario.Event {
 		if g.chance(0.2) {
 			other := g.pod(c.names())
 			other.Spec.NodeName = ""
-			return podEvent("UnschedulablePod", other, g.changedPod(other))
+			return podEvent("UnscheduledPod", other, g.changedPod(other))
 		}
-		return podEvent("UnschedulablePod", pod, now)
+		return podEvent("TargetPod", pod, now)
 	case n < 8 && len(c.pods) > 0:
 		old := pick(g, c.pods...)
 		return podEvent("AssignedPod", old, g.changedPod(old))
@@ -56,7 +56,7 @@ func nodeEvent(action string, old, now *v1.Node) scenario.Event {
 
 func podEvent(resource string, old, now *v1.Pod) scenario.Event {
 	action := "UpdateOther"
-	if events := framework.PodSchedulingPropertiesChange(now, old); len(events) > 0 {
+	if events := framework.PodSchedulingPropertiesChange(now, old, resource == "TargetPod"); len(events) > 0 {
 		if name := events[0].ActionType.String(); name != "Update" {
 			action = name
 		}

@@ -33,7 +33,8 @@ func (g *Generator) pod(nodes []string) *v1.Pod {
 		p.Spec.Priority = &n
 	}
 	if g.has(NodeNames) {
-		p.Spec.NodeName = pick(g, append([]string{"nobody"}, nodes...)...)
+		// Only rows tell Berth which nodes plugins want: that two of them want the same one, which is not there, they do not tell.
+		p.Spec.NodeName = pick(g, append([]string{"gone"}, nodes...)...)
 	}
 	if g.has(NodeAffinity) {
 		g.nodeAffinity(p, nodes)

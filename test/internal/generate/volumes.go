@@ -13,7 +13,6 @@ import (
 	"k8s.io/component-helpers/storage/volume"
 
 	"github.com/berth-scheduler/berth/test/internal/scenario"
-	"github.com/berth-scheduler/berth/test/internal/upstream"
 )
 
 const driver, otherDriver = "csi.example.com", "other.csi.example.com"
@@ -37,6 +36,9 @@ func (s *storage) begin(g *Generator, nodes []string, o *scenario.Objects) {
 			yes := g.chance(0.8)
 			d.Spec.StorageCapacity = &yes
 		}
+		if name == driver && g.chance(0.3) { // of several drivers that a node lacks, kube-scheduler names any
+			d.Spec.PreventPodSchedulingIfMissing = new(true)
+		}
 		o.CSIDrivers = append(o.CSIDrivers, d)
 	}
 	for i := range g.upTo(4) {
@@ -45,7 +47,7 @@ func (s *storage) begin(g *Generator, nodes []string, o *scenario.Objects) {
 		same := func(o *storagev1.CSIStorageCapacity) bool {
 			return o.StorageClassName == c.StorageClassName && reflect.DeepEqual(o.NodeTopology, c.NodeTopology)
 		}
-		if !upstream.RatesCapacity() || !slices.ContainsFunc(o.CSIStorageCapacities, same) {
+		if !slices.ContainsFunc(o.CSIStorageCapacities, same) {
 			o.CSIStorageCapacities = append(o.CSIStorageCapacities, c)
 		}
 	}

@@ -74,7 +74,7 @@ func Template(ctx context.Context, client kubernetes.Interface, namespace, name,
 func ControlClaims(client kubernetes.Interface) (end func(), err error) {
 	ctx, cancel := context.WithCancel(klog.NewContext(context.Background(), logr.Discard()))
 	factory := informers.NewSharedInformerFactory(client, 0)
-	controller, err := resourceclaim.NewController(logr.Discard(), resourceclaim.Features{AdminAccess: true, PrioritizedList: true}, client,
+	controller, err := resourceclaim.NewController(logr.Discard(), client,
 		factory.Core().V1().Pods(), nil, factory.Resource().V1().ResourceClaims(), factory.Resource().V1().ResourceClaimTemplates())
 	if err != nil {
 		cancel()

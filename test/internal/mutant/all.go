@@ -149,14 +149,14 @@ func own(name string) []Mutant {
 	case "DynamicResources":
 		return []Mutant{
 			{Name: "wrong word in a reason", status: func(s *plugin.Status) *plugin.Status {
-				if s.Is(abi.Unschedulable) {
+				if s.Is(abi.Unschedulable) && len(s.Reasons) > 0 {
 					return plugin.NewStatus(s.Code, s.Reasons[0]+".")
 				}
 				return s
 			}},
 			{Name: "does not fail where PreFilter did not get to it", status: func(s *plugin.Status) *plugin.Status {
 				if s.Is(abi.Error) {
-					return plugin.NewStatus(abi.Unschedulable, "no new claims to deallocate")
+					return plugin.NewStatus(abi.Unschedulable)
 				}
 				return s
 			}},

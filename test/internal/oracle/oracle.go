@@ -93,9 +93,6 @@ func Plugins() []string {
 func answers(plugin string) func(n *compare.Counts) int {
 	points := native.Points(plugin)
 	filters, scores := slices.Contains(points, abi.Filter), slices.Contains(points, abi.Score)
-	if plugin == "VolumeBinding" {
-		scores = upstream.RatesCapacity()
-	}
 	verdicts := func(n *compare.Counts) int { return n.Verdicts + n.WhatIfs }
 	switch {
 	case filters && scores:

@@ -23,9 +23,15 @@ type event struct {
 }
 
 func newEvent(name string, resource framework.EventResource, action framework.ActionType) event {
+	var ours state.Action
+	for bit := framework.ActionType(1); bit < framework.All; bit <<= 1 {
+		if same, ok := state.ParseAction(bit.String()); ok && action&bit != 0 {
+			ours |= same
+		}
+	}
 	return event{
 		name: name, theirs: framework.ClusterEvent{Resource: resource, ActionType: action},
-		ours: state.ClusterEvent{Resource: state.EventResource(resource), Action: state.Action(action)},
+		ours: state.ClusterEvent{Resource: state.EventResource(resource), Action: ours},
 	}
 }
 

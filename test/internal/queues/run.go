@@ -16,7 +16,6 @@ import (
 	internal "k8s.io/kubernetes/pkg/scheduler/framework"
 	"sigs.k8s.io/yaml"
 
-	"github.com/berth-scheduler/berth/runtime/queue"
 	"github.com/berth-scheduler/berth/runtime/state"
 	"github.com/berth-scheduler/berth/test/internal/compare"
 )
@@ -143,15 +142,7 @@ func (r *run) update(op *Op) {
 	if !r.binding[op.Pod] {
 		r.them.Update(r.ctx, old.Object, p.Object)
 	}
-	uid := types.UID(op.Pod)
-	_, before := r.us.Get(uid)
 	r.us.Update(old, p)
-	// docs/differences.md: kube-scheduler drops the nomination of a parked pod that such an
-	// update moves, Berth keeps it.
-	if _, after := r.us.Get(uid); after == queue.Active && (before == queue.Unschedulable || before == queue.Gated) &&
-		p.Changes(old)[0].Action == state.UpdateOther {
-		r.us.Nominate(uid, p.NominatedNode())
-	}
 	r.latest[op.Pod] = p
 }
 
@@ -161,7 +152,7 @@ func (r *run) remove(name string) {
 		return
 	}
 	_ = r.store.Delete(p.Object)
-	r.them.Delete(p.Object)
+	r.them.Delete(r.logger, p.Object)
 	if _, ok := r.out[name]; ok {
 		r.them.Done(types.UID(name))
 	}
@@ -180,10 +171,11 @@ func (r *run) pop() (ours, theirs string) {
 	if len(r.them.PodsInActiveQ())+len(r.them.PodsInBackoffQ()) == 0 {
 		return "a pod", "none" // it would block forever
 	}
-	b, err := r.them.Pop(r.logger)
+	entity, err := r.them.Pop(r.logger)
 	if err != nil {
 		return "", err.Error()
 	}
+	b := entity.(*internal.QueuedPodInfo) // there are no pod groups
 	a, ok := r.us.Pop()
 	if !ok {
 		return "none", b.Pod.Name
@@ -201,7 +193,7 @@ func (r *run) giveBack(name string, op *Op) (ours, theirs string) {
 	o.theirs.ClearRejectorPlugins()
 	o.theirs.UnschedulablePlugins, o.theirs.PendingPlugins = sets.New(rejectors...), sets.New(pending...)
 	o.theirs.PodInfo, _ = internal.NewPodInfo(r.latest[name].Object.DeepCopy())
-	if err := r.them.AddUnschedulableIfNotPresent(r.logger, o.theirs, 0); err != nil {
+	if err := r.them.AddUnschedulablePodIfNotPresent(r.logger, o.theirs, 0); err != nil {
 		return "", err.Error()
 	}
 	o.ours.ClearRejectors()

@@ -131,7 +131,7 @@ func (r *run) theirs() string {
 	var lines []string
 	add := func(place string, pods []*v1.Pod) {
 		for _, p := range pods {
-			i, ok := r.them.GetPod(p.Name, p.Namespace)
+			i, ok := r.them.GetPod(p.Name, p.Namespace, nil)
 			if !ok {
 				lines = append(lines, place+" "+p.Name+" that is not there")
 				continue

@@ -58,10 +58,12 @@ func Kube(ctx context.Context, w Workload, allNodes bool) (Cost, error) {
 		if err != nil {
 			return Cost{}, err
 		}
-		pods[i] = &internal.QueuedPodInfo{PodInfo: info, UnschedulablePlugins: sets.New[string](), PendingPlugins: sets.New[string]()}
+		pods[i] = &internal.QueuedPodInfo{PodInfo: info, QueueingParams: internal.QueueingParams{
+			UnschedulablePlugins: sets.New[string](), PendingPlugins: sets.New[string](),
+		}}
 	}
 	next := 0
-	s.NextPod = func(klog.Logger) (*internal.QueuedPodInfo, error) {
+	s.NextEntity = func(klog.Logger) (internal.QueuedEntityInfo, error) {
 		next++
 		return pods[next-1], nil
 	}

@@ -1,4 +1,4 @@
-// Package upstream hosts kube-scheduler's own plugins, of k8s.io/kubernetes v1.36, and reads
+// Package upstream hosts kube-scheduler's own plugins, of k8s.io/kubernetes v1.37, and reads
 // its configuration as it does. Feature gates are those of the release, unless a command sets
 // some before anything else: they are global to the process.
 package upstream
@@ -31,11 +31,8 @@ import (
 	"github.com/berth-scheduler/berth/test/internal/world"
 )
 
-// SetGates sets feature gates, as in "StorageCapacityScoring=true".
+// SetGates sets feature gates, as in "TaintTolerationComparisonOperators=true".
 func SetGates(gates string) error { return feature.DefaultMutableFeatureGate.Set(gates) }
-
-// RatesCapacity reports whether VolumeBinding scores nodes by storage capacity.
-func RatesCapacity() bool { return feature.DefaultFeatureGate.Enabled(features.StorageCapacityScoring) }
 
 // Names returns the names of kube-scheduler's plugins.
 func Names() map[string]bool {

@@ -35,6 +35,9 @@ type Store struct {
 	resourceClaims table[*resourcev1.ResourceClaim]
 	slices         table[*resourcev1.ResourceSlice]
 	deviceClasses  table[*resourcev1.DeviceClass]
+	taintRules     table[*resourcev1.DeviceTaintRule]
+	// tainted are the slices with the taints of rules, by slice; nil after a change of a rule.
+	tainted map[*resourcev1.ResourceSlice]*resourcev1.ResourceSlice
 
 	journal journal
 }
@@ -67,6 +70,7 @@ func New() *Store {
 		resourceClaims: newTable[*resourcev1.ResourceClaim](state.ResourceClaimResource, nil),
 		slices:         newTable[*resourcev1.ResourceSlice](state.ResourceSliceResource, nil),
 		deviceClasses:  newTable[*resourcev1.DeviceClass](state.DeviceClassResource, nil),
+		taintRules:     newTable[*resourcev1.DeviceTaintRule](state.DeviceTaintRuleResource, nil),
 	}
 }
 
@@ -124,9 +128,13 @@ func (s *Store) write(object metav1.Object, gone bool) (Change, bool) {
 	case *resourcev1.ResourceClaim:
 		return write(s, &s.resourceClaims, x, gone)
 	case *resourcev1.ResourceSlice:
+		delete(s.tainted, s.slices.all[nameOf(x)])
 		return write(s, &s.slices, x, gone)
 	case *resourcev1.DeviceClass:
 		return write(s, &s.deviceClasses, x, gone)
+	case *resourcev1.DeviceTaintRule:
+		s.tainted = nil
+		return write(s, &s.taintRules, x, gone)
 	}
 	panic("BUG: an object of this kind is not stored")
 }
@@ -166,5 +174,6 @@ func (s *Store) All() (out []metav1.Object) {
 	out = appendAll(out, &s.attachments)
 	out = appendAll(out, &s.resourceClaims)
 	out = appendAll(out, &s.slices)
-	return appendAll(out, &s.deviceClasses)
+	out = appendAll(out, &s.deviceClasses)
+	return appendAll(out, &s.taintRules)
 }

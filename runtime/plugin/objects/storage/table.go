@@ -158,9 +158,6 @@ func (s *Store) ResourceClaim(namespace, name string) *resourcev1.ResourceClaim 
 // ResourceClaims implements objects.ResourceClaims.
 func (s *Store) ResourceClaims() []*resourcev1.ResourceClaim { return all(s, &s.resourceClaims) }
 
-// ResourceSlices implements objects.ResourceSlices.
-func (s *Store) ResourceSlices() []*resourcev1.ResourceSlice { return all(s, &s.slices) }
-
 // DeviceClass implements objects.DeviceClasses.
 func (s *Store) DeviceClass(name string) *resourcev1.DeviceClass {
 	return get(s, &s.deviceClasses, "", name)

@@ -24,7 +24,7 @@ import (
 	"k8s.io/component-base/featuregate"
 	"k8s.io/kubernetes/pkg/scheduler"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
-	"k8s.io/kubernetes/test/utils/ktesting"
+	"k8s.io/kubernetes/test/utils/client-go/ktesting"
 )
 
 // Settings of the program that runs the benchmarks.
@@ -38,12 +38,14 @@ const (
 // outsideProcess is the process of the workload that runs, where its metrics are.
 var outsideProcess struct{ url, token string }
 
-func mustSetupCluster(tCtx ktesting.TContext, c *config.KubeSchedulerConfiguration, gates map[featuregate.Feature]bool, opts *schedulerPerfOptions) (*scheduler.Scheduler, informers.SharedInformerFactory, ktesting.TContext) {
-	sched, factory, inner := mustSetupInside(tCtx, c, gates, opts)
+func mustSetupCluster(tCtx ktesting.TContext, c *config.KubeSchedulerConfiguration, gates map[featuregate.Feature]bool, opts *schedulerPerfOptions) (
+	*scheduler.Scheduler, informers.SharedInformerFactory, <-chan struct{}, ktesting.TContext,
+) {
+	sched, factory, done, inner := mustSetupInside(tCtx, c, gates, opts)
 	sched.StartOutside()
 	outsideProcess.url = fmt.Sprintf("https://127.0.0.1:%d/metrics", sched.OutsidePort())
 	outsideProcess.token = inner.RESTConfig().BearerToken
-	return sched, factory, inner
+	return sched, factory, done, inner
 }
 
 // claimsLeft is how many claims upstream leaves room for in a cluster that it fills.

@@ -37,10 +37,8 @@ func RunTestCoreResourceEnqueue(t *testing.T, tt *CoreResourceEnqueueTestCase) {
 	if tt.EnableDRAExtendedResource {
 		featuregatetesting.SetFeatureGateDuringTest(t, utilfeature.DefaultFeatureGate, features.DRAExtendedResource, true)
 	}
-	if tt.EnableGangScheduling {
-		featuregatetesting.SetFeatureGatesDuringTest(t, utilfeature.DefaultFeatureGate, featuregatetesting.FeatureOverrides{
-			features.GenericWorkload: true, features.GangScheduling: true,
-		})
+	if tt.EnableGenericWorkload {
+		featuregatetesting.SetFeatureGateDuringTest(t, utilfeature.DefaultFeatureGate, features.GenericWorkload, true)
 	}
 	options := []scheduler.Option{scheduler.WithPodInitialBackoffSeconds(1), scheduler.WithPodMaxBackoffSeconds(1)}
 	if tt.EnablePlugins != nil {
@@ -119,13 +117,9 @@ func createOutside(t *testing.T, testCtx *testutils.TestContext, tt *CoreResourc
 		o.Namespace = ns
 		must(testutils.CreatePVC(cs, o))
 	}
-	for _, o := range tt.InitialWorkloads {
-		o.Namespace = ns
-		must(cs.SchedulingV1alpha2().Workloads(ns).Create(ctx, o, metav1.CreateOptions{}))
-	}
 	for _, o := range tt.InitialPodGroups {
 		o.Namespace = ns
-		must(cs.SchedulingV1alpha2().PodGroups(ns).Create(ctx, o, metav1.CreateOptions{}))
+		must(cs.SchedulingV1beta1().PodGroups(ns).Create(ctx, o, metav1.CreateOptions{}))
 	}
 	for _, o := range append(append([]*v1.Pod{}, tt.InitialPods...), tt.Pods...) {
 		must(cs.CoreV1().Pods(ns).Create(ctx, o, metav1.CreateOptions{}))
