@@ -125,15 +125,6 @@ func TestMutants(t *testing.T) {
 			}
 		})
 	}
-	results := func(change func(r *resourcev1.DeviceRequestAllocationResult)) func(*side) {
-		return claims(func(c *resourcev1.ResourceClaim) {
-			if a := c.Status.Allocation; a != nil {
-				for i := range a.Devices.Results {
-					change(&a.Devices.Results[i])
-				}
-			}
-		})
-	}
 	devices := func(change func(d *resourcev1.Device)) func(*side) {
 		return slices(func(s *resourcev1.ResourceSlice) {
 			for i := range s.Spec.Devices {
