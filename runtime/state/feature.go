@@ -136,5 +136,5 @@ func needsDeclared(pod *v1.Pod) bool {
 
 // needs omits features that every node of v1.37 has.
 func needs(pod *declared.PodInfo) (declared.FeatureSet, error) {
-	return declared.DefaultFramework.InferForPodScheduling(pod, version.MajorMinor(1, 36))
+	return declared.DefaultFramework.InferForPodScheduling(pod, version.MajorMinor(1, 37))
 }
