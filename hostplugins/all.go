@@ -31,6 +31,13 @@ import (
 	"github.com/berth-scheduler/berth/runtime/plugin/objects"
 )
 
+const (
+	// Release is the minor version of Kubernetes 1 whose decisions plugins make, and OldestRelease the oldest one whose defaults and
+	// texts they can have instead, to repeat recordings.
+	Release       = 37
+	OldestRelease = 36
+)
+
 // Deps is what native plugins depend on.
 type Deps struct {
 	// Binder is for DefaultBinder, which cannot be built without it.
@@ -49,12 +56,20 @@ type Deps struct {
 	// means that there are no such objects.
 	Services    objects.Services
 	Controllers objects.Controllers
+	// Release is the minor version of Kubernetes 1 whose defaults and texts plugins have; 0 means the constant Release. What a
+	// release changed without a feature gate is always as in the newest.
+	Release uint64
 }
+
+// before37 reports whether plugins have the defaults and texts of Kubernetes 1.36: VolumeBinding scores only with a shape,
+// NodeVolumeLimits lets a pod onto a node that lacks its driver, devices have whole capacities, and PostFilter says so if there is
+// nothing to deallocate, and nothing of what preemption found.
+func (d *Deps) before37() bool { return d.Release != 0 && d.Release < 37 }
 
 // All returns the registry. Arguments are nil or pointers to the types of
 // k8s.io/kube-scheduler/config/v1, with or without defaults applied.
 func All(deps Deps) plugin.Registry {
-	storage, devices := deps.Storage.orEmpty(), deps.Devices.orEmpty()
+	storage, devices, before37 := deps.Storage.orEmpty(), deps.Devices.orEmpty(), deps.before37()
 	return plugin.Registry{
 		schedulinggates.Name:   noArgs(schedulinggates.New),
 		prioritysort.Name:      noArgs(prioritysort.New),
@@ -68,8 +83,8 @@ func All(deps Deps) plugin.Registry {
 		nodedeclaredfeatures.Name: noArgs(nodedeclaredfeatures.New),
 		volumerestrictions.Name:   noArgs(storage.restrictions),
 		volumezone.Name:           noArgs(storage.zone),
-		nodevolumelimits.Name:     noArgs(storage.limits),
-		volumebinding.Name:        storage.binding(),
+		nodevolumelimits.Name:     noArgs(func() *nodevolumelimits.NodeVolumeLimits { return storage.limits(before37) }),
+		volumebinding.Name:        storage.binding(before37),
 
 		nodeaffinity.Name: func(args any) (plugin.Plugin, error) {
 			return withArgs[configv1.NodeAffinityArgs](args, nodeaffinity.New)
@@ -86,7 +101,7 @@ func All(deps Deps) plugin.Registry {
 		},
 		defaultpreemption.Name: func(args any) (plugin.Plugin, error) {
 			return withArgs(args, func(a *configv1.DefaultPreemptionArgs) (*defaultpreemption.DefaultPreemption, error) {
-				return defaultpreemption.New(a, deps.Budgets)
+				return defaultpreemption.New(a, defaultpreemption.Deps{Budgets: deps.Budgets, Quiet: before37})
 			})
 		},
 		podtopologyspread.Name: func(args any) (plugin.Plugin, error) {

@@ -33,6 +33,15 @@ func NewDevices(all objects.Devices, writer objects.ClaimWriter, waiter objects.
 	return Devices{objects: all, ledger: dynamicresources.NewLedger(all), writer: writer, waiter: waiter}
 }
 
+// Of returns the devices with what plugins of a minor version of Kubernetes 1 know of them, before anything is allocated; 0 means
+// Release.
+func (d Devices) Of(release uint64) Devices {
+	if deps := (Deps{Release: release}); d.ledger != nil && deps.before37() {
+		d.ledger = dynamicresources.NewWholeLedger(d.objects)
+	}
+	return d
+}
+
 // orEmpty replaces the zero value by the devices of a cluster without any.
 func (d Devices) orEmpty() Devices {
 	if d.ledger != nil {
@@ -45,7 +54,7 @@ func (d Devices) orEmpty() Devices {
 func (d Devices) dynamicResources(deps *Deps) plugin.Factory {
 	inner := dynamicresources.Deps{
 		Devices: d.objects, Ledger: d.ledger, Writer: d.writer, Waiter: d.waiter,
-		Search: deps.Search, Now: deps.Now, Wall: deps.Wall,
+		Search: deps.Search, Now: deps.Now, Wall: deps.Wall, Explains: deps.before37(),
 	}
 	if inner.Search == nil {
 		inner.Search = unbounded{}

@@ -41,17 +41,19 @@ func (s Storage) zone() *volumezone.VolumeZone {
 	return volumezone.New(volumezone.Deps{Claims: s.Objects.Claims, Volumes: s.Objects.Volumes, Classes: s.Objects.Classes})
 }
 
-func (s Storage) limits() *nodevolumelimits.NodeVolumeLimits {
+func (s Storage) limits(before37 bool) *nodevolumelimits.NodeVolumeLimits {
 	return nodevolumelimits.New(nodevolumelimits.Deps{
 		Claims: s.Objects.Claims, Volumes: s.Objects.Volumes, Classes: s.Objects.Classes,
 		CSINodes: s.Objects.CSINodes, Drivers: s.Objects.CSIDrivers, Attached: s.Objects.Attached, Changes: s.Objects.Changes,
+		MayLackDrivers: before37,
 	})
 }
 
 // binding returns a factory of plugins that share a ledger.
-func (s Storage) binding() plugin.Factory {
+func (s Storage) binding(before37 bool) plugin.Factory {
 	deps := volumebinding.Deps{
 		Storage: s.Objects, Ledger: volumebinding.NewLedger(s.Objects), Writer: s.Writer, Waiter: s.Waiter, Exists: s.Exists,
+		OnlyShaped: before37,
 	}
 	return func(args any) (plugin.Plugin, error) {
 		return withArgs(args, func(args *configv1.VolumeBindingArgs) (*volumebinding.VolumeBinding, error) {

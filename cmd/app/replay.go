@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/hostplugins"
 	"github.com/berth-scheduler/berth/runtime/experiment"
 	"github.com/berth-scheduler/berth/runtime/inbox"
 	records "github.com/berth-scheduler/berth/runtime/record"
@@ -147,6 +148,12 @@ func (o *replayOptions) replay(ctx context.Context, stdout, stderr io.Writer, op
 		p.text("Repeated %s. There was no decision among them.", count(result.Events, "event"))
 	} else {
 		p.text("Repeated %s from %s: %d placed a pod. All are as recorded.", count(result.Decisions, "decision"), count(result.Events, "event"), result.Placed)
+	}
+	if result.Kubernetes != hostplugins.Release {
+		p.text("The recording is of an older version, so plugins had the defaults and the texts of Kubernetes 1.%d. All of a decision was compared.", result.Kubernetes)
+	}
+	if result.Reworded > 0 {
+		p.text("Texts of %s are not the recorded ones, first at event %d.", count(result.Reworded, "decision"), result.RewordedAt)
 	}
 	if result.Why != "" {
 		p.text("The recording ends before its scheduler: %s.", result.Why)

@@ -46,8 +46,8 @@ const stream = 0x7072656d7074
 
 // DefaultPreemption is the plugin.
 type DefaultPreemption struct {
-	info    plugin.Info
-	budgets objects.PodDisruptionBudgets
+	info plugin.Info
+	deps Deps
 	// The search stops at this many candidates: percentage of the nodes where preemption may
 	// help, but at least absolute, and at most all.
 	percentage, absolute int
@@ -55,10 +55,17 @@ type DefaultPreemption struct {
 
 var _ plugin.PostFilter = (*DefaultPreemption)(nil)
 
-// New returns the plugin. Arguments that are not given have the API's defaults; without budgets
-// no eviction violates one.
-func New(args *configv1.DefaultPreemptionArgs, budgets objects.PodDisruptionBudgets) (*DefaultPreemption, error) {
-	p := &DefaultPreemption{budgets: budgets, percentage: defaultPercentage, absolute: defaultAbsolute}
+// Deps is what the plugin depends on.
+type Deps struct {
+	// Budgets (optional) are those of the cluster; without them no eviction violates one.
+	Budgets objects.PodDisruptionBudgets
+	// Quiet leaves out what was found, as before v1.37 of Kubernetes.
+	Quiet bool
+}
+
+// New returns the plugin. Arguments that are not given have the API's defaults.
+func New(args *configv1.DefaultPreemptionArgs, deps Deps) (*DefaultPreemption, error) {
+	p := &DefaultPreemption{deps: deps, percentage: defaultPercentage, absolute: defaultAbsolute}
 	if args != nil && args.MinCandidateNodesPercentage != nil {
 		p.percentage = int(*args.MinCandidateNodesPercentage)
 	}
@@ -105,7 +112,7 @@ func (p *DefaultPreemption) PostFilter(c *plugin.Cycle, d *plugin.Diagnosis) (pl
 	if why := ineligible(c, d); why != "" {
 		return unschedulable(why)
 	}
-	s := search{c: c, d: d, list: p.budgets, counts: make(map[string]int)}
+	s := search{c: c, d: d, list: p.deps.Budgets, counts: make(map[string]int)}
 	candidates := p.candidates(&s)
 	if len(candidates) == 0 {
 		if err := s.err(); err != nil {
@@ -126,10 +133,14 @@ func (p *DefaultPreemption) PostFilter(c *plugin.Cycle, d *plugin.Diagnosis) (pl
 	}
 	best := choose(candidates)
 	node := c.Snapshot.Name(best.Row)
-	return plugin.PostFilterResult{
+	result := plugin.PostFilterResult{
 		Override: true, NominatedNode: node,
 		Preemption: plugin.Preemption{Victims: best.Victims, ClearNominations: lessImportant(c, node)},
-	}, plugin.NewStatus(abi.Success, fmt.Sprintf(prefix+"found a potential placement for pod on node %s, preempting %d victims", node, len(best.Victims)))
+	}
+	if p.deps.Quiet {
+		return result, nil
+	}
+	return result, plugin.NewStatus(abi.Success, fmt.Sprintf(prefix+"found a potential placement for pod on node %s, preempting %d victims", node, len(best.Victims)))
 }
 
 // candidates tries the nodes where preemption may help, starting at a random one, until it has

@@ -49,7 +49,7 @@ func TestManyReasons(t *testing.T) {
 	snap := state.NewSnapshot()
 	snap.Rebuild(infos)
 	for _, code := range []abi.Code{abi.Unschedulable, abi.Error} {
-		p, err := defaultpreemption.New(nil, nil)
+		p, err := defaultpreemption.New(nil, defaultpreemption.Deps{})
 		if err != nil {
 			t.Fatal(err)
 		}

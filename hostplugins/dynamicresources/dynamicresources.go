@@ -44,6 +44,8 @@ type Deps struct {
 	Search objects.Search
 	// Now returns the time that the loop sees, and Wall the time beside the loop.
 	Now, Wall func() time.Time
+	// Explains makes PostFilter say why it did nothing, as before v1.37 of Kubernetes.
+	Explains bool
 }
 
 // DynamicResources is the plugin. Its points up to Reserve, and Unreserve, must be called on the

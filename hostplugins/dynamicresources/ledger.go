@@ -21,9 +21,16 @@ import (
 // features are the feature gates that are on by default in kube-scheduler v1.37. An empty set would make the
 // library take another allocator, which knows no partitions.
 func features() structured.Features {
+	f := wholeFeatures()
+	f.FractionalCapacityRange = true
+	return f
+}
+
+// wholeFeatures are those of v1.36.
+func wholeFeatures() structured.Features {
 	return structured.Features{
 		AdminAccess: true, PrioritizedList: true, PartitionableDevices: true, DeviceTaints: true,
-		DeviceBindingAndStatus: true, ConsumableCapacity: true, FractionalCapacityRange: true,
+		DeviceBindingAndStatus: true, ConsumableCapacity: true,
 	}
 }
 
@@ -36,6 +43,7 @@ const compiledExpressions = 256
 // that uses a claim in flight waits. It must be used on the scheduler's loop.
 type Ledger struct {
 	devices    objects.Devices
+	features   structured.Features
 	generation uint64 // of the changes of devices
 
 	// state is read by allocators, which never change it.
@@ -93,9 +101,14 @@ func (l *Ledger) Work() Work {
 type key struct{ namespace, name string }
 
 // NewLedger returns the ledger of a cluster.
-func NewLedger(devices objects.Devices) *Ledger {
+func NewLedger(devices objects.Devices) *Ledger { return newLedger(devices, features()) }
+
+// NewWholeLedger returns a ledger like NewLedger, whose devices have whole capacities, as before v1.37 of Kubernetes.
+func NewWholeLedger(devices objects.Devices) *Ledger { return newLedger(devices, wholeFeatures()) }
+
+func newLedger(devices objects.Devices, f structured.Features) *Ledger {
 	l := &Ledger{
-		devices: devices,
+		devices: devices, features: f,
 		flights: make(map[types.UID]*resourcev1.ResourceClaim), verdicts: make(map[string]*verdicts), views: make(map[string]*view),
 	}
 	l.reset()
@@ -255,7 +268,7 @@ func (l *Ledger) allocatorFor(ctx context.Context, node *v1.Node) (structured.Al
 }
 
 func (l *Ledger) newAllocator(ctx context.Context, of []*resourcev1.ResourceSlice) (structured.Allocator, error) {
-	return structured.NewAllocator(ctx, features(), l.state, classes{l.devices.Classes}, of, l.compiled().cache)
+	return structured.NewAllocator(ctx, l.features, l.state, classes{l.devices.Classes}, of, l.compiled().cache)
 }
 
 func hasCounters(s *resourcev1.ResourceSlice) bool { return len(s.Spec.SharedCounters) > 0 }

@@ -15,7 +15,7 @@ func (d *DynamicResources) PostFilter(c *plugin.Cycle, _ *plugin.Diagnosis) (plu
 		return plugin.PostFilterResult{}, plugin.Fail(errNotSeen)
 	}
 	if a.empty() {
-		return plugin.PostFilterResult{}, plugin.NewStatus(abi.Unschedulable)
+		return d.nothing("no new claims to deallocate")
 	}
 	for i := range a.claims {
 		claim := &a.claims[i]
@@ -32,5 +32,13 @@ func (d *DynamicResources) PostFilter(c *plugin.Cycle, _ *plugin.Diagnosis) (plu
 		d.deps.Writer.Delete(a.special.stale)
 		return plugin.PostFilterResult{}, plugin.NewStatus(abi.Unschedulable, "deletion of ResourceClaim completed")
 	}
-	return plugin.PostFilterResult{}, plugin.NewStatus(abi.Unschedulable)
+	return d.nothing("still not schedulable")
+}
+
+func (d *DynamicResources) nothing(why string) (plugin.PostFilterResult, *plugin.Status) {
+	status := plugin.NewStatus(abi.Unschedulable)
+	if d.deps.Explains {
+		status.Reasons = []string{why}
+	}
+	return plugin.PostFilterResult{}, status
 }

@@ -33,6 +33,9 @@ type Deps struct {
 	Drivers  objects.CSIDrivers
 	Attached objects.VolumeAttachments
 	Changes  objects.StorageChanges
+	// MayLackDrivers means that a pod may go to a node that lacks its driver, whatever the driver asks for, as before v1.37 of
+	// Kubernetes.
+	MayLackDrivers bool
 }
 
 // NodeVolumeLimits is the plugin. It must not be used concurrently.
@@ -142,6 +145,9 @@ type needed struct {
 
 // needed returns the drivers of the pod's volumes that ask for it (KEP-5030).
 func (l *NodeVolumeLimits) needed(pod *v1.Pod, want []wanted) (out []needed, err error) {
+	if l.attached.deps.MayLackDrivers {
+		return nil, nil
+	}
 	for i := range want {
 		driver := l.attached.deps.Drivers.CSIDriver(want[i].driver)
 		if driver != nil && ptr.Deref(driver.Spec.PreventPodSchedulingIfMissing, false) {

@@ -13,7 +13,8 @@ import (
 
 // PreScore skips a pod without claims: kube-scheduler gives each node 0 for it.
 func (b *VolumeBinding) PreScore(c *plugin.Cycle, _ []uint32) *plugin.Status {
-	if _, ok := c.State.Read(Name, preFilterKey).(*plan); !ok {
+	_, ok := c.State.Read(Name, preFilterKey).(*plan)
+	if b.shape == nil || !ok && !b.deps.OnlyShaped {
 		return plugin.NewStatus(abi.Skip)
 	}
 	return nil

@@ -41,6 +41,8 @@ type Deps struct {
 	Writer objects.VolumeWriter
 	Waiter objects.StorageWaiter
 	Exists objects.Existence
+	// OnlyShaped means that without a shape nodes have no scores, as before v1.37 of Kubernetes.
+	OnlyShaped bool
 }
 
 // VolumeBinding is the plugin. Its points up to Reserve, and Unreserve, must be called on the
@@ -49,7 +51,7 @@ type VolumeBinding struct {
 	info    plugin.Info
 	deps    Deps
 	timeout time.Duration
-	shape   shape.Shape
+	shape   shape.Shape // nil for no scores
 }
 
 var (
@@ -82,6 +84,9 @@ func New(args *configv1.VolumeBindingArgs, deps Deps) (*VolumeBinding, error) {
 		b.timeout = time.Duration(*args.BindTimeoutSeconds) * time.Second
 	}
 	points := args.Shape
+	if len(points) == 0 && deps.OnlyShaped {
+		return b, nil
+	}
 	if len(points) == 0 {
 		points = []configv1.UtilizationShapePoint{{Utilization: 0, Score: 10}, {Utilization: 100, Score: 0}}
 	}

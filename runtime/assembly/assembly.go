@@ -82,6 +82,10 @@ type Config struct {
 	RecordReads []string
 	// Recording (optional) refuses plugins that read what a recording with these settings lacks.
 	Recording *inbox.Settings
+	// Kubernetes is the minor version of Kubernetes 1 whose defaults and texts native plugins have; 0 means hostplugins.Release.
+	Kubernetes uint64
+	// OneHash is as in scheduler.Config.
+	OneHash bool
 	// IgnoreBindVerbs leaves binding to the Bind plugins even if extenders have bind verbs.
 	IgnoreBindVerbs bool
 	// WithoutExtenders asks no HTTP extender. NodeResourcesFit still leaves to them the resources
@@ -201,6 +205,7 @@ func New(c Config, d Deps) (*Assembly, error) {
 	if d.Clock == nil {
 		d.Clock = clock.Real{}
 	}
+	d.Devices = d.Devices.Of(c.Kubernetes)
 	whole := c.Scheduler
 	var trials []trial
 	var err error
@@ -256,7 +261,7 @@ func New(c Config, d Deps) (*Assembly, error) {
 		scheduler.Config{
 			Seed: c.Seed, Draw: c.Draw, Queue: queues,
 			Cycle: decide,
-			Cache: cache.Config{Rank: a.rank()},
+			Cache: cache.Config{Rank: a.rank()}, OneHash: c.OneHash,
 		},
 		scheduler.Deps{
 			Clock: a.clock, Recorder: a.counted(), Objects: d.Objects, Pipelines: pipelines, Extenders: extenders, Outlet: d.Outlet, Evictor: d.Evictor,

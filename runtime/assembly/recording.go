@@ -1,6 +1,7 @@
 package assembly
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	configv1 "k8s.io/kube-scheduler/config/v1"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/hostplugins"
 	"github.com/berth-scheduler/berth/runtime/config"
 	"github.com/berth-scheduler/berth/runtime/cycle"
 	"github.com/berth-scheduler/berth/runtime/inbox"
@@ -183,6 +185,7 @@ func (a *Assembly) begin(s *config.Scheduler, all []*built) error {
 		AllowUnenforced: strings.Join(c.AllowUnenforced.Names(), ","), MaxUnschedulable: c.MaxUnschedulable, IgnoreBindVerbs: c.IgnoreBindVerbs, Ranked: c.Rank != nil,
 		ReuseBytes: uint64(c.Reuse.Bytes), ReusePerNode: uint64(c.Reuse.PerNode),
 		Config: file, Annotations: slices.Concat(annotations(all), c.RecordReads), Attached: data, Lacks: a.lacks(all),
+		Kubernetes: cmp.Or(c.Kubernetes, hostplugins.Release),
 	})
 	for i := range modules {
 		a.deps.Recorder.Enter(&modules[i])
@@ -235,13 +238,20 @@ func (a *Assembly) rank() func(node string) uint64 {
 //
 // The settings are not those of a recording that this program can replay.
 func Replayed(s *inbox.Settings, modules *Modules) (Config, error) {
-	file, _, err := config.Parse([]byte(s.Config), "the recorded configuration", modules.Catalog())
+	release := cmp.Or(s.Kubernetes, hostplugins.OldestRelease)
+	if release < hostplugins.OldestRelease || release > hostplugins.Release {
+		return Config{}, fmt.Errorf("the plugins of the recording are those of Kubernetes 1.%d, and this berth has those of 1.%d to 1.%d: use the berth that wrote it",
+			release, hostplugins.OldestRelease, hostplugins.Release)
+	}
+	catalog := modules.Catalog()
+	catalog.NoStorageScores = release < hostplugins.Release
+	file, _, err := config.Parse([]byte(s.Config), "the recorded configuration", catalog)
 	if err != nil {
 		return Config{}, err
 	}
 	c := Config{
 		Scheduler: file, Modules: modules, Seed: s.Seed, Candidates: int(s.Candidates), MaxUnschedulable: s.MaxUnschedulable, IgnoreBindVerbs: s.IgnoreBindVerbs,
-		Reuse: reuse.Config{Bytes: int64(s.ReuseBytes), PerNode: int64(s.ReusePerNode)},
+		Reuse: reuse.Config{Bytes: int64(s.ReuseBytes), PerNode: int64(s.ReusePerNode)}, Kubernetes: release, OneHash: s.Kubernetes == 0,
 	}
 	if c.Attached, err = replayedAttached(file, s.Attached, modules); err != nil {
 		return Config{}, err

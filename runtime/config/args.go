@@ -21,13 +21,13 @@ type argsKind struct {
 
 // argsKinds returns the built-in plugins that take arguments. To add a plugin, add a row with
 // its type, defaults and rules.
-func argsKinds() map[string]argsKind {
+func argsKinds(cat Catalog) map[string]argsKind {
 	return map[string]argsKind{
 		"NodeResourcesFit":                kindOfArgs("NodeResourcesFitArgs", defaultFit, checkFit),
 		"NodeResourcesBalancedAllocation": kindOfArgs("NodeResourcesBalancedAllocationArgs", defaultBalanced, checkBalanced),
 		"NodeAffinity":                    kindOfArgs("NodeAffinityArgs", nil, checkAffinity),
 		"DefaultPreemption":               kindOfArgs("DefaultPreemptionArgs", defaultPreemption, checkPreemption),
-		"VolumeBinding":                   kindOfArgs("VolumeBindingArgs", defaultVolumes, checkVolumes),
+		"VolumeBinding":                   kindOfArgs("VolumeBindingArgs", defaultVolumes(cat), checkVolumes(cat)),
 		"DynamicResources":                kindOfArgs("DynamicResourcesArgs", defaultDevices, checkDevices),
 		"PodTopologySpread":               kindOfArgs("PodTopologySpreadArgs", defaultSpread, checkSpread),
 		"InterPodAffinity":                kindOfArgs("InterPodAffinityArgs", defaultPodAffinity, checkPodAffinity),
@@ -70,7 +70,7 @@ func checkArgsHeader(r *report, path *field.Path, tree map[string]any, kind stri
 // buildArgs checks pluginConfig and returns the args of every enabled plugin that takes args.
 // Args of plugins that are not enabled are checked and dropped, as kube-scheduler does.
 func buildArgs(r *report, cat Catalog, path *field.Path, in []configv1.PluginConfig, custom map[string]Args, points map[string][]PluginRef) map[string]Args {
-	kinds := argsKinds()
+	kinds := argsKinds(cat)
 	given := maps.Clone(custom)
 	seen := map[string]int{}
 	for i, c := range in {

@@ -14,21 +14,27 @@ const defaultBindTimeout int64 = 600
 
 // defaultVolumes sets the default timeout, and the default shape, with which nodes score the higher the less of
 // their storage is used (KEP-4049).
-func defaultVolumes(a *configv1.VolumeBindingArgs) {
-	if a.BindTimeoutSeconds == nil {
-		seconds := defaultBindTimeout
-		a.BindTimeoutSeconds = &seconds
-	}
-	if len(a.Shape) == 0 {
-		a.Shape = []configv1.UtilizationShapePoint{{Utilization: 0, Score: maxShapeScore}, {Utilization: 100, Score: 0}}
+func defaultVolumes(cat Catalog) func(a *configv1.VolumeBindingArgs) {
+	return func(a *configv1.VolumeBindingArgs) {
+		if a.BindTimeoutSeconds == nil {
+			seconds := defaultBindTimeout
+			a.BindTimeoutSeconds = &seconds
+		}
+		if len(a.Shape) == 0 && !cat.NoStorageScores {
+			a.Shape = []configv1.UtilizationShapePoint{{Utilization: 0, Score: maxShapeScore}, {Utilization: 100, Score: 0}}
+		}
 	}
 }
 
 // checkVolumes requires a timeout of 0 or more, and checks the shape.
-func checkVolumes(r *report, path *field.Path, a *configv1.VolumeBindingArgs) {
+func checkVolumes(cat Catalog) func(r *report, path *field.Path, a *configv1.VolumeBindingArgs) {
 	const most = int64(math.MaxInt64 / time.Second)
-	if seconds := *a.BindTimeoutSeconds; seconds < 0 || seconds > most {
-		r.add(path.Child("bindTimeoutSeconds"), fmt.Sprintf("%d is not a valid timeout", seconds), fmt.Sprintf("give 0 to %d seconds", most))
+	return func(r *report, path *field.Path, a *configv1.VolumeBindingArgs) {
+		if seconds := *a.BindTimeoutSeconds; seconds < 0 || seconds > most {
+			r.add(path.Child("bindTimeoutSeconds"), fmt.Sprintf("%d is not a valid timeout", seconds), fmt.Sprintf("give 0 to %d seconds", most))
+		}
+		if a.Shape != nil || !cat.NoStorageScores {
+			checkShape(r, path.Child("shape"), a.Shape)
+		}
 	}
-	checkShape(r, path.Child("shape"), a.Shape)
 }

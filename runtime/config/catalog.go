@@ -19,6 +19,8 @@ type Catalog struct {
 	// Late are names of plugins that a program registers. Their points are known once they are
 	// constructed: see Profile.Settle. They take any args.
 	Late []string
+	// NoStorageScores leaves VolumeBinding without a default shape, as it was before v1.37.
+	NoStorageScores bool
 	// Default is kube-scheduler's default multiPoint list in its order, including plugins that
 	// are not implemented.
 	Default []PluginWeight

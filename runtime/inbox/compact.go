@@ -98,6 +98,8 @@ func (c *Encoder) number(_ string, v uint64) uint64 {
 	return v
 }
 
+func (c *Encoder) since(int) bool { return true }
+
 func (c *Encoder) flag(_ string, v bool) bool {
 	b := byte(0)
 	if v {
@@ -156,7 +158,7 @@ func (c *Encoder) objects(_, kind string, v []metav1.Object) []metav1.Object {
 }
 
 // Version is the version of the compact encoding.
-const Version = 6
+const Version = 7
 
 // Decoder reads what an Encoder wrote.
 type Decoder struct {
@@ -189,9 +191,7 @@ func (c *Decoder) Next(in []byte) (e Event, rest []byte, err error) {
 	}
 	word, e := c.types[in[0]]()
 	c.in, c.err = in[1:], nil
-	if _, end := e.(*End); !end || c.version >= 6 { // it had no reason
-		e.visit(c)
-	}
+	e.visit(c)
 	if c.err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", word, c.err)
 	}
@@ -259,6 +259,8 @@ func (c *Decoder) text(string, string) string { return c.name("") }
 func (c *Decoder) bytes(string, []byte) []byte {
 	return append([]byte(nil), c.take(c.number("", 0))...)
 }
+
+func (c *Decoder) since(version int) bool { return c.version >= version }
 
 func (c *Decoder) flag(string, bool) bool {
 	b := c.take(1)

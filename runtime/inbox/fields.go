@@ -36,6 +36,8 @@ type fields interface {
 	// object is an object of a kind; nil for none.
 	object(key, kind string, v metav1.Object) metav1.Object
 	objects(key, kind string, v []metav1.Object) []metav1.Object
+	// since reports whether the form has what the version is the first to have: a reader of an older one leaves it out.
+	since(version int) bool
 	// fail tells a reader that a value is not valid.
 	fail(err error)
 }
@@ -169,6 +171,9 @@ func visitEvent(f fields, e *state.ClusterEvent) {
 	var ok bool
 	if e.Action, ok = parseAction(action); !ok || resource == "" {
 		f.fail(fmt.Errorf("%q is not RESOURCE/ACTION", what))
+	}
+	if resource == "UnschedulablePod" { // what formats up to 6 call the change of a pod that waits
+		resource = string(state.TargetPodResource)
 	}
 	e.Resource = state.EventResource(resource)
 	e.Label = f.text("label", e.Label)
@@ -341,6 +346,9 @@ func (e *Settings) visit(f fields) {
 	f.json("annotations", &e.Annotations, len(e.Annotations) > 0)
 	f.json("attached", &e.Attached, len(e.Attached) > 0)
 	e.Lacks = f.text("lacks", e.Lacks)
+	if f.since(7) {
+		e.Kubernetes = f.number("kubernetes", e.Kubernetes)
+	}
 }
 
 func (e *Module) visit(f fields) {
@@ -360,9 +368,16 @@ func (e *Decision) visit(f fields) {
 	e.Pod, e.Code = f.name(e.Pod), f.name(e.Code)
 	e.Node = f.text("node", e.Node)
 	e.Hash = f.number("hash", e.Hash)
+	if f.since(7) {
+		e.Texts = f.number("texts", e.Texts)
+	}
 }
 
-func (e *End) visit(f fields) { e.Reason = f.text("reason", e.Reason) }
+func (e *End) visit(f fields) {
+	if f.since(6) {
+		e.Reason = f.text("reason", e.Reason)
+	}
+}
 
 func uids(names []string) (out []types.UID) {
 	for _, name := range names {

@@ -218,6 +218,9 @@ type (
 		Attached json.RawMessage
 		// Lacks says why the recording cannot be replayed from here on; empty if it can.
 		Lacks string
+		// Kubernetes is the minor version of Kubernetes 1 whose defaults and texts the plugins have. 0 means 36, and that the
+		// hash of a decision covers its texts: formats up to 6 have no number.
+		Kubernetes uint64
 	}
 	// Module is a plugin module that the configuration names by this file.
 	Module struct {
@@ -229,8 +232,8 @@ type (
 		Pod  string // NAMESPACE/NAME
 		Node string // "" if there is none
 		Code string
-		// Hash covers all of the decision but times.
-		Hash uint64
+		// Hash covers all of the decision but times and texts, and Texts these: the message, and the reasons of rejections.
+		Hash, Texts uint64
 	}
 	// End is the last event of a recording that was closed. Reason says why if the scheduler went on.
 	End struct{ Reason string }

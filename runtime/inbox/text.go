@@ -125,6 +125,8 @@ func (w *textWriter) number(key string, v uint64) uint64 {
 	return v
 }
 
+func (w *textWriter) since(int) bool { return true }
+
 func (w *textWriter) flag(key string, v bool) bool {
 	if v {
 		w.option(key, "true")
@@ -222,6 +224,8 @@ func (r *textReader) number(key string, _ uint64) uint64 {
 	}
 	return v
 }
+
+func (r *textReader) since(int) bool { return true } // what is missing is zero
 
 func (r *textReader) flag(key string, _ bool) bool {
 	text := r.text(key, "")

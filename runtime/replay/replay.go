@@ -56,6 +56,11 @@ type Config struct {
 
 // Result is the result of a replay whose decisions were all as recorded.
 type Result struct {
+	// Kubernetes is the minor version of Kubernetes 1 whose defaults and texts the recorded plugins had.
+	Kubernetes uint64
+	// Reworded counts the decisions with other texts than recorded, and RewordedAt is the number of the first one's event. In
+	// recordings of formats up to 6 there are none, because texts are part of their decisions.
+	Reworded, RewordedAt int
 	// Events and Decisions count what was repeated, and Placed the decisions for a node.
 	Events, Decisions, Placed int
 	// Cut is true if the recording was not closed. Why says why it was closed although its scheduler went on.
@@ -73,31 +78,6 @@ func (p *player) end() string {
 		return "later"
 	}
 	return stamp(p.clock.Now())
-}
-
-// Difference is a decision that is not the recorded one.
-type Difference struct {
-	// Event is its number in the recording.
-	Event int
-	// Recorded and Now are nil if there was no decision.
-	Recorded, Now *inbox.Decision
-	// Attempt explains Now; may be nil.
-	Attempt *report.Attempt
-}
-
-// Error implements error.
-func (d *Difference) Error() string {
-	return fmt.Sprintf("event %d: recorded was %s; now it is %s", d.Event, words(d.Recorded), words(d.Now))
-}
-
-func words(d *inbox.Decision) string {
-	switch {
-	case d == nil:
-		return "no decision"
-	case d.Node != "":
-		return fmt.Sprintf("pod %s to node %s (%s, hash %x)", d.Pod, d.Node, d.Code, d.Hash)
-	}
-	return fmt.Sprintf("pod %s to no node (%s, hash %x)", d.Pod, d.Code, d.Hash)
 }
 
 // Run repeats a recording from its beginning.
@@ -177,6 +157,9 @@ func (p *player) take() (inbox.Event, error) {
 	return p.reader.Next()
 }
 
+// event is the number of the last event that was taken.
+func (p *player) event() int { return p.reader.Read() - len(p.ahead) }
+
 // back undoes the takes of events.
 func (p *player) back(events ...inbox.Event) {
 	slices.Reverse(events)
@@ -198,7 +181,7 @@ func (p *player) play(ctx context.Context, e inbox.Event) error {
 		p.done = true
 		return nil
 	case *inbox.Decision:
-		return &Difference{Event: p.reader.Read() - len(p.ahead), Recorded: e}
+		return p.difference(e, nil)
 	}
 	if p.settings == nil {
 		return errors.New("the recording does not begin with settings")
@@ -249,7 +232,7 @@ func (p *player) handle(ctx context.Context, e inbox.Event) error {
 		}
 		return nil
 	}); err != nil {
-		return fmt.Errorf("event %d cannot be handled here: %w", p.reader.Read()-len(p.ahead), err)
+		return fmt.Errorf("event %d cannot be handled here: %w", p.event(), err)
 	}
 	return nil
 }
@@ -356,8 +339,13 @@ func (p *player) step(ctx context.Context, e *inbox.Step) error {
 	if recorded == nil && p.decision == nil {
 		return nil
 	}
-	if recorded == nil || p.decision == nil || *recorded != *p.decision {
-		return &Difference{Event: p.reader.Read() - len(p.ahead), Recorded: recorded, Now: p.decision, Attempt: p.attempt}
+	if recorded == nil || p.decision == nil || !same(*recorded, *p.decision) {
+		return p.difference(recorded, p.decision)
+	}
+	if recorded.Texts != p.decision.Texts {
+		if p.result.Reworded++; p.result.Reworded == 1 {
+			p.result.RewordedAt = p.event()
+		}
 	}
 	p.result.Decisions++
 	if recorded.Node != "" {
@@ -378,6 +366,7 @@ func (p *player) begin() error {
 	if err != nil {
 		return err
 	}
+	p.result.Kubernetes = c.Kubernetes
 	c.Workers, c.AllRows = p.config.Workers, p.config.Pod != types.NamespacedName{}
 	if p.config.Reuse != nil {
 		c.Reuse = *p.config.Reuse

@@ -31,7 +31,17 @@ func small(t *testing.T) string {
 	return string(text)
 }
 
+// run replays a recording. Texts that are not the recorded ones are an error.
 func run(ctx context.Context, t *testing.T, text string, c replay.Config) (*replay.Result, error) {
+	t.Helper()
+	r, err := reworded(ctx, t, text, c)
+	if err == nil && r.Reworded > 0 {
+		err = fmt.Errorf("%d decisions have other texts, first at event %d", r.Reworded, r.RewordedAt)
+	}
+	return r, err
+}
+
+func reworded(ctx context.Context, t *testing.T, text string, c replay.Config) (*replay.Result, error) {
 	t.Helper()
 	reader, err := record.NewReader(strings.NewReader(text))
 	if err != nil {

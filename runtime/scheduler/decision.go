@@ -20,15 +20,24 @@ func (s *Scheduler) decided(a *report.Attempt, directives []plugin.Directives) {
 	if s.deps.Recorder == nil {
 		return
 	}
-	d := digest{h: fnv.New64a()}
-	d.attempt(a)
-	for i := range directives {
-		d.directives(&directives[i])
+	d, texts := digest{h: fnv.New64a()}, digest{h: fnv.New64a()}
+	decision := &inbox.Decision{Pod: a.Namespace + "/" + a.Pod, Node: a.Node, Code: a.Code.String()}
+	words := &texts
+	if s.config.OneHash {
+		words = &d
 	}
-	s.deps.Recorder.Enter(&inbox.Decision{Pod: a.Namespace + "/" + a.Pod, Node: a.Node, Code: a.Code.String(), Hash: d.h.Sum64()})
+	d.attempt(a, words)
+	for i := range directives {
+		d.directives(&directives[i], words)
+	}
+	decision.Hash = d.h.Sum64()
+	if !s.config.OneHash {
+		decision.Texts = texts.h.Sum64()
+	}
+	s.deps.Recorder.Enter(decision)
 }
 
-// digest hashes what was decided, without times. Lengths keep neighbouring fields apart.
+// digest hashes what was decided, without times. Lengths keep neighbouring fields apart. What is said about it goes into words.
 type digest struct {
 	h       hash.Hash64
 	scratch [8]byte
@@ -50,7 +59,7 @@ func (d *digest) texts(list []string) {
 	}
 }
 
-func (d *digest) attempt(a *report.Attempt) {
+func (d *digest) attempt(a *report.Attempt, words *digest) {
 	d.number(int64(a.Sequence))
 	d.text(string(a.UID))
 	d.text(a.Profile)
@@ -59,7 +68,7 @@ func (d *digest) attempt(a *report.Attempt) {
 	d.number(int64(a.Feasible))
 	d.text(a.Node)
 	d.number(int64(a.Code))
-	d.text(a.Message)
+	words.text(a.Message)
 	d.text(a.Nominated)
 	d.texts(a.Victims)
 	d.number(int64(len(a.Rejections)))
@@ -67,7 +76,7 @@ func (d *digest) attempt(a *report.Attempt) {
 		r := &a.Rejections[i]
 		d.text(r.Plugin)
 		d.number(int64(r.Code))
-		d.texts(r.Reasons)
+		words.texts(r.Reasons)
 		d.number(int64(r.Count))
 	}
 	d.number(int64(len(a.Candidates)))
@@ -85,14 +94,14 @@ func (d *digest) attempt(a *report.Attempt) {
 	}
 }
 
-func (d *digest) directives(p *plugin.Directives) {
+func (d *digest) directives(p *plugin.Directives, words *digest) {
 	d.text(p.Plugin)
 	d.labels(p.Patch)
 	d.uids(p.Allow)
 	d.number(int64(len(p.Reject)))
 	for _, r := range p.Reject {
 		d.text(string(r.UID))
-		d.text(r.Reason)
+		words.text(r.Reason)
 	}
 	d.uids(p.Activate)
 }

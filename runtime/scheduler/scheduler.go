@@ -41,6 +41,8 @@ type Config struct {
 	Queue queue.Config
 	Cycle cycle.Config
 	Cache cache.Config
+	// OneHash makes the hash of a decision cover its texts, as in recordings of formats up to 6.
+	OneHash bool
 }
 
 // Deps are the dependencies of a scheduler.

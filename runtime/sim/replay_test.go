@@ -41,8 +41,8 @@ func replayed(t fataler, recording []byte, workers int) *replay.Result {
 	modules := assembly.NewModules(assembly.ModulesConfig{})
 	defer func() { _ = modules.Close(context.Background()) }()
 	r, err := replay.Run(context.Background(), reader, replay.Config{Modules: modules, Workers: workers})
-	if err != nil {
-		t.Fatal(err)
+	if err != nil || r.Reworded > 0 {
+		t.Fatal(err, r)
 	}
 	return r
 }
