@@ -42,8 +42,8 @@ func newReplay() *cobra.Command {
 		Long: `Replay repeats what a scheduler did, from a recording of berth run --record or
 berth simulate --record. It needs no cluster. The scheduler handles the recorded
 events in their order, with the plugins and the settings of the recording. Each
-decision must equal the recorded one: the node, the message, the rejected nodes, the
-scores of the best nodes, the victims and the directives of plugins.
+decision must equal the recorded one: the node, the rejected nodes, the scores of the
+best nodes, the victims and the directives of plugins. Other texts are reported.
 
 With --pod, replay stops after an attempt for that pod and explains it in full.
 

@@ -346,7 +346,7 @@ func TestVersion(t *testing.T) {
 		t.Fatal(err)
 	}
 	check(t, printed, printedOf(t, recording))
-	for _, version := range []string{"4", "5"} {
+	for _, version := range []string{"4", "5", "6"} {
 		before, err := os.ReadFile("testdata/events-" + version + ".berthrec")
 		if err != nil {
 			t.Fatal(err)

@@ -218,3 +218,35 @@ func TestUnusable(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// TestReworded: other texts are told from another decision, and the replay goes on.
+func TestReworded(t *testing.T) {
+	recorded := strings.Replace(small(t), "settings ", "settings kubernetes=37 ", 1)
+	var text strings.Builder
+	for line := range strings.Lines(recorded) { // the decisions as they are now, with other texts
+		if !strings.HasPrefix(line, "decision ") {
+			text.WriteString(line)
+			continue
+		}
+		var d *replay.Difference
+		if _, err := reworded(t.Context(), t, text.String()+line, replay.Config{Workers: 1}); !errors.As(err, &d) || d.Now == nil || d.Now.Texts == 0 {
+			t.Fatal(err)
+		}
+		before, _, _ := strings.Cut(line, "hash=")
+		fmt.Fprintf(&text, "%shash=%d texts=1\n", before, d.Now.Hash)
+	}
+	r, err := reworded(t.Context(), t, text.String(), replay.Config{Workers: 1})
+	if n := strings.Count(recorded, "\ndecision "); err != nil || r.Decisions != n || r.Reworded != n || r.RewordedAt == 0 {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// TestUnknownRelease: plugins of another Kubernetes are not repeated.
+func TestUnknownRelease(t *testing.T) {
+	for _, release := range []string{"35", "38"} {
+		text := strings.Replace(small(t), "settings ", "settings kubernetes="+release+" ", 1)
+		if _, err := run(t.Context(), t, text, replay.Config{}); err == nil || !strings.Contains(err.Error(), "are those of Kubernetes 1."+release) {
+			t.Errorf("%v", err)
+		}
+	}
+}
