@@ -3,7 +3,6 @@
 package schedulinggates
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/berth-scheduler/berth/abi"
@@ -27,7 +26,6 @@ func New() *SchedulingGates {
 		Enforces: state.FeatureSchedulingGates,
 		Events: []plugin.Event{{
 			ClusterEvent: state.ClusterEvent{Resource: state.TargetPodResource, Action: state.UpdatePodSchedulingGatesEliminated},
-			Hint:         afterGatesEliminated,
 		}},
 	}}
 }
@@ -50,15 +48,4 @@ func (s *SchedulingGates) PreEnqueue(pods []*state.Pod, out []*plugin.Status) {
 		}
 		out[i] = plugin.NewStatus(abi.UnschedulableAndUnresolvable, fmt.Sprintf("waiting for scheduling gates: %v", names))
 	}
-}
-
-// afterGatesEliminated queues the pod when its own last gate was removed.
-func afterGatesEliminated(pod *state.Pod, object state.Object) (state.Hint, error) {
-	if object.NewPod == nil {
-		return state.Queue, errors.New("the event of an updated pod has no pod")
-	}
-	if object.NewPod.UID != pod.UID {
-		return state.QueueSkip, nil
-	}
-	return state.Queue, nil
 }

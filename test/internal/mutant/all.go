@@ -84,7 +84,7 @@ func own(name string) []Mutant {
 		}
 	case "NodeName":
 		return []Mutant{{Name: "a node that is not there is any node", pod: func(p *v1.Pod) {
-			if p.Spec.NodeName == "nobody" {
+			if p.Spec.NodeName == "gone" {
 				p.Spec.NodeName = ""
 			}
 		}}}
