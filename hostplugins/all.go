@@ -32,9 +32,9 @@ import (
 )
 
 const (
-	// Release is the minor version of Kubernetes 1 whose decisions plugins make, and OldestRelease the oldest one whose defaults and
-	// texts they can have instead, to repeat recordings.
-	Release       = 37
+	// Release is the minor version of Kubernetes 1 whose decisions plugins make.
+	Release = 37
+	// OldestRelease is the oldest one whose defaults and texts they can have instead, to repeat recordings.
 	OldestRelease = 36
 )
 

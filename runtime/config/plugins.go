@@ -50,12 +50,13 @@ func readSelection(r *report, cat Catalog, path *field.Path, p pointSet) selecti
 			r.add(name, "plugin "+quote(plugin.Name)+" is listed twice", "keep one of the entries")
 			continue
 		}
-		if cat.upstreamOnly(plugin.Name) {
+		switch {
+		case cat.upstreamOnly(plugin.Name):
 			r.noteEnabled(plugin.Name, name)
-		} else if p.point == pointPodGroups {
+		case p.point == pointPodGroups:
 			r.warn(name, "there are no pod groups yet: the plugin is left out here, and pods of a scheduling group stay pending")
 			continue
-		} else if p.point != pointMultiPoint && !cat.implements(plugin.Name, p.point) {
+		case p.point != pointMultiPoint && !cat.implements(plugin.Name, p.point):
 			r.add(name, "plugin "+quote(plugin.Name)+" does not implement "+p.point, "it implements: "+cat.pointsOf(plugin.Name))
 			continue
 		}
