@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
 	"github.com/berth-scheduler/berth/runtime/plugin"
@@ -155,6 +157,13 @@ func (b *Binding) Unreserve() []plugin.Directives {
 	}
 	b.timings.ran(abi.Unreserve, abi.Success, whole)
 	return out
+}
+
+// Unassumed tells the plugins that a pod was confirmed or given up.
+func (p *Pipeline) Unassumed(pod types.UID) {
+	for _, patcher := range p.patchers {
+		patcher.Unassumed(pod)
+	}
 }
 
 // Permit runs the Permit plugins. Several may ask to wait at once; any rejection

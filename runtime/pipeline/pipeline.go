@@ -77,6 +77,7 @@ type Pipeline struct {
 	failing  []*failing // by plugin index; nil for plugins that cannot fail so
 	breakers []plugin.Breaker
 	carriers []plugin.Carrier
+	patchers []plugin.Patcher
 	// delegators are asked about a placement.
 	delegators []plugin.Delegator
 	hinters    []plugin.Hinter // by plugin index; nil for a plugin with hints of its events
@@ -187,6 +188,9 @@ func (b *builder) add(entry Entry) int {
 		}
 		if carrier, ok := p.(plugin.Carrier); ok {
 			b.p.carriers = append(b.p.carriers, carrier)
+		}
+		if patcher, ok := p.(plugin.Patcher); ok {
+			b.p.patchers = append(b.p.patchers, patcher)
 		}
 		if delegator, ok := p.(plugin.Delegator); ok {
 			b.p.delegators = append(b.p.delegators, delegator)

@@ -393,6 +393,13 @@ type Carried struct {
 	Carried json.RawMessage `json:"carried"`
 }
 
+// Patcher is a plugin that counts what its patches hold. Those of Reserve hold it for as long as the pod is assumed.
+type Patcher interface {
+	Plugin
+	// Unassumed is called when a pod was confirmed or given up. Only the loop calls it.
+	Unassumed(pod types.UID)
+}
+
 // Fallible is a plugin whose calls can end without an answer, like a guest's.
 type Fallible interface {
 	Plugin

@@ -41,6 +41,7 @@ func (s *Scheduler) giveUp(b *pipeline.Binding) (gone bool) {
 		if err := s.cache.Forget(uid); err != nil {
 			panic(fmt.Sprintf("BUG: forget assumed pod: %v", err))
 		}
+		s.unassumed(b.Placement.Pod)
 	}
 	_, known := s.cache.Get(uid)
 	s.carryOut(b.Pipeline(), directives, false)
@@ -64,7 +65,15 @@ func (s *Scheduler) abandon(uid types.UID) {
 	}
 	assumed, _ := s.cache.Get(uid)
 	if err := s.cache.Forget(uid); err == nil {
+		s.unassumed(assumed)
 		s.freed(assumed, false)
+	}
+}
+
+// unassumed tells the plugins of a pod's profile that it was confirmed or given up.
+func (s *Scheduler) unassumed(pod *state.Pod) {
+	if p := s.pipelines[pod.Profile]; p != nil {
+		p.Unassumed(pod.UID)
 	}
 }
 

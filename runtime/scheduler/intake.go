@@ -227,6 +227,9 @@ func (s *Scheduler) setBoundPod(pod *state.Pod) {
 		s.deps.Log.Error("ignoring invalid bound pod", "pod", pod.Key(), "error", err)
 		return
 	}
+	if change.Confirmed {
+		s.unassumed(pod)
+	}
 	if change.Replaced != nil {
 		s.queue.Move(state.EventAssignedPodDelete(), state.Object{OldPod: change.Replaced}, nil)
 	}

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/internal/plain"
 	"github.com/berth-scheduler/berth/runtime/state"
@@ -35,6 +37,8 @@ type core struct {
 	startFuel int64
 	written   atomic.Uint64 // bytes of guest memory
 	full      atomic.Bool   // there was no room for the state of the last pod
+	// patched is how many bytes patches of reserve hold, by assumed pod. Only the loop uses it.
+	patched map[types.UID]int
 }
 
 // newSource returns what instances are filled from.

@@ -15,6 +15,7 @@ var (
 	_ plugin.Bind       = (*Plugin)(nil)
 	_ plugin.PostBind   = (*Plugin)(nil)
 	_ plugin.NodeReader = (*Plugin)(nil)
+	_ plugin.Patcher    = (*Plugin)(nil)
 )
 
 // ReadsNodeInfo implements plugin.NodeReader.
@@ -39,7 +40,11 @@ func (p *Plugin) placed(pl *plugin.Placement, point abi.Point, binding bool) (re
 // Reserve implements plugin.Reserve.
 func (p *Plugin) Reserve(pl *plugin.Placement) (plugin.Directives, *plugin.Status) {
 	answer, status := p.placed(pl, abi.Reserve, false)
-	return asDirectives(answer.directives), status
+	d := asDirectives(answer.directives)
+	if f := p.keepPatch(pl, d.Patch); f != nil {
+		return plugin.Directives{}, p.faults.status(f, pl.Pod)
+	}
+	return d, status
 }
 
 // Unreserve implements plugin.Reserve.
@@ -66,7 +71,11 @@ func (p *Plugin) PreBindPreFlight(pl *plugin.Placement) *plugin.Status {
 // PreBind implements plugin.PreBind.
 func (p *Plugin) PreBind(pl *plugin.Placement) (plugin.Directives, *plugin.Status) {
 	answer, status := p.placed(pl, abi.PreBind, true)
-	return asDirectives(answer.directives), status
+	d := asDirectives(answer.directives)
+	if f := p.addPatch(pl, abi.PreBind, d.Patch); f != nil {
+		return plugin.Directives{}, p.faults.status(f, pl.Pod)
+	}
+	return d, status
 }
 
 // Bind implements plugin.Bind. After an ignored fault the next plugin binds the pod.
@@ -79,6 +88,12 @@ func (p *Plugin) Bind(pl *plugin.Placement) (plugin.Directives, *plugin.Status) 
 		return plugin.Directives{}, status
 	}
 	d := asDirectives(answer.directives)
+	if f := p.addPatch(pl, abi.Bind, d.Patch); f != nil {
+		if status = p.faults.status(f, pl.Pod); status == nil {
+			status = plugin.NewStatus(abi.Skip)
+		}
+		return plugin.Directives{}, status
+	}
 	err := p.deps.Binder.Bind(pl.Context, objects.Binding{Pod: pl.Pod, Node: pl.Node.Name, Patch: pl.Patch.Merge(d.Patch)})
 	if err != nil {
 		return plugin.Directives{}, plugin.Fail(err)

@@ -48,11 +48,8 @@ func (c *core) stateOf(of *state.CycleState, create bool) *guestState {
 
 // Keep implements state.Kept. A guest cannot make the scheduler keep more by waiting with more pods.
 func (s *guestState) Keep() error {
-	most, ok := s.owner.budget.KeepState(s.size)
-	if !ok {
-		f := s.owner.faults.at(abi.Permit, fault.NoMemory, fmt.Sprintf("the state of pods that wait or are being bound would have more than %d bytes: "+
-			"write less, let fewer pods wait, or raise limits.memoryTotal", most), nil)
-		s.owner.counts.fault(abi.Permit, f)
+	if most, ok := s.owner.budget.KeepState(s.size); !ok {
+		f := s.owner.keepsTooMuch(abi.Permit, most)
 		if !s.owner.full.Swap(true) { // the next pods fail for the same reason
 			s.owner.faults.status(f)
 		}
@@ -61,6 +58,14 @@ func (s *guestState) Keep() error {
 	s.owner.full.Store(false)
 	s.waits, s.kept, s.atPermit = true, s.size, s.values
 	return nil
+}
+
+// keepsTooMuch is the fault of a plugin that has no room for what it would keep for one more pod.
+func (c *core) keepsTooMuch(point abi.Point, most int64) *fault.Fault {
+	f := c.faults.at(point, fault.NoMemory, fmt.Sprintf("the state and patches of pods that wait or are being bound would have more than %d bytes: "+
+		"write less, let fewer pods wait, or raise limits.memoryTotal", most), nil)
+	c.counts.fault(point, f)
+	return f
 }
 
 // Drop implements state.Kept.
@@ -92,7 +97,7 @@ func (s *guestState) set(key string, value []byte) bool {
 		return false
 	}
 	if more := size - s.kept - s.added; s.waits && more > 0 {
-		if !s.owner.budget.AddState(more) {
+		if _, ok := s.owner.budget.AddState(more); !ok {
 			return false
 		}
 		s.added += more

@@ -2,7 +2,6 @@ package memory
 
 import (
 	"fmt"
-	"slices"
 	"sync/atomic"
 
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -132,7 +131,7 @@ func (b *Budget) divide(started Started, most int) error {
 		b.binding = min(most, max(1, int(total/4/each)))
 	}
 	d.aux = (loop + uint64(b.binding)) * each
-	if b.config.Manifest != nil && slices.Contains(b.config.Manifest.Host, abi.HostStateSet) {
+	if b.keeps() {
 		d.state = uint64(b.mostKept() + b.mostAdded())
 	}
 	d.least = d.place + d.deep + d.aux + d.state + d.grant + d.native

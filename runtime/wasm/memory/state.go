@@ -1,16 +1,23 @@
 package memory
 
 import (
+	"slices"
 	"sync/atomic"
 
 	"github.com/berth-scheduler/berth/abi"
 )
 
-// states is the state that a plugin keeps for pods that wait at Permit or are being bound, in
-// bytes: what it had when Permit ended, and what was added since.
+// states is what a plugin keeps for pods that wait at Permit or are being bound, in bytes: its
+// state and patches when Permit ended, and what was added since.
 type states struct{ kept, added atomic.Int64 }
 
-// mostKept is how much of a plugin's memory states may take: as much as a quarter of an instance, and a
+// keeps reports whether the plugin can keep state or patches.
+func (b *Budget) keeps() bool {
+	m := b.config.Manifest
+	return m != nil && (slices.Contains(m.Host, abi.HostStateSet) || len(m.Directives.Annotations)+len(m.Directives.Labels) > 0)
+}
+
+// mostKept is how much of a plugin's memory states and patches may take: as much as a quarter of an instance, and a
 // sixteenth of all, but always enough for one pod. mostAdded is how much binding cycles may add to that. It
 // is apart, because it depends on when they run, and no decision of the loop may depend on that.
 func (b *Budget) mostKept() int64 {
@@ -18,15 +25,19 @@ func (b *Budget) mostKept() int64 {
 }
 func (b *Budget) mostAdded() int64 { return max(b.mostKept()/4, abi.MaxStateSize) }
 
-// KeepState counts the state of one more pod, and reports whether there is room. Only the loop calls
+// KeepState counts the state or a patch of one more pod, and reports whether there is room. Only the loop calls
 // it. most is how much there may be.
 func (b *Budget) KeepState(size int) (most int64, ok bool) {
 	most = b.mostKept()
 	return most, take(&b.state.kept, int64(size), most)
 }
 
-// AddState counts what a pod adds to its state after KeepState, and reports whether there is room.
-func (b *Budget) AddState(size int) bool { return take(&b.state.added, int64(size), b.mostAdded()) }
+// AddState counts what a binding cycle adds to that, and reports whether there is room.
+// most is how much there may be.
+func (b *Budget) AddState(size int) (most int64, ok bool) {
+	most = b.mostAdded()
+	return most, take(&b.state.added, int64(size), most)
+}
 
 // DropState gives back what KeepState and AddState counted for a pod.
 func (b *Budget) DropState(kept, added int) {
