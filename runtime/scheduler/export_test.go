@@ -19,6 +19,9 @@ func (s *Scheduler) Nominations() state.Nominations { return s.queue.Nominations
 // Sleep waits as Run does when there is nothing to do.
 func (s *Scheduler) Sleep(ctx context.Context) { s.sleep(ctx) }
 
+// MissedBytes returns the size of the events that are kept for pods in flight.
+func (s *Scheduler) MissedBytes() int { return s.queue.MissedBytes() }
+
 // CheckIdle counts what is left in a scheduler that has nothing to do.
 func (s *Scheduler) CheckIdle() (waiting, binding, evicting, calls, events int) {
 	s.inbox.mu.Lock()

@@ -79,11 +79,25 @@ func (s *Scheduler) drain(ctx context.Context) (any bool) {
 	}
 	for _, e := range events {
 		s.Handle(ctx, e)
+		s.forget(ctx)
 	}
 	if s.broken == nil {
 		s.tellWork() // drain is the last step of the loop before it sleeps
 	}
 	return len(events) > 0
+}
+
+// maxMissed is how many bytes of events the queue keeps for pods in flight: those that wait at Permit.
+const maxMissed = 32 << 20
+
+// forget forgets these events if there are too many. It is an event itself: a recording has smaller objects, so a replay could not
+// tell when.
+func (s *Scheduler) forget(ctx context.Context) {
+	if size := s.queue.MissedBytes(); size > maxMissed && s.broken == nil {
+		s.deps.Log.Warn("events for pods that wait at Permit are forgotten: these pods will be retried if they are rejected",
+			"events", s.queue.InFlightEvents(), "bytes", size)
+		s.Handle(ctx, &inbox.Raise{Event: state.EventForgotten()})
+	}
 }
 
 // readClock lets the time of the loop advance.
@@ -151,6 +165,10 @@ func (s *Scheduler) Handle(ctx context.Context, e inbox.Event) (tried bool) {
 			s.move(event, object, watch.Elapsed())
 		}
 	case *inbox.Raise:
+		if e.Event == state.EventForgotten() {
+			s.queue.Forget()
+			break
+		}
 		s.move(e.Event, e.Object, 0)
 	case *inbox.Activate:
 		s.queue.Activate(e.UIDs)

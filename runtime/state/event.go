@@ -162,6 +162,11 @@ func EventPluginChange() ClusterEvent {
 	return ClusterEvent{Resource: WildCardResource, Action: AllActions, Label: "PluginChange"}
 }
 
+// EventForgotten says that the queue kept too many events for pods in flight, and forgets them: any of them may have helped.
+func EventForgotten() ClusterEvent {
+	return ClusterEvent{Resource: WildCardResource, Action: AllActions, Label: "EventsForgotten"}
+}
+
 // EventAssignedPodDelete says that a pod was removed from a node, or that an assumed one was
 // forgotten.
 func EventAssignedPodDelete() ClusterEvent {
