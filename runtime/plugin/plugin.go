@@ -277,8 +277,9 @@ type Beside struct {
 	Detail string `json:"detail,omitempty"`
 	Output string `json:"output,omitempty"`
 	Trace  string `json:"trace,omitempty"`
-	// Lost tells that the call lost its instance.
-	Lost bool `json:"lost,omitempty"`
+	// Lost tells that the call lost its instance. Used is the fuel that it used.
+	Lost bool  `json:"lost,omitempty"`
+	Used int64 `json:"used,omitempty"`
 }
 
 // Directives are the effects that a plugin requests; the scheduler checks and carries them out.

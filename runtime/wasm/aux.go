@@ -97,6 +97,7 @@ type auxCall struct {
 	// wrote is how many pods the last batch had that was written, and most how many a batch may
 	// have; 0 means as many as fit.
 	wrote, most int
+	used        int64 // fuel of the guest
 	// owed is fuel for starts that the call is charged too if it is faulted: that of a call about its pods and others.
 	owed int64
 }
@@ -124,9 +125,8 @@ func (a *aux) call(ctx context.Context, c *auxCall) (reply, *fault.Fault) {
 	}
 	var out reply
 	limit := a.core.config.Limits.CycleFuel(len(c.pods)) // about one event, or the pods of one moment
-	var used int64
 	for {
-		if used >= limit {
+		if c.used >= limit {
 			return out, a.core.spent(c.point, limit)
 		}
 		r, err := a.fit(ctx, c)
@@ -143,11 +143,11 @@ func (a *aux) call(ctx context.Context, c *auxCall) (reply, *fault.Fault) {
 		}
 		a.remember()
 		var f *fault.Fault
-		if out, f = a.run(ctx, a.snap, r, 0, uint32(r.batch)); f != nil {
+		out, f = a.run(ctx, a.snap, r, 0, uint32(r.batch))
+		if c.used += r.fuel; f != nil {
 			a.discard(ctx) // ABI-2.10
 			return out, f
 		}
-		used += r.fuel
 		if out.code != abi.Success || c.at+r.batch >= len(c.pods) {
 			return out, nil
 		}

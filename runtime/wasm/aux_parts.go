@@ -57,7 +57,7 @@ func (a *auxPool) endedTogether(pods []*state.Pod, parts [][]int, c *auxCall, f 
 		starts = a.restartFuel(auxColumns) / int64(len(parts))
 	}
 	for _, part := range parts {
-		a.breaker.Done(pods[part[0]].Namespace, breaker.OutcomeOf(c.point, f, starts))
+		a.breaker.Done(pods[part[0]].Namespace, breaker.OutcomeOf(c.point, f, c.used, starts))
 	}
 }
 

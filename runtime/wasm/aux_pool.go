@@ -89,7 +89,7 @@ func (a *auxPool) ended(c *auxCall, f *fault.Fault, binding bool) {
 	if binding {
 		call := plugin.Beside{Plugin: a.config.Name, Point: c.point, Lost: lost}
 		if f != nil {
-			call.Kind, call.Detail, call.Output, call.Trace = string(f.Kind), f.Detail, f.Output, f.Trace
+			call.Kind, call.Detail, call.Output, call.Trace, call.Used = string(f.Kind), f.Detail, f.Output, f.Trace, c.used
 		}
 		c.placement.Beside = append(c.placement.Beside, call)
 		return
@@ -97,7 +97,7 @@ func (a *auxPool) ended(c *auxCall, f *fault.Fault, binding bool) {
 	if f == nil {
 		c.owed = 0
 	}
-	a.done(c.namespace(), c.point, f, lost, c.owed)
+	a.done(c.namespace(), c.point, f, lost, c.used, c.owed)
 }
 
 // Learn implements plugin.Breaker.
@@ -107,15 +107,16 @@ func (a *auxPool) Learn(namespace string, call plugin.Beside) {
 		f = a.faults.traced(call.Point, fault.Kind(call.Kind), call.Detail, call.Trace, nil)
 		f.Output = call.Output
 	}
-	a.done(namespace, call.Point, f, call.Lost, 0)
+	a.done(namespace, call.Point, f, call.Lost, call.Used, 0)
 }
 
-// done tells the breaker how a call ended, and whether it lost its instance. starts is fuel that is charged in any case.
-func (a *auxPool) done(namespace string, point abi.Point, f *fault.Fault, lost bool, starts int64) {
+// done tells the breaker how a call ended, whether it lost its instance, and the fuel that it used. starts is fuel that is
+// charged in any case.
+func (a *auxPool) done(namespace string, point abi.Point, f *fault.Fault, lost bool, used, starts int64) {
 	if lost {
 		starts += a.restartFuel(auxColumns)
 	}
-	a.breaker.Done(namespace, breaker.OutcomeOf(point, f, starts))
+	a.breaker.Done(namespace, breaker.OutcomeOf(point, f, used, starts))
 }
 
 // take returns an instance for the caller alone. It may not have a guest yet. It fails after

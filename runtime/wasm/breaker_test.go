@@ -150,6 +150,43 @@ func TestBreakerByShare(t *testing.T) {
 	}
 }
 
+// TestBreakerBesideHints: a filter that fails for four of five pods opens the breaker after 25 faults, however many hints
+// work meanwhile: how many events come depends on the speed of machines.
+func TestBreakerBesideHints(t *testing.T) {
+	for _, hints := range []int{0, 1, 40} {
+		w := newWorld(1)
+		calls := 0
+		m := &wire.Manifest{Points: wire.ManifestPoints{Filter: &wire.ManifestPoint{}, Hint: &wire.ManifestPoint{}}}
+		p, err := wasm.New(t.Context(), wasm.Config{Name: "guest"}, wasm.Deps{
+			Factory: native(func(_ *tiny, export string, _, _, _ uint32) int32 {
+				if export == abi.ExportFilter {
+					if calls++; calls%5 > 0 {
+						panic("broken")
+					}
+				}
+				return 0
+			}, abi.ExportFilter, abi.ExportHint), Manifest: m, Clock: clock.NewStep(time.Unix(0, 0)),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		pods := []*state.Pod{incoming("a", "q", 0)}
+		for range 200 {
+			filter(p, w.cycle(incoming("a", "p", 0)), w.rows())
+			p.Settle("a")
+			for range hints {
+				p.Hint(state.ClusterEvent{Resource: state.NodeResource, Action: state.Add}, state.Object{}, pods, make([]state.Hint, 1))
+			}
+		}
+		if s := p.Status().Breaker; s.State != breaker.Open || calls != 31 {
+			t.Errorf("%d hints a cycle: %s after %d calls", hints, s.State, calls)
+		}
+		if err := p.Close(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // TestBreakerOfBindings: a binding cycle's calls count only when the loop takes in the result
 // of the binding, so no verdict of the loop depends on the speed of binding cycles.
 func TestBreakerOfBindings(t *testing.T) {

@@ -255,7 +255,7 @@ func (i *cycleInstances) close(ctx context.Context) error {
 
 // once makes a call that is not split.
 func (i *cycleInstances) once(c *plugin.Cycle, r *request) (out reply, f *fault.Fault) {
-	defer func() { i.ending.Add(r.point, r.rows, f) }()
+	defer func() { i.ending.Add(r.point, r.rows, f, r.spent) }()
 	if f := i.enter(c, r.point); f != nil {
 		return reply{}, f
 	}

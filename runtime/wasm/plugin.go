@@ -66,7 +66,7 @@ func New(ctx context.Context, c Config, d Deps) (*Plugin, error) {
 	}
 	p.startFuel = min(c.Limits.FuelStart, fuel+startSpare)
 	p.breaker = breaker.New(c.Breaker, breaker.Deps{
-		Origin: origin, Now: d.Clock.Now, RestartFuel: c.Limits.FuelRestarts,
+		Origin: origin, Now: d.Clock.Now, CycleFuel: c.Limits.FuelPerCycle, RestartFuel: c.Limits.FuelRestarts,
 		Recovered: d.Recovered, Log: d.Log.With("plugin", c.Name),
 	})
 	p.budget = memory.NewBudget(memory.Config{

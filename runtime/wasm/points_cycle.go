@@ -68,12 +68,12 @@ func (p *Plugin) Lanes(c *plugin.Cycle, point abi.Point) int {
 }
 
 func (p *Plugin) filter(c *plugin.Cycle, rows []uint32, out *plugin.Verdicts) (f *fault.Fault) {
-	defer func() { p.ending.Add(abi.Filter, rows, f) }()
+	r := request{point: abi.Filter, verdicts: out, stateful: p.info.Scope(abi.Filter) == abi.ScopeCluster}
+	defer func() { p.ending.Add(abi.Filter, rows, f, r.spent) }()
 	if f := p.cycles.enter(c, abi.Filter); f != nil {
 		return f
 	}
 	defer p.cycles.leave()
-	r := request{point: abi.Filter, verdicts: out, stateful: p.info.Scope(abi.Filter) == abi.ScopeCluster}
 	for r.at < len(rows) {
 		var s *shard
 		r.rows, s = p.cycles.part(c, rows[r.at:])
@@ -127,15 +127,15 @@ func (p *Plugin) Score(c *plugin.Cycle, rows []uint32, out []int64) *plugin.Stat
 }
 
 func (p *Plugin) score(c *plugin.Cycle, rows []uint32, out []int64) (_ *plugin.Status, f *fault.Fault) {
-	defer func() { p.ending.Add(abi.Score, rows, f) }()
-	if f := p.cycles.enter(c, abi.Score); f != nil {
-		return nil, f
-	}
-	defer p.cycles.leave()
 	r := request{
 		point: abi.Score, stateful: p.info.Scope(abi.Score) == abi.ScopeCluster,
 		inRange: p.scaling == plugin.Unscaled && !p.declared[abi.Normalize],
 	}
+	defer func() { p.ending.Add(abi.Score, rows, f, r.spent) }()
+	if f := p.cycles.enter(c, abi.Score); f != nil {
+		return nil, f
+	}
+	defer p.cycles.leave()
 	for at := 0; at < len(rows); at += len(r.rows) {
 		var s *shard
 		r.rows, s = p.cycles.part(c, rows[at:])

@@ -14,8 +14,9 @@ import (
 // Breaker decides whether a plugin is called, for the pods of each namespace: pods that make a plugin fail
 // must not keep it from the pods of others. A cycle counts as one call, however many
 // calls of guests it is split into, and a fault is charged one start, however many
-// instances start again: so its decisions do not depend on the number of workers. They
-// depend on the clock, which is an input. The state changes only on the scheduler's loop.
+// instances start again: so its decisions do not depend on the number of workers. Whether it opens
+// follows from calls and their fuel, never from time. How long it stays open is by the clock,
+// which is an input. The state changes only on the scheduler's loop.
 //
 // The breaker is open for everybody if it is not closed for two namespaces or more, and if the last call for
 // no other one was well. Then namespaces for which it never opened take turns: every Backoff one call is
@@ -127,7 +128,10 @@ func (b *Breaker) Allow(namespace string) bool {
 	if now.Before(b.mu.turn) {
 		return false
 	}
-	m = b.get(namespace)
+	failed := b.newest()
+	if m = b.get(namespace); failed != nil {
+		m.by = failed.by
+	}
 	m.until = now
 	b.mu.turn = now.Add(b.config.Backoff)
 	b.change(m, HalfOpen)
@@ -145,7 +149,7 @@ func (b *Breaker) IsOpen(namespace string) bool {
 	return b.everybody()
 }
 
-// Overspent reports whether starts after faults have used their fuel. It changes nothing,
+// Overspent reports whether starts of instances have used their fuel. It changes nothing,
 // so binding cycles may call it.
 func (b *Breaker) Overspent(namespace string) bool {
 	b.mu.Lock()
@@ -160,7 +164,7 @@ func (b *Breaker) Affords(namespace string, fuel int64) bool {
 	defer b.mu.Unlock()
 	used := int64(0)
 	if m := b.find(namespace); m != nil {
-		used = m.window.starts
+		used = m.starts()
 	}
 	return fuel == 0 || used+fuel <= b.deps.RestartFuel
 }
@@ -201,7 +205,7 @@ func (b *Breaker) OpenFault(namespace string, point abi.Point) *fault.Fault {
 	return fault.New(f)
 }
 
-// newest returns the namespace with the last fault among those for which it is not closed.
+// newest returns the namespace with the last fault among those for which it is not closed; nil if there is none.
 func (b *Breaker) newest() (found *machine) {
 	for _, m := range b.mu.of {
 		if m.state != Closed && m.last != nil && (found == nil || m.lastAt.After(found.lastAt) || m.lastAt.Equal(found.lastAt) && m.namespace < found.namespace) {
@@ -216,7 +220,7 @@ func (b *Breaker) newest() (found *machine) {
 func (b *Breaker) StartFault(namespace string, point abi.Point) *fault.Fault {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	detail := fmt.Sprintf("starts after faults may use %d units of fuel in %d calls, which leaves too little for one more: raise limits.fuelRestarts, or repair the plugin", b.deps.RestartFuel, windowCalls)
+	detail := fmt.Sprintf("starts of instances may use %d units of fuel in %d calls, which leaves too little for one more: raise limits.fuelRestarts, or repair the plugin", b.deps.RestartFuel, windowCalls)
 	if m := b.find(namespace); m != nil && m.last != nil {
 		detail += fmt.Sprintf("; the last fault was %s at %s: %s", m.last.Kind, m.last.Point, m.last.Detail)
 	}

@@ -23,26 +23,38 @@ type carried struct {
 }
 
 type carriedNamespace struct {
-	Namespace string        `json:"namespace"`
-	State     State         `json:"state,omitempty"`
-	Well      bool          `json:"well,omitempty"`
-	Streak    []int         `json:"streak,omitempty"`  // by point, without the zeros at its end
-	Faulted   []int         `json:"faulted,omitempty"` // how many calls ago
-	Starts    []spent       `json:"starts,omitempty"`
-	Over      bool          `json:"over,omitempty"`
-	Closed    int           `json:"closed,omitempty"`
-	Until     time.Time     `json:"until"`
-	Backoff   time.Duration `json:"backoff,omitempty"`
-	Cause     string        `json:"cause,omitempty"`
-	Opened    int           `json:"opened,omitempty"`
-	Last      *fault.Fault  `json:"last,omitempty"`
-	LastAt    time.Time     `json:"lastAt"`
+	Namespace string          `json:"namespace"`
+	State     State           `json:"state,omitempty"`
+	Well      bool            `json:"well,omitempty"`
+	Streak    []int           `json:"streak,omitempty"` // by point, without the zeros at its end
+	Points    []carriedWindow `json:"points,omitempty"`
+	Over      bool            `json:"over,omitempty"`
+	By        abi.Point       `json:"by,omitempty"`
+	Until     time.Time       `json:"until"`
+	Backoff   time.Duration   `json:"backoff,omitempty"`
+	Cause     string          `json:"cause,omitempty"`
+	Opened    int             `json:"opened,omitempty"`
+	Last      *fault.Fault    `json:"last,omitempty"`
+	LastAt    time.Time       `json:"lastAt"`
+
+	// Faulted, Starts and Closed are of earlier versions, which had one window for all points.
+	Faulted []int          `json:"faulted,omitempty"` // how many calls ago
+	Starts  []carriedEnded `json:"starts,omitempty"`
+	Closed  int            `json:"closed,omitempty"`
 }
 
-// spent is the fuel of starts after a call.
-type spent struct {
-	Ago  int   `json:"ago"`
-	Fuel int64 `json:"fuel"`
+// carriedWindow is the window of a point.
+type carriedWindow struct {
+	Point  abi.Point      `json:"point,omitempty"`
+	Ended  []carriedEnded `json:"ended,omitempty"`
+	Closed int            `json:"closed,omitempty"`
+}
+
+// carriedEnded is a call with a fault, or that was charged fuel for starts.
+type carriedEnded struct {
+	Ago    int   `json:"ago"`
+	Weight uint8 `json:"weight,omitempty"`
+	Fuel   int64 `json:"fuel,omitempty"`
 }
 
 // Carried returns what the breaker carries on, with the times for which its user released pods; nil if no call of the
@@ -53,7 +65,7 @@ func (b *Breaker) Carried(released map[string]time.Time) json.RawMessage {
 	c := carried{Turn: b.mu.turn, Opened: b.mu.opened, Released: released}
 	faulted := false
 	for _, m := range slices.SortedFunc(maps.Values(b.mu.of), func(x, y *machine) int { return cmp.Compare(x.used, y.used) }) {
-		faulted = faulted || m.last != nil || m.window.starts > 0
+		faulted = faulted || m.last != nil || m.starts() > 0
 		c.Namespaces = append(c.Namespaces, m.carried())
 	}
 	if !faulted {
@@ -67,10 +79,9 @@ func (b *Breaker) Carried(released map[string]time.Time) json.RawMessage {
 }
 
 func (m *machine) carried() carriedNamespace {
-	w := &m.window
 	c := carriedNamespace{
-		Namespace: m.namespace, State: m.state, Well: m.well, Over: m.over, Closed: m.closed, Until: m.until, Backoff: m.backoff,
-		Cause: m.cause, Opened: m.opened, Last: m.last, LastAt: m.lastAt,
+		Namespace: m.namespace, State: m.state, Well: m.well, Over: m.over, Until: m.until, Backoff: m.backoff,
+		Cause: m.cause, By: m.by, Opened: m.opened, Last: m.last, LastAt: m.lastAt,
 	}
 	for point, n := range m.streak {
 		if n > 0 {
@@ -78,13 +89,19 @@ func (m *machine) carried() carriedNamespace {
 			c.Streak[point] = n
 		}
 	}
-	for ago := range windowCalls {
-		e := w.calls[(w.next+windowCalls-1-ago)%windowCalls]
-		if e.faulted {
-			c.Faulted = append(c.Faulted, ago)
+	for point, w := range m.windows {
+		if w != nil {
+			c.Points = append(c.Points, w.carried(abi.Point(point)))
 		}
-		if e.starts > 0 {
-			c.Starts = append(c.Starts, spent{ago, e.starts})
+	}
+	return c
+}
+
+func (w *window) carried(point abi.Point) carriedWindow {
+	c := carriedWindow{Point: point, Closed: w.closed}
+	for ago := range windowCalls {
+		if e := w.calls[(w.next+windowCalls-1-ago)%windowCalls]; e != (ended{}) {
+			c.Ended = append(c.Ended, carriedEnded{Ago: ago, Weight: e.weight, Fuel: e.starts})
 		}
 	}
 	return c
@@ -130,29 +147,63 @@ func (b *Breaker) Resume(data json.RawMessage) (released map[string]time.Time, e
 }
 
 func (c *carriedNamespace) resume() (*machine, error) {
-	within := func(ago int) bool { return 0 <= ago && ago < windowCalls }
-	if c.State > HalfOpen || len(c.Streak) > int(abi.NumPoints) || !within(c.Closed-1) && c.Closed != 0 ||
-		slices.ContainsFunc(c.Faulted, func(ago int) bool { return !within(ago) }) ||
-		slices.ContainsFunc(c.Starts, func(s spent) bool { return !within(s.Ago) || s.Fuel < 0 }) {
+	if c.State > HalfOpen || len(c.Streak) > int(abi.NumPoints) || c.By >= abi.NumPoints {
 		return nil, fmt.Errorf("%+v is not the state of a breaker", *c)
 	}
-	var calls [windowCalls]ended // the oldest first
-	for _, ago := range c.Faulted {
-		calls[windowCalls-1-ago].faulted = true
-	}
-	for _, s := range c.Starts {
-		calls[windowCalls-1-s.Ago].starts = s.Fuel
-	}
 	m := &machine{
-		namespace: c.Namespace, state: c.State, well: c.Well, over: c.Over, closed: c.Closed, until: c.Until, backoff: c.Backoff,
-		cause: c.Cause, opened: c.Opened, lastAt: c.LastAt,
-	}
-	for _, e := range calls {
-		m.window.add(e)
+		namespace: c.Namespace, state: c.State, well: c.Well, over: c.Over, until: c.Until, backoff: c.Backoff,
+		cause: c.Cause, by: c.By, opened: c.Opened, lastAt: c.LastAt,
 	}
 	copy(m.streak[:], c.Streak)
 	if c.Last != nil {
 		m.last = fault.New(*c.Last)
 	}
+	points := c.Points
+	if len(c.Faulted)+len(c.Starts) > 0 || c.Closed != 0 {
+		points = append(points, c.earlier(m.last))
+	}
+	for i := range points {
+		p := &points[i]
+		if p.Point >= abi.NumPoints || m.windows[p.Point] != nil {
+			return nil, fmt.Errorf("a breaker with point %d, of %d, once more", p.Point, abi.NumPoints)
+		}
+		w, err := p.resume()
+		if err != nil {
+			return nil, err
+		}
+		m.windows[p.Point] = w
+	}
 	return m, nil
+}
+
+// earlier returns the window of an earlier version, as that of the last fault's point.
+func (c *carriedNamespace) earlier(last *fault.Fault) carriedWindow {
+	w := carriedWindow{Closed: c.Closed, Ended: c.Starts}
+	if last != nil {
+		w.Point = last.Point
+	}
+	for _, ago := range c.Faulted {
+		w.Ended = append(w.Ended, carriedEnded{Ago: ago, Weight: 1})
+	}
+	return w
+}
+
+func (c *carriedWindow) resume() (*window, error) {
+	var calls [windowCalls]ended // the oldest first
+	for _, e := range c.Ended {
+		if e.Ago < 0 || e.Ago >= windowCalls || e.Weight > 1+mostWeight || e.Fuel < 0 {
+			return nil, fmt.Errorf("%+v is not a call that a breaker knows", e)
+		}
+		call := &calls[windowCalls-1-e.Ago]
+		call.weight, call.starts = max(call.weight, e.Weight), call.starts+e.Fuel
+	}
+	if c.Closed < 0 || c.Closed > windowCalls {
+		return nil, fmt.Errorf("a breaker with %d of %d calls since it was closed", c.Closed, windowCalls)
+	}
+	w := &window{}
+	for _, e := range calls {
+		w.add(e)
+	}
+	w.closed = c.Closed
+	return w, nil
 }

@@ -18,7 +18,7 @@ import (
 // TestCarried: a breaker that resumes what another one carried on decides as that one, from any moment on.
 func TestCarried(t *testing.T) {
 	now := time.Unix(0, 0)
-	deps := breaker.Deps{Now: func() time.Time { return now }, RestartFuel: 500, Log: slog.New(slog.DiscardHandler)}
+	deps := breaker.Deps{Now: func() time.Time { return now }, CycleFuel: 100, RestartFuel: 500, Log: slog.New(slog.DiscardHandler)}
 	first := breaker.New(breaker.Config{}, deps)
 	if c := first.Carried(nil); c != nil {
 		t.Errorf("a new breaker carries on %s", c)
@@ -59,14 +59,18 @@ func TestCarried(t *testing.T) {
 			f = fault.New(fault.Fault{Point: point, Kind: fault.Trap, Detail: "unreachable", Output: "o", Trace: "t"})
 			starts = int64(draw.IntN(100))
 		}
-		first.Done(namespace, breaker.OutcomeOf(point, f, starts))
-		second.Done(namespace, breaker.OutcomeOf(point, f, starts))
+		used := int64(draw.IntN(30))
+		first.Done(namespace, breaker.OutcomeOf(point, f, used, starts))
+		second.Done(namespace, breaker.OutcomeOf(point, f, used, starts))
 	}
 	if opened < 10 || everybody < 10 {
 		t.Errorf("it opened %d times, and was open for everybody at %d moments", opened, everybody)
 	}
 	for _, bad := range []string{``, `[]`, `{"namespaces": [{"state": 3}]}`, `{"namespaces": [{"faulted": [100]}]}`, `{"namespaces": [{"faulted": [-1]}]}`,
 		`{"namespaces": [{"starts": [{"ago": 100}]}]}`, `{"namespaces": [{"starts": [{"fuel": -1}]}]}`, `{"namespaces": [{"closed": 101}]}`,
+		`{"namespaces": [{"points": [{"ended": [{"ago": 100}]}]}]}`, `{"namespaces": [{"points": [{"ended": [{"fuel": -1}]}]}]}`,
+		`{"namespaces": [{"points": [{"closed": -1}]}]}`, `{"namespaces": [{"points": [{"ended": [{"weight": 12}]}]}]}`,
+		`{"namespaces": [{"points": [{"point": 99}]}]}`, `{"namespaces": [{"points": [{"point": 1}, {"point": 1}]}]}`, `{"namespaces": [{"by": 99}]}`,
 		`{"namespaces": [{"streak": [` + "1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1" + `]}]}`, `{"namespaces": [{"namespace": "a"}, {"namespace": "a"}]}`} {
 		if _, err := first.Resume(json.RawMessage(bad)); err == nil {
 			t.Errorf("%s is accepted", bad)

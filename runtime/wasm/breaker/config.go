@@ -10,12 +10,13 @@ import (
 // Config says when a breaker opens, and for how long.
 type Config struct {
 	// Faults is how many cycles or calls in a row must be faulted at one point, and
-	// OfLast how many of the last 100, at any points; 0 means 5 and 25. If Faults is
+	// OfLast how many of the last 100 at one point; 0 means 5 and 25. Of the 100, a fault that
+	// used all the fuel of a cycle counts as 11, one that used half of it as 6. If Faults is
 	// negative, the breaker never opens, not for the fuel of starts either.
 	Faults, OfLast int
 	// Backoff is how long the breaker stays open at first, and MaxBackoff at most. The
 	// time doubles with each failed probe, and each time that the breaker opens again
-	// within 100 calls. 0 means 1 s and 5 min.
+	// within 100 calls at the point that fails. 0 means 1 s and 5 min.
 	Backoff, MaxBackoff time.Duration
 }
 
@@ -45,8 +46,9 @@ type Deps struct {
 	// Origin is the plugin that faults name.
 	Origin fault.Origin
 	Now    func() time.Time
-	// RestartFuel is what the starts after the faults of the last 100 calls may use together.
-	RestartFuel int64
+	// CycleFuel is what the plugin may use in a cycle: faults are weighed by it. 0 weighs all alike.
+	// RestartFuel is what the starts of instances during the last 100 calls may use together.
+	CycleFuel, RestartFuel int64
 	// Recovered (optional) is called when the plugin works again after the breaker was
 	// open.
 	Recovered func()

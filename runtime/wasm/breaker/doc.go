@@ -1,4 +1,4 @@
 // Package breaker stops calls of a plugin that fails too often, or that uses too much fuel
-// to start again after its faults, and tries it again later. It sees how calls ended and a
+// to start its instances again, and tries it again later. It sees how calls ended and a
 // clock, not the plugin.
 package breaker

@@ -11,21 +11,21 @@ import (
 
 // machine is what a breaker knows of the calls about pods of one namespace.
 //
-//	Closed ── faults in a row, many of the last calls, or no fuel for starts ─▶ Open
+//	Closed ── faults in a row at a point, many of its last calls, or no fuel for starts ─▶ Open
 //	Open ── its time is up ─▶ HalfOpen ── a fault ─▶ Open, for longer
-//	                          HalfOpen ── no fault ─▶ Closed
+//	                          HalfOpen ── no fault in a cycle, or at the point that opened it ─▶ Closed
 //
 // The Breaker's mutex guards it.
 type machine struct {
 	namespace string
 	state     State
-	streak    [abi.NumPoints]int // faults in a row
-	window    window
-	over      bool          // starts have used their fuel
-	closed    int           // calls since it was closed, up to windowCalls
-	until     time.Time     // when the next probe may be made
-	backoff   time.Duration // of the last time, 0 after windowCalls calls without
-	cause     string        // of the last time
+	streak    [abi.NumPoints]int     // faults in a row
+	windows   [abi.NumPoints]*window // nil until the first fault or start at the point
+	over      bool                   // starts have used their fuel
+	until     time.Time              // when the next probe may be made
+	backoff   time.Duration          // of the last time, 0 if windowCalls calls at the point went by since
+	cause     string                 // of the last time
+	by        abi.Point              // at which the fault was that opened it the last time
 	last      *fault.Fault
 	lastAt    time.Time
 	opened    int
@@ -33,58 +33,97 @@ type machine struct {
 	used      uint64 // number of the last call among those of the breaker
 }
 
-// record takes in an outcome. It reports whether the plugin works again for the namespace.
-func (b *Breaker) record(m *machine, o *Outcome) (recovered bool) {
-	var faulted *fault.Fault
-	called, streak := false, 0
-	starting := false
-	for point, f := range o.faults {
-		switch {
-		case !o.called[point]:
-		case f == nil:
-			called, m.streak[point] = true, 0
-		default:
-			called, faulted = true, f
-			m.streak[point]++
-			streak = max(streak, m.streak[point])
-			if starting = starting || f.Kind == fault.Starting; f.Kind != fault.Starting || m.last == nil {
-				m.last, m.lastAt = f, b.deps.Now() // a Starting only follows from an earlier fault
-				b.mu.first, b.mu.last, b.mu.lastAt = cmp.Or(b.mu.first, f), f, m.lastAt
-			}
+// starts returns the fuel of starts in the last calls at all points.
+func (m *machine) starts() (fuel int64) {
+	for _, w := range m.windows {
+		if w != nil {
+			fuel += w.starts
 		}
 	}
-	if !called {
-		return false
-	}
-	m.well = faulted == nil
-	m.window.add(ended{faulted != nil, o.starts})
-	m.over = (faulted != nil || o.starts > 0) && m.window.starts > b.deps.RestartFuel
-	if m.closed++; m.closed >= windowCalls {
-		m.closed, m.backoff = windowCalls, 0
-	}
-	if faulted == nil {
-		if m.state != HalfOpen {
+	return fuel
+}
+
+// failure is what speaks for opening a breaker.
+type failure struct {
+	faulted, starting bool
+	point             abi.Point // of the worst
+	streak            int
+	window            *window
+}
+
+// record takes in an outcome. It reports whether the plugin works again for the namespace.
+func (b *Breaker) record(m *machine, o *Outcome) (recovered bool) {
+	bad := b.add(m, o)
+	m.well = !bad.faulted
+	m.over = (bad.faulted || o.starts > 0) && m.starts() > b.deps.RestartFuel
+	if !bad.faulted {
+		// A call that always succeeds tells nothing of the point that failed.
+		if m.state != HalfOpen || !o.cycle && !o.called[m.by] {
 			return false
 		}
 		b.change(m, Closed)
 		return true
 	}
-	switch {
+	switch w := bad.window; {
 	case b.config.Faults < 0, m.state == Open:
 		return false
 	case m.state == HalfOpen:
 		m.cause = "the call to try it was faulted"
-	case starting:
-		m.cause = fmt.Sprintf("starts after faults used %d of %d units in %d calls", m.window.starts, b.deps.RestartFuel, windowCalls)
-	case streak >= b.config.Faults:
-		m.cause = fmt.Sprintf("%d calls in a row were faulted", streak)
-	case m.window.faults >= b.config.OfLast:
-		m.cause = fmt.Sprintf("%d of the last %d calls were faulted", m.window.faults, windowCalls)
+	case bad.starting:
+		m.cause = fmt.Sprintf("starts of instances used %d of %d units in %d calls", m.starts(), b.deps.RestartFuel, windowCalls)
+	case bad.streak >= b.config.Faults:
+		m.cause = fmt.Sprintf("%d calls in a row were faulted", bad.streak)
+	case w.weight >= b.config.OfLast && w.weight > w.faults:
+		m.cause = fmt.Sprintf("%d of the last %d calls at %s were faulted, and count as %d for the fuel that they used",
+			w.faults, windowCalls, bad.point, w.weight)
+	case w.weight >= b.config.OfLast:
+		m.cause = fmt.Sprintf("%d of the last %d calls at %s were faulted", w.faults, windowCalls, bad.point)
 	default:
 		return false
 	}
+	if m.by = bad.point; bad.window.closed+1 >= windowCalls { // with the call that closed it
+		m.backoff = 0
+	}
 	b.change(m, Open)
 	return false
+}
+
+// add adds an outcome to the windows, and returns the worst of its faults. The fuel of starts goes to the first point
+// that was called: for cycles that is the same one, as a rule.
+func (b *Breaker) add(m *machine, o *Outcome) (bad failure) {
+	starts := o.starts
+	for i, f := range o.faults {
+		if !o.called[i] {
+			continue
+		}
+		w := m.windows[i]
+		if w == nil && (f != nil || starts > 0) {
+			w = &window{}
+			m.windows[i] = w
+		}
+		e := ended{starts: starts}
+		if f != nil {
+			e.weight = weigh(o.used[i], b.deps.CycleFuel)
+		}
+		if starts = 0; w != nil {
+			w.add(e)
+		}
+		if f == nil {
+			m.streak[i] = 0
+			continue
+		}
+		m.streak[i]++
+		bad.streak = max(bad.streak, m.streak[i])
+		if bad.window == nil || w.weight > bad.window.weight {
+			bad.window, bad.point = w, abi.Point(i)
+		}
+		bad.faulted, bad.starting = true, bad.starting || f.Kind == fault.Starting
+		if f.Kind != fault.Starting || m.last == nil {
+			m.last, m.lastAt = f, b.deps.Now() // a Starting only follows from an earlier fault
+			b.mu.first, b.mu.last, b.mu.lastAt = cmp.Or(b.mu.first, f), f, m.lastAt
+		}
+	}
+	return bad
 }
 
 // change sets the state.
@@ -101,8 +140,12 @@ func (b *Breaker) change(m *machine, to State) {
 		log.Info("plugin is called to see whether it works again: its breaker is half open", "opened", m.opened)
 	case Closed:
 		log.Info("plugin works again: its breaker closes", "opened", m.opened)
-		m.streak, m.closed, m.over = [abi.NumPoints]int{}, 0, false
-		m.window.forgive()
+		m.streak, m.over = [abi.NumPoints]int{}, false
+		for _, w := range m.windows {
+			if w != nil {
+				w.forgive()
+			}
+		}
 	}
 	m.state = to
 }

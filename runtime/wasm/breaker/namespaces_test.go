@@ -43,7 +43,7 @@ func (b *bench) call(works bool, namespaces ...string) string {
 		if out.WriteByte("fw"[map[bool]int{true: 1}[works]]); !works {
 			f = fault.New(fault.Fault{Point: abi.Filter, Kind: fault.Trap, Detail: "unreachable"})
 		}
-		b.Done(namespace, breaker.OutcomeOf(abi.Filter, f, 0))
+		b.Done(namespace, breaker.OutcomeOf(abi.Filter, f, 0, 0))
 	}
 	return out.String()
 }
@@ -152,8 +152,71 @@ func TestManyNamespaces(t *testing.T) {
 func TestStartsOfNamespaces(t *testing.T) {
 	b := newBench(t)
 	f := fault.New(fault.Fault{Point: abi.Filter, Kind: fault.Trap})
-	b.Done("bad", breaker.OutcomeOf(abi.Filter, f, 600))
+	b.Done("bad", breaker.OutcomeOf(abi.Filter, f, 0, 600))
 	if !b.Overspent("bad") || b.Overspent("good") || b.Affords("bad", 1) || !b.Affords("good", 500) {
 		t.Errorf("overspent %t, %t", b.Overspent("bad"), b.Overspent("good"))
+	}
+}
+
+// TestBesideAnotherPoint: a point that works, however often it is called, changes nothing for one that fails: neither when
+// the breaker opens for it, nor for how long, nor does it end a probe.
+func TestBesideAnotherPoint(t *testing.T) {
+	for _, c := range []struct {
+		hints, every, used, faults int // every: of so many cycles one works
+	}{
+		{0, 5, 0, 25}, {1, 5, 0, 25}, {100, 5, 0, 25}, {1000, 5, 0, 25}, // a fault weighs 1
+		{0, 5, 10, 13}, {100, 5, 10, 13}, // 2
+		{0, 5, 50, 5}, {100, 5, 50, 5}, // 6
+		{0, 5, 100, 3}, {100, 5, 100, 3}, {100, 2, 100, 3}, // 11
+		{100, 4, 0, 25}, {0, 2, 0, 25},
+	} {
+		b := breaker.New(breaker.Config{Faults: 5}, breaker.Deps{
+			Now: func() time.Time { return time.Unix(0, 0) }, CycleFuel: 100, RestartFuel: 500, Log: slog.New(slog.DiscardHandler),
+		})
+		cycle := func(i int) (faulted bool) {
+			var f *fault.Fault
+			if i%c.every > 0 {
+				f = fault.New(fault.Fault{Point: abi.Filter, Kind: fault.OutOfFuel})
+			}
+			var all breaker.Cycle
+			all.Add(abi.PreFilter, nil, nil, 0)
+			all.Add(abi.Filter, nil, f, int64(c.used))
+			b.Done("a", all.Take())
+			return f != nil
+		}
+		faults := 0
+		for i := 0; !b.IsOpen("a") && i < 1000; i++ {
+			if cycle(i) {
+				faults++
+			}
+			for range c.hints {
+				b.Done("a", breaker.OutcomeOf(abi.Hint, nil, 0, 0))
+			}
+		}
+		if faults != c.faults {
+			t.Errorf("%+v: it opened after %d faults", c, faults)
+		}
+	}
+	b := newBench(t)
+	for i := range 4 {
+		b.now = b.now.Add(time.Minute)
+		for range 3 - min(i, 2) { // two in a row, later a probe
+			b.call(false, "a")
+		}
+		if got, _ := b.RetryAt("a"); got.Sub(b.now) != time.Second<<i {
+			t.Errorf("it opened for %v, want %v", got.Sub(b.now), time.Second<<i)
+		}
+		b.now = b.now.Add(time.Minute)
+		b.Allow("a")
+		for range 1000 {
+			b.Done("a", breaker.OutcomeOf(abi.Hint, nil, 0, 0))
+		}
+		if s := b.Status().Namespaces; len(s) != 1 || s[0].State != breaker.HalfOpen {
+			t.Errorf("hints ended a probe: %+v", s)
+		}
+	}
+	b.expect(b.call(true, "a", "a"), "ww")
+	if b.Status().State != breaker.Closed {
+		t.Error("a call at the point that failed does not end the probe")
 	}
 }

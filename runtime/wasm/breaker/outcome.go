@@ -10,18 +10,20 @@ import (
 )
 
 // Outcome is how a scheduling cycle, or one call outside of cycles, ended: which points
-// were called, with which faults, and the fuel for instances that have to be made again.
+// were called, with which faults, the fuel that each used, and that for starts of instances.
 type Outcome struct {
+	cycle  bool
 	called [abi.NumPoints]bool
 	faults [abi.NumPoints]*fault.Fault
+	used   [abi.NumPoints]int64
 	starts int64
 }
 
-// OutcomeOf returns the outcome of one call; f is nil if it succeeded. starts is the fuel to
-// make its instance again, if the call lost it.
-func OutcomeOf(point abi.Point, f *fault.Fault, starts int64) *Outcome {
+// OutcomeOf returns the outcome of one call outside of cycles, with the fuel that it used; f is nil if it
+// succeeded. starts is the fuel for instances that were made for it, or have to be made again because of it.
+func OutcomeOf(point abi.Point, f *fault.Fault, used, starts int64) *Outcome {
 	o := &Outcome{starts: starts}
-	o.called[point], o.faults[point] = true, f
+	o.called[point], o.faults[point], o.used[point] = true, f, used
 	return o
 }
 
@@ -36,10 +38,10 @@ type Cycle struct {
 	rows    [abi.NumPoints]uint32 // first row of the call that each fault is of
 }
 
-// Add takes in how a call about rows ended. Calls that the breaker did not make, and
+// Add takes in how a call about rows ended, and the fuel that it used. Calls that the breaker did not make, and
 // interrupted calls, do not count. Of several faults it keeps the one of the lowest row,
 // so that the order of the workers does not matter.
-func (c *Cycle) Add(point abi.Point, rows []uint32, f *fault.Fault) {
+func (c *Cycle) Add(point abi.Point, rows []uint32, f *fault.Fault, used int64) {
 	if f != nil && !f.Kind.OfGuest() {
 		return
 	}
@@ -47,6 +49,7 @@ func (c *Cycle) Add(point abi.Point, rows []uint32, f *fault.Fault) {
 	defer c.mu.Unlock()
 	o := &c.outcome
 	o.called[point] = true
+	o.used[point] += used
 	if f == nil {
 		return
 	}
@@ -68,14 +71,14 @@ func (c *Cycle) Lost(f *fault.Fault, fuel int64) {
 	}
 }
 
-// Restart counts an instance that has to be made again with so much fuel.
+// Restart counts fuel for instances that were made for the cycle, or have to be made again because of it.
 func (c *Cycle) Restart(fuel int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.outcome.starts += fuel
 }
 
-// Starts returns the fuel for the instances that have to be made again.
+// Starts returns the fuel for starts of instances.
 func (c *Cycle) Starts() int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -87,6 +90,6 @@ func (c *Cycle) Take() *Outcome {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	o := c.outcome
-	c.outcome = Outcome{}
+	o.cycle, c.outcome = true, Outcome{}
 	return &o
 }

@@ -37,7 +37,7 @@ type Status struct {
 	Opened  int
 	Cause   string
 	RetryAt time.Time
-	// Starts is the fuel charged for starts after the faults of the last 100 calls, for the
+	// Starts is the fuel charged for starts of instances during the last 100 calls, for the
 	// namespace with the most. It may be up to StartsLimit.
 	Starts, StartsLimit int64
 	// FirstFault and LastFault are nil if there was none.
@@ -86,7 +86,7 @@ func (b *Breaker) Status() Status {
 	s := Status{Opened: b.mu.opened, StartsLimit: b.deps.RestartFuel, FirstFault: b.mu.first, LastFault: b.mu.last, LastFaultAt: b.mu.lastAt}
 	var newest *machine
 	for _, m := range b.mu.of {
-		s.Starts = max(s.Starts, m.window.starts)
+		s.Starts = max(s.Starts, m.starts())
 		if m.cause != "" && (newest == nil || m.until.After(newest.until) || m.until.Equal(newest.until) && m.namespace < newest.namespace) {
 			newest = m
 		}
