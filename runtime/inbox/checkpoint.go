@@ -135,6 +135,14 @@ type (
 		UID types.UID
 		At  time.Time
 	}
+	// Budget is how much a plugin has left of the attempts that it may cause, as in package budgets.
+	Budget struct {
+		Plugin, Namespace, Kind string
+		Rate                    uint64
+		Full                    time.Time
+		// Held, Paid and Returned are UIDs of pods.
+		Held, Paid, Returned []string
+	}
 	// Nominated is a nomination, in the order of the nominations for a node.
 	Nominated struct {
 		UID  types.UID
@@ -264,6 +272,14 @@ func (e *Preempting) visit(f fields) {
 
 func (e *Leftover) visit(f fields) {
 	e.UID, e.At = types.UID(f.name(string(e.UID))), f.time("at", e.At)
+}
+
+func (e *Budget) visit(f fields) {
+	e.Plugin, e.Namespace, e.Kind = f.name(e.Plugin), f.name(e.Namespace), f.name(e.Kind)
+	e.Rate, e.Full = f.number("rate", e.Rate), f.time("full", e.Full)
+	f.json("held", &e.Held, len(e.Held) > 0)
+	f.json("paid", &e.Paid, len(e.Paid) > 0)
+	f.json("returned", &e.Returned, len(e.Returned) > 0)
 }
 
 func (e *Debt) visit(f fields) {

@@ -86,6 +86,7 @@ func newEvents() []func() (word string, e Event) {
 		func() (string, Event) { return "debt", &Debt{} },
 		func() (string, Event) { return "forgive", &Forgive{} },
 		func() (string, Event) { return "leftover", &Leftover{} },
+		func() (string, Event) { return "budget", &Budget{} },
 	}
 }
 

@@ -15,20 +15,22 @@ import (
 // plugins that rejected a pod are asked (KEP-4247), each once about all of its
 // pods that are still open. A hint that fails means yes, and so does an event
 // that is for all, without being asked. No event moves a gated pod but those that
-// its gating plugin registered, and updates of the pod itself.
-func (p *Pipeline) Hint(event state.ClusterEvent, object state.Object, pods []*state.QueuedPod, out []state.Requeue) {
+// its gating plugin registered, and updates of the pod itself. by[i] is the
+// plugin that said yes, if it is attached to namespaces; by is nil if none is.
+func (p *Pipeline) Hint(event state.ClusterEvent, object state.Object, pods []*state.QueuedPod, out []state.Requeue) (by []*plugin.Info) {
 	h := hints{p: p, event: event, object: object, pods: pods, out: out, open: make([]bool, len(pods))}
 	for i, pod := range pods {
 		out[i] = state.Leave
 		h.open[i] = pod.GatedBy == "" || p.registered(pod.GatedBy, event) || h.own(pod)
 		if h.open[i] && event.WildCard() {
-			h.say(i, state.AfterBackoff)
+			h.say(i, state.AfterBackoff, nil)
 		}
 	}
 	h.ask(state.Immediately, func(pod *state.QueuedPod, name string) bool { return slices.Contains(pod.Pending, name) })
 	h.ask(state.AfterBackoff, func(pod *state.QueuedPod, name string) bool {
 		return slices.Contains(pod.Rejectors, name) && !slices.Contains(pod.Pending, name)
 	})
+	return h.by
 }
 
 // Helps reports whether Hint could answer anything but Leave for a pod with this gate and these rejectors. Updates
@@ -49,6 +51,7 @@ type hints struct {
 	pods   []*state.QueuedPod
 	out    []state.Requeue
 	open   []bool // nobody has said yes so far
+	by     []*plugin.Info
 }
 
 // ask asks the plugins for which rejected holds; a yes means answer.
@@ -56,7 +59,7 @@ func (h *hints) ask(answer state.Requeue, rejected func(pod *state.QueuedPod, na
 	for i, pod := range h.pods {
 		lifted := func(name string) bool { return rejected(pod, name) && h.unasked(pod, name) }
 		if h.open[i] && (slices.ContainsFunc(pod.Pending, lifted) || slices.ContainsFunc(pod.Rejectors, lifted)) {
-			h.say(i, answer)
+			h.say(i, answer, nil)
 		}
 	}
 	for index, info := range h.p.infos {
@@ -88,20 +91,29 @@ func (h *hints) ask(answer state.Requeue, rejected func(pod *state.QueuedPod, na
 			h.p.timings.add(index, abi.Hint, len(batch), abi.Success, watch.Elapsed())
 			for j, i := range at {
 				if yes[j] == state.Queue {
-					h.say(i, answer)
+					h.say(i, answer, info)
 				}
 			}
 			continue
 		}
 		for j, i := range at {
 			if h.worth(index, events, batch[j]) {
-				h.say(i, answer)
+				h.say(i, answer, info)
 			}
 		}
 	}
 }
 
-func (h *hints) say(i int, answer state.Requeue) { h.out[i], h.open[i] = answer, false }
+func (h *hints) say(i int, answer state.Requeue, info *plugin.Info) {
+	h.out[i], h.open[i] = answer, false
+	if info == nil || info.Namespaces == nil {
+		return
+	}
+	if h.by == nil {
+		h.by = make([]*plugin.Info, len(h.pods))
+	}
+	h.by[i] = info
+}
 
 // unasked reports whether a rejection is lifted without asking a plugin: that of
 // the scheduler itself by another spec, that of a plugin that is gone by any
@@ -110,7 +122,7 @@ func (h *hints) unasked(pod *state.QueuedPod, name string) bool {
 	switch name {
 	case Enforcement:
 		return h.own(pod) && h.respecified()
-	case Debt:
+	case Debt, Budget:
 		return false
 	}
 	_, known := h.p.index[name]
@@ -162,5 +174,5 @@ func matching(info *plugin.Info, event state.ClusterEvent) []*plugin.Event {
 // holds nobody back.
 func (p *Pipeline) registered(name string, event state.ClusterEvent) bool {
 	index, known := p.index[name]
-	return !known || slices.ContainsFunc(p.infos[index].Events, func(e plugin.Event) bool { return e.Matches(event) })
+	return !known && name != Budget || known && slices.ContainsFunc(p.infos[index].Events, func(e plugin.Event) bool { return e.Matches(event) })
 }

@@ -24,6 +24,10 @@ const Enforcement = "FeatureEnforcement"
 // scheduler lifts it, when the debt ends.
 const Debt = "PreemptionDebt"
 
+// Budget is the name under which a pod is gated that waits for its turn, because a plugin caused too many attempts. Only the
+// scheduler lifts it.
+const Budget = "PluginBudget"
+
 // Entry is a plugin at an extension point.
 type Entry struct {
 	Plugin plugin.Plugin

@@ -21,6 +21,8 @@ type Info struct {
 	Module, Digest string
 	// Namespaces are the namespaces whose pods the plugin may act on, sorted; nil means all.
 	Namespaces []string
+	// Budget is how many attempts the plugin may cause, if it is attached to namespaces.
+	Budget Budget
 	// Holds says that the plugin only keeps back the pods of plugins that do not run.
 	Holds bool
 	// Reads are the columns and pod fields that the plugin's answers depend on.
@@ -37,6 +39,17 @@ type Info struct {
 	// events, such a pod is retried only by the flush of leftovers.
 	Events []Event
 }
+
+// Budget is how many attempts a minute a plugin may cause for pods of a namespace that are not placed then; 0 means
+// DefaultBudget. Pods wait for their turn beyond it.
+type Budget struct {
+	// Pending is for pods that its Pending verdicts have retried without backoff, Wakeups for those that its hints have
+	// retried, or its errors, and Activations for those that it activates.
+	Pending, Wakeups, Activations int
+}
+
+// DefaultBudget is the default of each number of a Budget.
+const DefaultBudget = 30
 
 // Read is a column of the snapshot, or a field of the incoming pod, that a plugin reads.
 type Read struct {

@@ -166,6 +166,7 @@ func (s *Scheduler) leave(uid types.UID) {
 		left = pod.Pod
 	}
 	s.queue.Delete(uid)
+	s.budgets.Forget(string(uid))
 	if left != nil {
 		s.probeAgain(left.Profile, left.Namespace)
 	}

@@ -26,6 +26,7 @@ func (s *Scheduler) checkpoint(now time.Time) {
 	s.checkpointInFlight()
 	s.checkpointPreemptions()
 	s.checkpointDebts()
+	s.checkpointBudgets()
 }
 
 func (s *Scheduler) checkpointCluster(now time.Time) {

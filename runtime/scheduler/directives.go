@@ -1,8 +1,6 @@
 package scheduler
 
 import (
-	"slices"
-
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berth-scheduler/berth/abi"
@@ -27,7 +25,7 @@ func (s *Scheduler) carryOut(p *pipeline.Pipeline, all []plugin.Directives, succ
 			}
 		}
 		if success && len(d.Activate) > 0 {
-			s.queue.Activate(slices.DeleteFunc(slices.Clone(d.Activate), func(uid types.UID) bool { return !s.may(info, uid) }))
+			s.activate(info, d.Activate)
 		}
 	}
 }

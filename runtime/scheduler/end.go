@@ -9,6 +9,7 @@ import (
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/internal/plain"
 	"github.com/berth-scheduler/berth/runtime/cycle"
+	"github.com/berth-scheduler/berth/runtime/internal/budgets"
 	"github.com/berth-scheduler/berth/runtime/pipeline"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/report"
@@ -88,6 +89,7 @@ func (s *Scheduler) fail(d *cycle.Decision) {
 // deleted or bound by another scheduler in the meantime, and so is no longer in the queue.
 func (s *Scheduler) failed(pod *state.QueuedPod, status *plugin.Status, nomination plugin.PostFilterResult) {
 	uid := pod.Pod.UID
+	s.budgets.Settle(s.deps.Clock.Now(), string(uid))
 	reason := v1.PodReasonSchedulerError
 	var known bool
 	if status.Rejected() {
@@ -96,6 +98,9 @@ func (s *Scheduler) failed(pod *state.QueuedPod, status *plugin.Status, nominati
 	} else {
 		if s.openOf(pod.Pod, status.Plugin) != nil {
 			pod.Rejectors = []string{status.Plugin}
+		}
+		if p := s.pipelines[pod.Pod.Profile]; p != nil {
+			s.caused(p.Plugin(status.Plugin), pod.Pod, budgets.Wakeups)
 		}
 		known = s.queue.AddFailed(pod)
 	}

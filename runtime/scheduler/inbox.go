@@ -194,6 +194,7 @@ func (s *Scheduler) Handle(ctx context.Context, e inbox.Event) (tried bool) {
 		s.restore(ctx, e)
 	}
 	s.endNominations()
+	clear(s.causes)
 	return tried
 }
 
@@ -204,6 +205,7 @@ func (s *Scheduler) turn(ctx context.Context) bool {
 	s.expireNominations()
 	s.retryPlugins()
 	s.decay()
+	s.takeTurns()
 	if len(s.retired) > 0 {
 		s.drainRetired()
 	}

@@ -3,6 +3,7 @@ package scheduler
 import (
 	"fmt"
 
+	"github.com/berth-scheduler/berth/runtime/internal/budgets"
 	"github.com/berth-scheduler/berth/runtime/pipeline"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/queue"
@@ -28,7 +29,7 @@ func sameOrder(a, b *pipeline.Pipeline) error {
 }
 
 // gate calls the PreEnqueue plugins of each pod's profile, and holds back pods that preempt
-// others or wait until a plugin is called again.
+// others, wait until a plugin is called again, or are over the budget of one.
 func (s *Scheduler) gate(pods []*state.QueuedPod, out []queue.GateResult) {
 	for profile, p := range s.byProfile(pods) {
 		batch, at := pick(pods, profile)
@@ -45,7 +46,10 @@ func (s *Scheduler) gate(pods []*state.QueuedPod, out []queue.GateResult) {
 		}
 		held, ok := s.heldBack(pod.Pod)
 		if !ok {
-			if held, ok = s.stalled(pod); ok {
+			if held, ok = s.stalled(pod); !ok {
+				held, ok = s.overBudget(pod)
+			}
+			if ok {
 				s.recheck(pod.Pod.UID)
 			}
 		}
@@ -60,9 +64,19 @@ func (s *Scheduler) hint(event state.ClusterEvent, object state.Object, pods []*
 	for profile, p := range s.byProfile(pods) {
 		batch, at := pick(pods, profile)
 		answers := make([]state.Requeue, len(batch))
-		p.Hint(event, object, batch, answers)
+		by := p.Hint(event, object, batch, answers)
 		for j, i := range at {
 			out[i] = answers[j]
+			var info *plugin.Info
+			if by != nil {
+				info = by[j]
+			}
+			switch out[i] {
+			case state.Immediately:
+				s.caused(info, batch[j].Pod, budgets.Pending)
+			case state.AfterBackoff:
+				s.caused(info, batch[j].Pod, budgets.Wakeups)
+			}
 		}
 	}
 }

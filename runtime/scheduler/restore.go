@@ -47,6 +47,8 @@ func (s *Scheduler) restore(ctx context.Context, e inbox.Event) {
 		s.resumePreemption(ctx, e)
 	case *inbox.Debt:
 		s.resumeDebt(e)
+	case *inbox.Budget:
+		s.resumeBudget(e)
 	default:
 		panic(fmt.Sprintf("BUG: a %T is not for the loop", e))
 	}

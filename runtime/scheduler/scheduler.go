@@ -20,6 +20,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/cycle"
 	"github.com/berth-scheduler/berth/runtime/extender"
 	"github.com/berth-scheduler/berth/runtime/inbox"
+	"github.com/berth-scheduler/berth/runtime/internal/budgets"
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
 	"github.com/berth-scheduler/berth/runtime/internal/debts"
 	"github.com/berth-scheduler/berth/runtime/internal/workers"
@@ -193,6 +194,9 @@ type Scheduler struct {
 	evicting   map[uint64]evicting       // running evictions, by number
 	evictions  uint64                    // begun so far
 	debts      *debts.Book
+	budgets    *budgets.Book
+	// causes are the pods of the current event that plugins have retried.
+	causes map[types.UID]cause
 	// rechecked are the pods of the current event whose nominations may end.
 	rechecked []types.UID
 
@@ -247,6 +251,8 @@ func New(config Config, deps Deps) (*Scheduler, error) {
 
 		preempting: make(map[types.UID]*preemption),
 		debts:      debts.New(),
+		budgets:    budgets.New(),
+		causes:     make(map[types.UID]cause),
 	}
 	s.inbox.wake = make(chan struct{}, 1)
 	s.cache = cache.New(s.ranked(config.Cache))
@@ -346,6 +352,9 @@ func (s *Scheduler) NextDeadline() (time.Time, bool) {
 		at, ok = end, true
 	}
 	if t, owed := s.debts.Next(); owed && (!ok || t.Before(at)) {
+		at, ok = t, true
+	}
+	if t, waits := s.budgets.Next(); waits && (!ok || t.Before(at)) {
 		at, ok = t, true
 	}
 	return at, ok

@@ -54,7 +54,9 @@ func (s *Scheduler) try(ctx context.Context, pod *state.QueuedPod) {
 	var b *pipeline.Binding
 	var placing []plugin.Directives
 	if d.Node != nil {
-		b, placing = s.reserve(ctx, p, &d, watch)
+		if b, placing = s.reserve(ctx, p, &d, watch); d.Status == nil {
+			s.budgets.Placed(string(pod.Pod.UID))
+		}
 	}
 	a := d.Attempt
 	s.totals.attempt(p.Profile(), a)

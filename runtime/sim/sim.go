@@ -98,11 +98,12 @@ type Sim struct {
 	clock    *clock.Step
 	assembly *assembly.Assembly
 	api      *apiServer
-	next     int    // index of the next arrival
-	changed  int    // index of the next change
-	flushed  int    // number of placements before the last flush; -1 before the first
-	decayed  bool   // it has waited for the decay of a debt
-	handling string // object, for the error of a panic
+	next     int                        // index of the next arrival
+	changed  int                        // index of the next change
+	flushed  int                        // number of placements before the last flush; -1 before the first
+	decayed  bool                       // it has waited for the decay of a debt
+	turns    struct{ placed, left int } // see hasTurn
+	handling string                     // object, for the error of a panic
 	refused  map[string]error
 }
 
@@ -131,6 +132,7 @@ func newSim(config Config) (*Sim, error) {
 		config.Start = time.Date(2000, time.January, 1, 0, 0, 0, 0, time.UTC)
 	}
 	s := &Sim{config: config, clock: clock.NewStep(config.Start), flushed: -1, refused: make(map[string]error)}
+	s.turns.placed = -1
 	s.api = newAPIServer(&s.config, s.clock)
 	owners := s.api.owners
 	if (config.Explain != types.NamespacedName{}) {
@@ -308,6 +310,9 @@ func (s *Sim) nextEvent() (at time.Time, ok bool) {
 			earliest(t)
 		}
 	}
+	if t, waits := s.assembly.Scheduler.NextTurn(); waits && (ok || s.hasTurn()) {
+		earliest(t)
+	}
 	return at, ok
 }
 
@@ -330,6 +335,17 @@ func (s *Sim) flush() (at time.Time, ok bool) {
 	s.flushed = s.api.placed
 	limits := queue.DefaultConfig()
 	return s.clock.Now().Add(cmp.Or(s.config.Assembly.MaxUnschedulable, limits.MaxUnschedulable) + limits.LeftoverInterval), true
+}
+
+// hasTurn reports whether the simulation goes on, after the last event, for a pod that waits for its turn because a plugin caused
+// too many attempts. It does so as often as pods were gated when one was placed last: a guest that wakes all of its pods at each
+// attempt would have it last for ever.
+func (s *Sim) hasTurn() bool {
+	if s.turns.placed != s.api.placed {
+		s.turns.placed, s.turns.left = s.api.placed, s.assembly.Scheduler.Pending().Queue.Gated
+	}
+	s.turns.left--
+	return s.turns.left >= 0
 }
 
 // stalled reports whether pods wait for a plugin that is called again soon. One whose pause has become the longest has failed

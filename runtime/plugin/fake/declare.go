@@ -50,7 +50,7 @@ const Answers = "[gate=ANSWERS] [sort=ANSWERS] [prefilter=ANSWERS] [filter=ANSWE
 	"[hint=ANSWERS] [*-allow=POD;POD] [*-reject=POD;POD] [*-activate=POD;POD]"
 
 // Options are the options that Declare accepts.
-const Options = Answers + " [weight=INT] [scope=node|cluster] [enforces=FEATURE,…] [digest=TEXT] [namespaces=NAME,…] [holds=yes] [events=RESOURCE/ACTION,…]"
+const Options = Answers + " [weight=INT] [scope=node|cluster] [enforces=FEATURE,…] [digest=TEXT] [namespaces=NAME,…] [budget=INT] [holds=yes] [events=RESOURCE/ACTION,…]"
 
 // Declare makes a plugin from Options. The result is a *Plugin, or a type that embeds it.
 func Declare(name string, options scenario.Args, deps Deps) (plugin.Plugin, error) {
@@ -75,6 +75,9 @@ func Declare(name string, options scenario.Args, deps Deps) (plugin.Plugin, erro
 			p.info.Digest = value
 		case "namespaces":
 			p.info.Namespaces = slices.Sorted(slices.Values(strings.Split(value, ",")))
+		case "budget":
+			n := scenario.Int(value)
+			p.info.Budget = plugin.Budget{Pending: n, Wakeups: n, Activations: n}
 		case "holds":
 			p.info.Holds = true
 		case "enforces":

@@ -1,0 +1,128 @@
+package scheduler
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/berth-scheduler/berth/runtime/inbox"
+	"github.com/berth-scheduler/berth/runtime/internal/budgets"
+	"github.com/berth-scheduler/berth/runtime/pipeline"
+	"github.com/berth-scheduler/berth/runtime/plugin"
+	"github.com/berth-scheduler/berth/runtime/queue"
+	"github.com/berth-scheduler/berth/runtime/state"
+)
+
+// cause is who pays for the attempt that an answer of a plugin causes.
+type cause struct {
+	payer budgets.Payer
+	rate  int
+}
+
+// causeOf returns who pays for an attempt that a plugin causes; false if nobody does, since it is for all namespaces.
+func causeOf(info *plugin.Info, namespace string, kind budgets.Kind) (c cause, ok bool) {
+	if info == nil || info.Namespaces == nil {
+		return c, false
+	}
+	c.payer = budgets.Payer{Plugin: info.Name, Namespace: namespace, Kind: kind}
+	switch kind {
+	case budgets.Pending:
+		c.rate = info.Budget.Pending
+	case budgets.Wakeups:
+		c.rate = info.Budget.Wakeups
+	case budgets.Activations:
+		c.rate = info.Budget.Activations
+	}
+	if c.rate == 0 {
+		c.rate = plugin.DefaultBudget
+	}
+	return c, true
+}
+
+// caused remembers that a plugin is about to have a pod retried. The gates charge it.
+func (s *Scheduler) caused(info *plugin.Info, pod *state.Pod, kind budgets.Kind) {
+	if c, ok := causeOf(info, pod.Namespace, kind); ok {
+		s.causes[pod.UID] = c
+		return
+	}
+	delete(s.causes, pod.UID)
+}
+
+// overBudget charges the plugin that has a pod retried. If its budget is used up, the pod waits for its turn.
+func (s *Scheduler) overBudget(pod *state.QueuedPod) (queue.GateResult, bool) {
+	uid := pod.Pod.UID
+	c, ok := s.causes[uid]
+	delete(s.causes, uid)
+	if payer, rate, waits := s.budgets.Held(string(uid)); waits {
+		c = cause{payer, rate}
+	} else if !ok || s.budgets.Take(s.deps.Clock.Now(), c.payer, c.rate, string(uid), true) {
+		return queue.GateResult{}, false
+	}
+	return queue.GateResult{Plugin: pipeline.Budget, Reason: c.String()}, true
+}
+
+// String says why a pod waits.
+func (c cause) String() string {
+	by := map[budgets.Kind]string{budgets.Pending: "Pending verdicts", budgets.Wakeups: "hints and errors", budgets.Activations: "activations"}
+	return fmt.Sprintf("waiting for its turn: %s of %s cause more than %d attempts a minute for pods of namespace %s",
+		by[c.payer.Kind], c.payer.Plugin, c.rate, c.payer.Namespace)
+}
+
+// takeTurns retries the pods whose turn it is.
+func (s *Scheduler) takeTurns() {
+	pods := s.budgets.Due(s.deps.Clock.Now())
+	if len(pods) == 0 {
+		return
+	}
+	due := make(map[types.UID]bool, len(pods))
+	for _, uid := range pods {
+		due[types.UID(uid)] = true
+	}
+	s.queue.ReleaseGated(func(pod *state.Pod) bool { return due[pod.UID] }, pipeline.Budget)
+}
+
+// NextTurn returns when the next pod is retried that waits for its turn because a plugin caused too many attempts; false if none
+// waits. It must be called like Pending.
+func (s *Scheduler) NextTurn() (time.Time, bool) { return s.budgets.Next() }
+
+// Budgets returns how many pods wait for their turn, by plugin, namespace and kind, and how many attempts were charged and had to
+// wait so far. It must be called like Pending.
+func (s *Scheduler) Budgets() (waiting map[budgets.Payer]int, counts map[budgets.Kind]budgets.Counts) {
+	return s.budgets.Waiting(), s.budgets.Counts()
+}
+
+// activate activates pods on the word of a plugin. A pod in a backoff stays there if the plugin's budget is used up.
+func (s *Scheduler) activate(info *plugin.Info, uids []types.UID) {
+	s.queue.Activate(slices.DeleteFunc(slices.Clone(uids), func(uid types.UID) bool {
+		if !s.may(info, uid) {
+			return true
+		}
+		pod, place := s.queue.Get(uid)
+		c, pays := causeOf(info, pod.Pod.Namespace, budgets.Activations)
+		switch place {
+		case queue.Unschedulable, queue.Gated:
+			s.caused(info, pod.Pod, budgets.Activations)
+		case queue.Backoff, queue.ErrorBackoff:
+			return pays && !s.budgets.Take(s.deps.Clock.Now(), c.payer, c.rate, string(uid), false)
+		}
+		return false
+	}))
+}
+
+func (s *Scheduler) checkpointBudgets() {
+	for _, a := range s.budgets.All() {
+		s.enter(&inbox.Budget{
+			Plugin: a.Plugin, Namespace: a.Namespace, Kind: string(a.Kind), Rate: uint64(a.Rate), Full: a.Full,
+			Held: a.Held, Paid: a.Paid, Returned: a.Returned,
+		})
+	}
+}
+
+func (s *Scheduler) resumeBudget(e *inbox.Budget) {
+	s.budgets.Restore(budgets.Account{
+		Payer: budgets.Payer{Plugin: e.Plugin, Namespace: e.Namespace, Kind: budgets.Kind(e.Kind)}, Rate: int(e.Rate), Full: e.Full,
+		Held: e.Held, Paid: e.Paid, Returned: e.Returned,
+	})
+}
