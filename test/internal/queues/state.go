@@ -114,7 +114,10 @@ func (r *run) newOurs() (err error) {
 	config := queue.DefaultConfig()
 	config.MaxBackoff = r.trace.MaxBackoff
 	r.us, err = queue.New(config, queue.Deps{
-		Clock: ourClock{r.clock}, Less: p.Less, Hint: p.Hint, Wants: p.Wants,
+		Clock: ourClock{r.clock}, Less: p.Less, Wants: p.Wants,
+		Hint: func(event state.ClusterEvent, object state.Object, pods []*state.QueuedPod, out []state.Requeue) {
+			p.Hint(event, object, pods, out)
+		},
 		Gate: func(pods []*state.QueuedPod, out []queue.GateResult) {
 			answers := make([]pipeline.Gate, len(pods))
 			p.PreEnqueue(pods, answers)
