@@ -3,6 +3,7 @@
 package schedulinggates
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/berth-scheduler/berth/abi"
@@ -26,6 +27,7 @@ func New() *SchedulingGates {
 		Enforces: state.FeatureSchedulingGates,
 		Events: []plugin.Event{{
 			ClusterEvent: state.ClusterEvent{Resource: state.TargetPodResource, Action: state.UpdatePodSchedulingGatesEliminated},
+			Hint:         afterGatesEliminated,
 		}},
 	}}
 }
@@ -48,4 +50,15 @@ func (s *SchedulingGates) PreEnqueue(pods []*state.Pod, out []*plugin.Status) {
 		}
 		out[i] = plugin.NewStatus(abi.UnschedulableAndUnresolvable, fmt.Sprintf("waiting for scheduling gates: %v", names))
 	}
+}
+
+// afterGatesEliminated queues the pod when its own last gate was removed.
+func afterGatesEliminated(pod *state.Pod, object state.Object) (state.Hint, error) {
+	if object.NewPod == nil {
+		return state.Queue, errors.New("the event of an updated pod has no pod")
+	}
+	if object.NewPod.UID != pod.UID {
+		return state.QueueSkip, nil
+	}
+	return state.Queue, nil
 }
