@@ -63,6 +63,23 @@ func renames() []rename {
 	}
 }
 
+// edit exchanges one piece of text of upstream's.
+type edit struct {
+	file, from, to string
+}
+
+func edits() []edit {
+	return []edit{
+		// On a busy machine the API server is not healthy after ten seconds; what then ends it ends the process, with all
+		// cases that follow.
+		{
+			file: "test/integration/framework/test_server.go",
+			from: "wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, 10*time.Second, true,",
+			to:   "wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, 5*time.Minute, true,",
+		},
+	}
+}
+
 // tree is a copy of the module with the patch.
 type tree struct {
 	dir     string // of the patched module
@@ -145,18 +162,37 @@ func patched(source string) (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, r := range renames() {
-		src, ok := files[r.file]
+	change := func(name string, by func([]byte) ([]byte, error)) error {
+		src, ok := files[name]
 		if !ok {
-			if src, err = os.ReadFile(filepath.Join(source, filepath.FromSlash(r.file))); err != nil {
-				return nil, err
+			var err error
+			if src, err = os.ReadFile(filepath.Join(source, filepath.FromSlash(name))); err != nil {
+				return err
 			}
 		}
-		if files[r.file], err = r.apply(src); err != nil {
+		var err error
+		files[name], err = by(src)
+		return err
+	}
+	for _, r := range renames() {
+		if err := change(r.file, r.apply); err != nil {
+			return nil, err
+		}
+	}
+	for _, e := range edits() {
+		if err := change(e.file, e.apply); err != nil {
 			return nil, err
 		}
 	}
 	return files, nil
+}
+
+// apply exchanges the text, which must be there once.
+func (e edit) apply(src []byte) ([]byte, error) {
+	if n := bytes.Count(src, []byte(e.from)); n != 1 {
+		return nil, fmt.Errorf("%s has %q %d times: the patch was made for another version", path.Join(kubernetes, e.file), e.from, n)
+	}
+	return bytes.Replace(src, []byte(e.from), []byte(e.to), 1), nil
 }
 
 // apply renames the declaration, not the calls: these reach the patch.

@@ -166,7 +166,7 @@ func (p *outsideProcess) start() error {
 		fmt.Printf("\nupstream: gates %s\n", strings.Join(gates, ","))
 	}
 	if os.Getenv(outsideGates) != "" {
-		command = append(command, gateFlags(gates)...)
+		command = append(command, gateFlags()...)
 	}
 	log, err := os.Create(filepath.Join(dir, "log"))
 	if err != nil {
@@ -299,28 +299,31 @@ func changedGates() []string {
 }
 
 // gateFlags sets the version and the gates in the process, as far as it allows: it emulates the last three
-// minor versions, and refuses gates that are locked in the version.
-func gateFlags(gates []string) []string {
+// minor versions, and refuses gates that are locked in the version. Gates that have another default in that version
+// than in the one that the test emulates are set, too: the test's API server lacks what they need.
+func gateFlags() []string {
 	emulated := utilfeature.DefaultMutableFeatureGate.EmulationVersion()
 	if oldest := compatibility.DefaultKubeEffectiveVersionForTest().BinaryVersion().SubtractMinor(3); emulated.LessThan(oldest) {
 		emulated = oldest
 	}
-	flags := []string{fmt.Sprintf("--emulated-version=%d.%d", emulated.Major(), emulated.Minor())}
 	var set []string
-	for _, gate := range gates {
-		setting, _, _ := strings.Cut(gate, "(")
-		name, _, _ := strings.Cut(setting, "=")
-		locked := true
-		for _, spec := range utilfeature.DefaultMutableFeatureGate.GetAllVersioned()[featuregate.Feature(name)] {
-			if !spec.Version.GreaterThan(emulated) {
-				locked = spec.LockToDefault
+	for feature, specs := range utilfeature.DefaultMutableFeatureGate.GetAllVersioned() {
+		var spec *featuregate.FeatureSpec // in the version; the last one, since they are in order
+		for i := range specs {
+			if !specs[i].Version.GreaterThan(emulated) {
+				spec = &specs[i]
 			}
 		}
-		if !locked {
-			set = append(set, setting)
+		if spec == nil || spec.LockToDefault {
+			continue
+		}
+		if enabled := utilfeature.DefaultFeatureGate.Enabled(feature); enabled != spec.Default {
+			set = append(set, fmt.Sprintf("%s=%v", feature, enabled))
 		}
 	}
+	flags := []string{fmt.Sprintf("--emulated-version=%d.%d", emulated.Major(), emulated.Minor())}
 	if len(set) > 0 {
+		slices.Sort(set)
 		flags = append(flags, "--feature-gates="+strings.Join(set, ","))
 	}
 	return flags
