@@ -34,6 +34,8 @@ type Config struct {
 	// Budget is the time during which cases are started, and longer while a subject has fewer
 	// answers than Least, so that a slow machine does not fail; 0 means no limit.
 	Budget time.Duration
+	// Now tells the time for Budget; time.Now if nil.
+	Now func() time.Time
 	// Least is the number of answers to be compared for each subject that counts them: while one
 	// has fewer, only those subjects are run.
 	Least int
@@ -147,6 +149,9 @@ func ofScenarios(name string, keep []string, draw func(n int) *scenario.Scenario
 
 // Run runs the cases of all subjects in turn.
 func Run(ctx context.Context, c Config, subjects []Subject) []*Result {
+	if c.Now == nil {
+		c.Now = time.Now
+	}
 	results := make([]*Result, len(subjects))
 	byName := make(map[string]int)
 	for i, s := range subjects {
@@ -155,7 +160,7 @@ func Run(ctx context.Context, c Config, subjects []Subject) []*Result {
 	}
 	r := &runner{config: c, subjects: subjects, results: results, begun: make([]int, len(subjects)), ctx: ctx}
 	r.kept(byName)
-	r.end = time.Now().Add(c.Budget)
+	r.end = c.Now().Add(c.Budget)
 	var group sync.WaitGroup
 	for range max(1, c.Workers) {
 		group.Go(r.work)
@@ -204,7 +209,7 @@ func (r *runner) take() (subject, n int, ok bool) {
 		return 0, 0, false
 	}
 	wants := func(subject int) bool { return r.begun[subject] < r.config.Count }
-	over := !time.Now().Before(r.end)
+	over := !r.config.Now().Before(r.end)
 	switch {
 	case r.config.Count > 0 && r.config.Budget > 0 && over:
 		return 0, 0, false

@@ -36,17 +36,21 @@ func TestRunEnds(t *testing.T) {
 			func(n int) bool { return n == 0 }, func(n int) bool { return n == 0 },
 		},
 		{
-			"time", oracle.Config{Budget: 100 * time.Millisecond, Least: 50},
-			func(n int) bool { return n > 50 }, func(n int) bool { return n > 5 },
+			"time", oracle.Config{Budget: time.Millisecond, Least: 50},
+			func(n int) bool { return n > 50 && n < 1000 }, func(n int) bool { return n > 5 && n < 1000 },
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
+			now := time.Unix(0, 0)
+			test.config.Now = func() time.Time {
+				now = now.Add(time.Microsecond) // from case to case
+				return now
+			}
 			subject := func(name string, each int) oracle.Subject {
 				return oracle.Subject{
 					Name:    name,
 					Answers: func(n *compare.Counts) int { return n.Verdicts },
 					Case: func(_ int, n *compare.Counts) ([]compare.Difference, error) {
-						time.Sleep(10 * time.Microsecond)
 						n.Cases, n.Verdicts = 1, each
 						return nil, nil
 					},
