@@ -132,7 +132,7 @@ func (b *beside) run(t *testing.T) *counting {
 }
 
 // TestNeighbours: whatever the guest of a tenant answers, a pod of another namespace waits for at most one attempt that these
-// answers cause. Without budgets there are 40 to 1,000, as many as the tenant has pods.
+// answers cause. Without budgets there are 37 to 1,000, as many as the tenant has pods.
 func TestNeighbours(t *testing.T) {
 	for _, b := range besides() {
 		t.Run(b.name, func(t *testing.T) {
