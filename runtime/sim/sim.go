@@ -75,6 +75,8 @@ type Config struct {
 	Recorder inbox.Recorder
 	// Log (optional) receives messages of plugins and the scheduler.
 	Log *slog.Logger
+	// Panicked (optional) is told of each panic that was the failure of one pod or object. Another one ends Run.
+	Panicked func(*plugin.Panic)
 	// Explain is a pod whose last attempt is kept in full; the zero value for none.
 	Explain types.NamespacedName
 	// Where (optional) returns where a pod is in the input, for errors.
@@ -143,7 +145,7 @@ func newSim(config Config) (*Sim, error) {
 	s.assembly, err = assembly.New(config.Assembly, assembly.Deps{
 		Clock: s.clock, Binder: s.api, Evictor: s.api, Budgets: s.api, Objects: s.api, Storage: s.api.volumes.plugins(), Devices: s.api.volumes.devices(), Services: owners, Controllers: owners,
 		Outlet: s.api, Observer: s.api, Recorder: config.Recorder,
-		Spawn: func(run func()) { run() }, Log: config.Log,
+		Spawn: func(run func()) { run() }, Log: config.Log, Panicked: config.Panicked,
 	})
 	if err != nil {
 		return nil, err

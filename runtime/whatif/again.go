@@ -55,11 +55,7 @@ func (c *Cluster) Again(ctx context.Context, plugin string, pods []*v1.Pod) (*Ag
 	for i, pod := range pods {
 		q.add(time.Duration(i+1)*between, pod, bound[pod.UID])
 	}
-	s, err := sim.New(q.config)
-	if err != nil {
-		return nil, err
-	}
-	result, err := s.Run(ctx)
+	_, result, err := simulate(ctx, q.config)
 	if err != nil {
 		return nil, err
 	}

@@ -67,11 +67,7 @@ func (c *Cluster) ask(ctx context.Context, r *Request) (*Answer, error) {
 	if err != nil {
 		return nil, &Refused{err}
 	}
-	s, err := sim.New(q.config)
-	if err != nil {
-		return nil, err
-	}
-	result, err := s.Run(ctx)
+	s, result, err := simulate(ctx, q.config)
 	if err != nil {
 		return nil, err
 	}
@@ -83,6 +79,21 @@ func (c *Cluster) ask(ctx context.Context, r *Request) (*Answer, error) {
 		}
 	}
 	return answer, nil
+}
+
+// simulate runs a simulation. A panic of a trial is its error: what would become of the pod is not known.
+func simulate(ctx context.Context, c sim.Config) (*sim.Sim, *sim.Result, error) {
+	var caught *plugin.Panic
+	c.Panicked = func(p *plugin.Panic) { caught = cmp.Or(caught, p) }
+	s, err := sim.New(c)
+	if err != nil {
+		return nil, nil, err
+	}
+	result, err := s.Run(ctx)
+	if err == nil && caught != nil {
+		err = caught
+	}
+	return s, result, err
 }
 
 // Refused is a question that does not fit the cluster.

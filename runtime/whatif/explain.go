@@ -82,11 +82,7 @@ func (q *question) try(ctx context.Context, trials []trial) error {
 			}
 		}
 	}
-	s, err := sim.New(c)
-	if err != nil {
-		return err
-	}
-	confirmed, err := s.Run(ctx)
+	_, confirmed, err := simulate(ctx, c)
 	if err != nil {
 		return err
 	}
