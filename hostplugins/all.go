@@ -59,6 +59,9 @@ type Deps struct {
 	// Release is the minor version of Kubernetes 1 whose defaults and texts plugins have; 0 means the constant Release. What a
 	// release changed without a feature gate is always as in the newest.
 	Release uint64
+	// CompareTolerations has the operators Lt and Gt of tolerations compare numbers, as kube-scheduler does with the gate
+	// TaintTolerationComparisonOperators. Otherwise they tolerate nothing.
+	CompareTolerations bool
 }
 
 // before37 reports whether plugins have the defaults and texts of Kubernetes 1.36: VolumeBinding scores only with a shape,
@@ -75,9 +78,11 @@ func All(deps Deps) plugin.Registry {
 		prioritysort.Name:      noArgs(prioritysort.New),
 		nodename.Name:          noArgs(nodename.New),
 		nodeunschedulable.Name: noArgs(nodeunschedulable.New),
-		tainttoleration.Name:   noArgs(tainttoleration.New),
-		nodeports.Name:         noArgs(nodeports.New),
-		imagelocality.Name:     noArgs(imagelocality.New),
+		tainttoleration.Name: noArgs(func() *tainttoleration.TaintToleration {
+			return tainttoleration.New(tainttoleration.Config{Compare: deps.CompareTolerations})
+		}),
+		nodeports.Name:     noArgs(nodeports.New),
+		imagelocality.Name: noArgs(imagelocality.New),
 
 		dynamicresources.Name:     devices.dynamicResources(&deps),
 		nodedeclaredfeatures.Name: noArgs(nodedeclaredfeatures.New),
@@ -106,7 +111,9 @@ func All(deps Deps) plugin.Registry {
 		},
 		podtopologyspread.Name: func(args any) (plugin.Plugin, error) {
 			return withArgs(args, func(args *configv1.PodTopologySpreadArgs) (*podtopologyspread.PodTopologySpread, error) {
-				return podtopologyspread.New(args, podtopologyspread.Deps{Services: deps.Services, Controllers: deps.Controllers})
+				return podtopologyspread.New(args, podtopologyspread.Deps{
+					Services: deps.Services, Controllers: deps.Controllers, CompareTolerations: deps.CompareTolerations,
+				})
 			})
 		},
 		interpodaffinity.Name: func(args any) (plugin.Plugin, error) {

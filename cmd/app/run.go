@@ -37,6 +37,7 @@ type runOptions struct {
 	index       string
 	connection  connectionOptions
 	leader      leaderOptions
+	gates       gateOptions
 	modules     moduleOptions
 	reuse       reuseMemory
 	trialShare  float64
@@ -85,6 +86,7 @@ func (o *runOptions) flags(f *pflag.FlagSet) {
 	f.StringVar(&o.config, "config", "", "KubeSchedulerConfiguration (kubescheduler.config.k8s.io/v1) `FILE`; kube-scheduler's defaults if not given")
 	o.connection.flags(f)
 	o.leader.flags(f)
+	o.gates.flag(f)
 	o.serve.flags(f)
 	o.modules.flags(f)
 	f.StringVar(&o.index, "index", "", "`REFERENCE` of an index of plugins, as in ghcr.io/team/index, with --verification-policy; report modules in use that it yanks")
@@ -156,7 +158,11 @@ func (o *runOptions) run(ctx context.Context, stderr io.Writer) error {
 	if o.modules.json { // whatever parses the log expects nothing else on stderr
 		tell = func(text string) { log.Warn(text) }
 	}
-	warn(tell, warnings)
+	more, err := o.gates.parse()
+	if err != nil {
+		return err
+	}
+	warn(tell, append(warnings, more...))
 	if o.writeTo != "" {
 		return o.program.writeConfig(o.writeTo, scheduler, modules)
 	}
@@ -236,7 +242,7 @@ func (o *runOptions) schedule(ctx context.Context, s *config.Scheduler, modules 
 		}
 	}()
 	a, err := assembly.New(
-		o.program.addTo(assembly.Config{Scheduler: s, Modules: modules, Seed: uint64(o.seed), MaxUnschedulable: o.unscheduled, Reuse: kept, TrialShare: o.trialShare, RecordReads: o.record.reads}),
+		o.program.addTo(assembly.Config{Scheduler: s, Gates: o.gates.gates, Modules: modules, Seed: uint64(o.seed), MaxUnschedulable: o.unscheduled, Reuse: kept, TrialShare: o.trialShare, RecordReads: o.record.reads}),
 		assembly.Deps{
 			Binder: cluster, Evictor: cluster, Patcher: cluster, Outlet: cluster,
 			Recorder: recording.recorder(), Objects: cluster, Budgets: cluster.Budgets(), Storage: cluster.Storage(), Devices: cluster.Devices(), Services: cluster.Services(), Controllers: cluster.Controllers(),
@@ -273,7 +279,7 @@ func (o *runOptions) schedule(ctx context.Context, s *config.Scheduler, modules 
 	if identity == "" {
 		identity = "none: leader election is off"
 	}
-	log.Info("berth starts", "version", o.program.version, "apiServer", clients.REST.Host, "profiles", profiles, "seed", o.seed, "identity", identity)
+	log.Info("berth starts", "version", o.program.version, "apiServer", clients.REST.Host, "profiles", profiles, "seed", o.seed, "identity", identity, "featureGates", o.gates.gates.String())
 	err = cluster.Run(ctx, kube.RunConfig{
 		DelayCacheUntilActive: s.DelayCacheUntilActive, Grace: o.drain, Parts: w.parts,
 		Before: func(ctx context.Context) error {

@@ -43,14 +43,14 @@ func (o *loggingOptions) apply(m *moduleOptions) error {
 // say what to do instead.
 func refuseOthers(f *pflag.FlagSet) {
 	const (
-		gates   = "Berth has no feature gates and emulates no other version: remove the flag (docs/differences.md lists the differences)"
+		version = "Berth emulates no other version: remove the flag (docs/differences.md lists the differences)"
 		headers = "Berth is not called through the API server's aggregator: remove the flag"
 		server  = "the server of health checks and metrics has no such setting: remove the flag"
 		metrics = "Berth serves all metrics: remove the flag, and drop metrics where you collect them"
 		logs    = "remove the flag, and set --log-level"
 	)
 	for name, hint := range map[string]string{
-		"feature-gates": gates, "emulated-version": gates, "min-compatibility-version": gates,
+		"emulated-version": version, "min-compatibility-version": version,
 		"requestheader-allowed-names": headers, "requestheader-client-ca-file": headers, "requestheader-extra-headers-prefix": headers,
 		"requestheader-group-headers": headers, "requestheader-uid-headers": headers, "requestheader-username-headers": headers,
 		"cert-dir":              "remove the flag, and name the files with --tls-cert-file and --tls-private-key-file",

@@ -32,6 +32,7 @@ type simulateOptions struct {
 	attempts         int
 	workers          int
 	allowUnenforced  []string
+	gates            gateOptions
 	explain          string
 	output           string
 	report           string
@@ -88,6 +89,7 @@ module ends in a fault; and 2 for input that cannot be used.`,
 	f.IntVar(&o.attempts, "attempts", 0, "maximum attempts for each pod; 0 for as many as can help")
 	f.IntVar(&o.workers, "workers", 0, "goroutines that evaluate nodes; 0 for one per CPU; decisions do not depend on it")
 	o.reuse.flag(f)
+	o.gates.flag(f)
 	f.StringSliceVar(&o.allowUnenforced, "allow-unenforced", nil,
 		"schedule pods although no plugin enforces these `FEATURES` of theirs: "+strings.Join(state.FeatureNames(), ", "))
 	f.StringVar(&o.explain, "explain", "", "explain the last attempt for `NAMESPACE/POD` in full")
@@ -196,6 +198,12 @@ func (o *simulateOptions) simulation(ctx context.Context, modules *assembly.Modu
 	if o.attempts < 0 {
 		fail("attempts", fmt.Errorf("%d is negative; 0 is as many as can help", o.attempts))
 	}
+	warnings, err := o.gates.parse()
+	if err != nil {
+		errs = append(errs, err)
+	}
+	warn(plainly(stderr), warnings)
+	a.Gates = o.gates.gates
 	for _, name := range o.allowUnenforced {
 		f, err := parseFeature(name)
 		if err != nil {

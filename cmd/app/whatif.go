@@ -26,6 +26,7 @@ import (
 
 // whatIfOptions holds the flags of berth whatif.
 type whatIfOptions struct {
+	gates            gateOptions
 	program          *program
 	server           serverOptions
 	pods             []string
@@ -87,6 +88,7 @@ does not fit; and 2 for input that cannot be used.`,
 	f.StringVar(&o.recording, "recording", "", "ask about the cluster in this recording, a `FILE` of berth run --record or berth simulate --record")
 	f.StringVar(&o.at, "at", "", "with --recording: ask about this `TIME`, such as 2026-01-31T12:00:00Z; the end of the recording if not given")
 	f.StringVar(&o.config, "config", "", "with --cluster: KubeSchedulerConfiguration `FILE`; kube-scheduler's defaults if not given")
+	o.gates.flag(f)
 	f.Int64Var(&o.seed, "seed", 42, "with --cluster: seed of all random choices")
 	o.modules.harmless = true
 	o.modules.flags(f)
@@ -242,11 +244,15 @@ func (o *whatIfOptions) askFiles(ctx context.Context, stderr io.Writer) (*whatif
 	if err := o.modules.enable(modules, scheduler); err != nil {
 		return nil, err
 	}
+	more, err := o.gates.parse()
+	if err != nil {
+		return nil, err
+	}
 	objects, err := input.LoadCluster(ctx, o.cluster, o.strict)
 	if err != nil {
 		return nil, stopped(ctx, err)
 	}
-	warn(plainly(stderr), warnings)
+	warn(plainly(stderr), append(warnings, more...))
 	for _, doubt := range objects.Warnings {
 		fmt.Fprintf(stderr, "warning: %s\n", doubt)
 	}
@@ -262,7 +268,7 @@ func (o *whatIfOptions) askFiles(ctx context.Context, stderr io.Writer) (*whatif
 		}
 	}
 	c := &whatif.Cluster{
-		Scheduler: o.program.addTo(assembly.Config{Seed: uint64(o.seed), Modules: modules, Scheduler: scheduler, Reuse: reuse.Default(), Attached: follow.Attachments(tenants)}),
+		Scheduler: o.program.addTo(assembly.Config{Seed: uint64(o.seed), Gates: o.gates.gates, Modules: modules, Scheduler: scheduler, Reuse: reuse.Default(), Attached: follow.Attachments(tenants)}),
 		Nodes:     objects.Nodes, Namespaces: objects.Namespaces, PodDisruptionBudgets: objects.PodDisruptionBudgets,
 		Storage: objects.Storage(), Owners: objects.Owners(), Known: objects.Known, Log: log,
 	}

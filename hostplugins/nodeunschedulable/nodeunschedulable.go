@@ -72,7 +72,7 @@ func (n *NodeUnschedulable) Filter(c *plugin.Cycle, rows []uint32, out *plugin.V
 
 func toleratesCordon(pod *state.Pod) bool {
 	taint := v1.Taint{Key: v1.TaintNodeUnschedulable, Effect: v1.TaintEffectNoSchedule}
-	return taints.Tolerated(&taint, pod.Tolerations)
+	return taints.Tolerated(&taint, pod.Tolerations, false) // the taint has no value to compare
 }
 
 // afterNodeChange queues the pod when a node that is not cordoned was added, or when a node was

@@ -24,7 +24,7 @@ func keysOf(constraints []state.SpreadConstraint) []string {
 // label count as well, as a domain of their own.
 func (p *PodTopologySpread) count(pod *state.Pod, c *state.SpreadConstraint, keys []string, absent bool) *tally.Count {
 	n := nodes{
-		keys: keys, pod: pod, taints: c.HonorTaints,
+		keys: keys, pod: pod, taints: c.HonorTaints, compare: p.deps.CompareTolerations,
 		affinity: c.HonorAffinity && (pod.HasRequired || len(pod.Selector) > 0),
 	}
 	key := appendText(appendText(p.key[:0], pod.Namespace), c.Selector.Text)

@@ -18,6 +18,7 @@ type nodes struct {
 	pod         *state.Pod // for its node selector and affinity, and its tolerations
 	affinity    bool       // is honoured
 	taints      bool       // are honoured
+	compare     bool       // as in Deps.CompareTolerations
 	resolved    int        // Strings.Len() when selector and tolerations were resolved
 	selector    nodeselector.Selector
 	tolerations []taints.Toleration
@@ -72,7 +73,7 @@ func (n *nodes) resolve(s *state.Snapshot) {
 		n.selector = nodeselector.Pod(n.pod, s.Strings)
 	}
 	if n.taints {
-		n.tolerations = taints.Resolve(nil, n.pod.Tolerations, s.Strings)
+		n.tolerations = taints.Resolve(nil, n.pod.Tolerations, s.Strings, n.compare)
 	}
 }
 

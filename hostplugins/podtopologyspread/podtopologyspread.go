@@ -33,6 +33,8 @@ const (
 type Deps struct {
 	Services    objects.Services
 	Controllers objects.Controllers
+	// CompareTolerations is as in hostplugins.Deps.
+	CompareTolerations bool
 }
 
 // PodTopologySpread is the plugin. PreFilter and PreScore maintain an index of placed pods that

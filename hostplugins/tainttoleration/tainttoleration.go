@@ -26,9 +26,17 @@ const (
 	fewSets        = 256
 )
 
+// Config configures the plugin.
+type Config struct {
+	// Compare has the operators Lt and Gt of tolerations compare numbers, as kube-scheduler does with the gate
+	// TaintTolerationComparisonOperators (KEP-5471). Otherwise they tolerate nothing.
+	Compare bool
+}
+
 // TaintToleration is the plugin.
 type TaintToleration struct {
 	info        plugin.Info
+	compare     bool
 	untolerated []string
 }
 
@@ -41,19 +49,18 @@ var (
 )
 
 // New returns the plugin.
-func New() *TaintToleration {
-	return &TaintToleration{
-		untolerated: []string{ReasonUntolerated},
-		info: plugin.Info{
-			Name:       Name,
-			Reads:      plugin.Whole(abi.NodeTaints, abi.PodTolerations),
-			NodeScoped: []abi.Point{abi.Filter, abi.Score},
-			Events: []plugin.Event{
-				{ClusterEvent: state.ClusterEvent{Resource: state.NodeResource, Action: state.Add | state.UpdateNodeTaint}, Hint: afterNodeChange},
-				{ClusterEvent: state.ClusterEvent{Resource: state.TargetPodResource, Action: state.UpdatePodToleration}, Hint: afterTolerationChange},
-			},
+func New(c Config) *TaintToleration {
+	p := &TaintToleration{compare: c.Compare, untolerated: []string{ReasonUntolerated}}
+	p.info = plugin.Info{
+		Name:       Name,
+		Reads:      plugin.Whole(abi.NodeTaints, abi.PodTolerations),
+		NodeScoped: []abi.Point{abi.Filter, abi.Score},
+		Events: []plugin.Event{
+			{ClusterEvent: state.ClusterEvent{Resource: state.NodeResource, Action: state.Add | state.UpdateNodeTaint}, Hint: p.afterNodeChange},
+			{ClusterEvent: state.ClusterEvent{Resource: state.TargetPodResource, Action: state.UpdatePodToleration}, Hint: afterTolerationChange},
 		},
 	}
+	return p
 }
 
 // Info describes the plugin.
@@ -70,7 +77,7 @@ func (p *TaintToleration) Filter(c *plugin.Cycle, rows []uint32, out *plugin.Ver
 		return // the empty set only
 	}
 	var tolerationBuf [fewTolerations]taints.Toleration
-	tolerations := taints.Resolve(tolerationBuf[:0], c.Pod.Tolerations, c.Snapshot.Strings)
+	tolerations := taints.Resolve(tolerationBuf[:0], c.Pod.Tolerations, c.Snapshot.Strings, p.compare)
 	var verdictBuf [fewSets]int8
 	verdicts := perSet(verdictBuf[:], len(t.TaintSets))
 
@@ -118,12 +125,12 @@ const preScoreKey = "PreScore"
 
 // PreScore resolves the pod's tolerations.
 func (p *TaintToleration) PreScore(c *plugin.Cycle, _ []uint32) *plugin.Status {
-	c.State.Write(Name, preScoreKey, resolve(c))
+	c.State.Write(Name, preScoreKey, p.resolve(c))
 	return nil
 }
 
-func resolve(c *plugin.Cycle) preferences {
-	return taints.Resolve(nil, c.Pod.Tolerations, c.Snapshot.Strings)
+func (p *TaintToleration) resolve(c *plugin.Cycle) preferences {
+	return taints.Resolve(nil, c.Pod.Tolerations, c.Snapshot.Strings, p.compare)
 }
 
 // Score counts the PreferNoSchedule taints that the pod does not tolerate: lower is better
@@ -135,7 +142,7 @@ func (p *TaintToleration) Score(c *plugin.Cycle, rows []uint32, out []int64) *pl
 	}
 	tolerations, ok := c.State.Read(Name, preScoreKey).(preferences)
 	if !ok {
-		tolerations = resolve(c)
+		tolerations = p.resolve(c)
 	}
 	var buf [fewSets]int64
 	counts := perSet(buf[:], len(t.TaintSets))
@@ -160,12 +167,12 @@ func (p *TaintToleration) Scaling() (plugin.Scaling, bool) { return plugin.Rever
 
 // afterNodeChange queues the pod when a node that it tolerates was added, or when a node lost
 // the taints that the pod did not tolerate.
-func afterNodeChange(pod *state.Pod, object state.Object) (state.Hint, error) {
+func (p *TaintToleration) afterNodeChange(pod *state.Pod, object state.Object) (state.Hint, error) {
 	if object.NewNode == nil {
 		return state.Queue, errors.New("the event of an added or updated node has no node")
 	}
-	was := object.OldNode == nil || taints.Repels(object.OldNode.Object.Spec.Taints, pod.Tolerations)
-	if was && !taints.Repels(object.NewNode.Object.Spec.Taints, pod.Tolerations) {
+	was := object.OldNode == nil || taints.Repels(object.OldNode.Object.Spec.Taints, pod.Tolerations, p.compare)
+	if was && !taints.Repels(object.NewNode.Object.Spec.Taints, pod.Tolerations, p.compare) {
 		return state.Queue, nil
 	}
 	return state.QueueSkip, nil

@@ -99,7 +99,7 @@ func NewColumns(w Load) (*Columns, error) {
 		return nil, err
 	}
 	c := &Columns{
-		chain:    plugintest.Columns{Filters: []plugin.Filter{tainttoleration.New(), affinity, fit}},
+		chain:    plugintest.Columns{Filters: []plugin.Filter{tainttoleration.New(tainttoleration.Config{}), affinity, fit}},
 		snapshot: plugintest.Snapshot(w.Nodes, w.Placed),
 	}
 	for _, pod := range w.Pods {

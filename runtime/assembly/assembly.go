@@ -41,6 +41,8 @@ import (
 type Config struct {
 	// Scheduler has the profiles; nil means Default().
 	Scheduler *config.Scheduler
+	// Gates are the feature gates that are not at their defaults.
+	Gates config.Gates
 	// Plugins (optional) are plugins that profiles can name besides the native ones; they
 	// replace native plugins and modules of the same name.
 	Plugins plugin.Registry
@@ -92,6 +94,9 @@ type Config struct {
 	// that they handle.
 	WithoutExtenders bool
 }
+
+// CompareTolerations reports whether the operators Lt and Gt of tolerations compare numbers.
+func (c *Config) CompareTolerations() bool { return c.Gates.On(config.TolerationOperators) }
 
 // DefaultTrialShare is the part of the loop's time that plugins in shadow may take.
 const DefaultTrialShare = 0.05

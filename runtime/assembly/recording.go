@@ -185,7 +185,7 @@ func (a *Assembly) begin(s *config.Scheduler, all []*built) error {
 		AllowUnenforced: strings.Join(c.AllowUnenforced.Names(), ","), MaxUnschedulable: c.MaxUnschedulable, IgnoreBindVerbs: c.IgnoreBindVerbs, Ranked: c.Rank != nil,
 		ReuseBytes: uint64(c.Reuse.Bytes), ReusePerNode: uint64(c.Reuse.PerNode),
 		Config: file, Annotations: slices.Concat(annotations(all), c.RecordReads), Attached: data, Lacks: a.lacks(all),
-		Kubernetes: cmp.Or(c.Kubernetes, hostplugins.Release),
+		Kubernetes: cmp.Or(c.Kubernetes, hostplugins.Release), Gates: c.Gates.String(),
 	})
 	for i := range modules {
 		a.deps.Recorder.Enter(&modules[i])
@@ -258,6 +258,11 @@ func Replayed(s *inbox.Settings, modules *Modules) (Config, error) {
 	}
 	if c.TieBreak, err = cycle.ParseTieBreak(s.TieBreak); err != nil {
 		return Config{}, err
+	}
+	if s.Gates != "" {
+		if c.Gates, _, err = config.ParseGates(strings.Split(s.Gates, ",")); err != nil {
+			return Config{}, err
+		}
 	}
 	for name := range strings.SplitSeq(s.AllowUnenforced, ",") {
 		f, ok := state.ParseFeature(name)

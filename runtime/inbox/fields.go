@@ -348,7 +348,7 @@ func (e *Settings) visit(f fields) {
 	f.json("attached", &e.Attached, len(e.Attached) > 0)
 	e.Lacks = f.text("lacks", e.Lacks)
 	if f.since(7) {
-		e.Kubernetes = f.number("kubernetes", e.Kubernetes)
+		e.Kubernetes, e.Gates = f.number("kubernetes", e.Kubernetes), f.text("gates", e.Gates)
 	}
 }
 

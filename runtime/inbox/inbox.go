@@ -221,6 +221,8 @@ type (
 		// Kubernetes is the minor version of Kubernetes 1 whose defaults and texts the plugins have. 0 means 36, and that the
 		// hash of a decision covers its texts: formats up to 6 have no number.
 		Kubernetes uint64
+		// Gates are the feature gates that are not at their defaults, as --feature-gates has them.
+		Gates string
 	}
 	// Module is a plugin module that the configuration names by this file.
 	Module struct {

@@ -40,7 +40,7 @@ func (q *question) near(pod *v1.Pod, free []state.Resources) []near {
 	out := make([]near, len(q.config.Nodes))
 	for i, node := range q.config.Nodes {
 		n := &out[i]
-		n.taints = untolerated(pod, node)
+		n.taints = untolerated(pod, node, q.config.Assembly.CompareTolerations())
 		n.selected, _ = affinity.Match(node)
 		if !n.selected {
 			n.unmatched = unmatched(pod, node)
@@ -54,15 +54,15 @@ func (q *question) near(pod *v1.Pod, free []state.Resources) []near {
 	return out
 }
 
-// untolerated returns the taints that keep the pod off a node.
-func untolerated(pod *v1.Pod, node *v1.Node) (out []v1.Taint) {
+// untolerated returns the taints that keep the pod off a node. compare is that of the gate TaintTolerationComparisonOperators.
+func untolerated(pod *v1.Pod, node *v1.Node, compare bool) (out []v1.Taint) {
 	taints := node.Spec.Taints
 	if node.Spec.Unschedulable {
 		taints = append(slices.Clone(taints), v1.Taint{Key: v1.TaintNodeUnschedulable, Effect: v1.TaintEffectNoSchedule})
 	}
 	for i := range taints {
 		repels := func(t *v1.Taint) bool { return t.Effect != v1.TaintEffectPreferNoSchedule }
-		_, found := corev1helpers.FindMatchingUntoleratedTaint(klog.Background(), taints[i:i+1], pod.Spec.Tolerations, repels, true)
+		_, found := corev1helpers.FindMatchingUntoleratedTaint(klog.Background(), taints[i:i+1], pod.Spec.Tolerations, repels, compare)
 		t := v1.Taint{Key: taints[i].Key, Value: taints[i].Value, Effect: taints[i].Effect}
 		if found && !slices.Contains(out, t) {
 			out = append(out, t)

@@ -1,10 +1,13 @@
 // Package taints matches tolerations against taints, on interned strings for rows of a snapshot
-// and on API objects for single nodes. The operators Lt and Gt (KEP-5471) match nothing, as in
-// kube-scheduler with the gate TaintTolerationComparisonOperators at its default, off.
+// and on API objects for single nodes. The operators Lt and Gt (KEP-5471) match nothing unless a
+// caller says that they compare: kube-scheduler's gate TaintTolerationComparisonOperators.
 package taints
 
 import (
+	"strconv"
+
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 
 	"github.com/berth-scheduler/berth/abi/wire"
 	"github.com/berth-scheduler/berth/runtime/state"
@@ -16,11 +19,15 @@ type Toleration struct {
 	anyKey     bool
 	anyValue   bool
 	effect     wire.Effect // 0 for every effect
+	// below and above are of the operators Lt and Gt: values under, or over, bound match. strings has the values.
+	below, above bool
+	bound        int64
+	strings      *wire.Dict
 }
 
 // Resolve appends the tolerations that can match a taint of this epoch to dst. A toleration
 // whose key or value no node has had is left out.
-func Resolve(dst []Toleration, tolerations []v1.Toleration, strings *wire.Dict) []Toleration {
+func Resolve(dst []Toleration, tolerations []v1.Toleration, strings *wire.Dict, compare bool) []Toleration {
 	for i := range tolerations {
 		in := &tolerations[i]
 		var t Toleration
@@ -39,6 +46,12 @@ func Resolve(dst []Toleration, tolerations []v1.Toleration, strings *wire.Dict) 
 			if t.value = strings.Lookup(in.Value); t.value == 0 {
 				continue
 			}
+		case v1.TolerationOpLt, v1.TolerationOpGt:
+			bound, ok := integer(in.Value)
+			if !compare || !ok {
+				continue
+			}
+			t.below, t.above, t.bound, t.strings = in.Operator == v1.TolerationOpLt, in.Operator == v1.TolerationOpGt, bound, strings
 		default:
 			continue
 		}
@@ -48,9 +61,23 @@ func Resolve(dst []Toleration, tolerations []v1.Toleration, strings *wire.Dict) 
 }
 
 func (t *Toleration) tolerates(taint wire.Taint) bool {
-	return (t.effect == 0 || t.effect == taint.Effect) &&
-		(t.anyKey || t.key == taint.Key) &&
-		(t.anyValue || t.value == taint.Value)
+	if t.effect != 0 && t.effect != taint.Effect || !t.anyKey && t.key != taint.Key {
+		return false
+	}
+	if t.below || t.above {
+		n, ok := integer(t.strings.String(taint.Value))
+		return ok && (t.below && n < t.bound || t.above && n > t.bound)
+	}
+	return t.anyValue || t.value == taint.Value
+}
+
+// integer reads a value that Lt and Gt compare: a decimal integer without leading zeros or a plus sign.
+func integer(text string) (int64, bool) {
+	if len(content.IsDecimalInteger(text)) > 0 {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	return n, err == nil
 }
 
 // Untolerated returns the number of taints with one of the effects that no
@@ -82,7 +109,7 @@ func contains(effects []wire.Effect, e wire.Effect) bool {
 }
 
 // Tolerated reports whether one of the tolerations matches the taint.
-func Tolerated(taint *v1.Taint, tolerations []v1.Toleration) bool {
+func Tolerated(taint *v1.Taint, tolerations []v1.Toleration, compare bool) bool {
 	for i := range tolerations {
 		t := &tolerations[i]
 		if t.Effect != "" && t.Effect != taint.Effect || t.Key != "" && t.Key != taint.Key {
@@ -95,6 +122,12 @@ func Tolerated(taint *v1.Taint, tolerations []v1.Toleration) bool {
 			if t.Value == taint.Value {
 				return true
 			}
+		case v1.TolerationOpLt, v1.TolerationOpGt:
+			bound, ok := integer(t.Value)
+			n, also := integer(taint.Value)
+			if compare && ok && also && (t.Operator == v1.TolerationOpLt && n < bound || t.Operator == v1.TolerationOpGt && n > bound) {
+				return true
+			}
 		}
 	}
 	return false
@@ -102,10 +135,10 @@ func Tolerated(taint *v1.Taint, tolerations []v1.Toleration) bool {
 
 // Repels reports whether a node's taints keep a pod away: a NoSchedule or NoExecute taint that
 // no toleration matches.
-func Repels(taints []v1.Taint, tolerations []v1.Toleration) bool {
+func Repels(taints []v1.Taint, tolerations []v1.Toleration, compare bool) bool {
 	for i := range taints {
 		e := taints[i].Effect
-		if (e == v1.TaintEffectNoSchedule || e == v1.TaintEffectNoExecute) && !Tolerated(&taints[i], tolerations) {
+		if (e == v1.TaintEffectNoSchedule || e == v1.TaintEffectNoExecute) && !Tolerated(&taints[i], tolerations, compare) {
 			return true
 		}
 	}

@@ -20,11 +20,12 @@ func TestAgainstHelpers(t *testing.T) {
 	seeded.Check(t, func(rt *rapid.T) {
 		pick := func(label string, from ...string) string { return rapid.SampledFrom(from).Draw(rt, label) }
 		effects := []string{"NoSchedule", "PreferNoSchedule", "NoExecute", "Unknown"}
+		compare := rapid.Bool().Draw(rt, "compare")
 		dict := wire.NewDict()
 		var set []v1.Taint
 		var interned []wire.Taint
 		for range rapid.IntRange(0, 4).Draw(rt, "taints") {
-			taint := v1.Taint{Key: pick("key", "a", "b", ""), Value: pick("value", "", "x", "5"), Effect: v1.TaintEffect(pick("effect", effects...))}
+			taint := v1.Taint{Key: pick("key", "a", "b", ""), Value: pick("value", "", "x", "5", "05", "+5", "-5", "6"), Effect: v1.TaintEffect(pick("effect", effects...))}
 			set = append(set, taint)
 			interned = append(interned, wire.Taint{Key: dict.Intern(taint.Key), Value: dict.Intern(taint.Value), Effect: state.TaintEffect(taint.Effect)})
 		}
@@ -32,15 +33,15 @@ func TestAgainstHelpers(t *testing.T) {
 		for range rapid.IntRange(0, 4).Draw(rt, "tolerations") {
 			tolerations = append(tolerations, v1.Toleration{
 				Key: pick("toleration", "", "a", "b", "c"), Operator: v1.TolerationOperator(pick("operator", "", "Equal", "Exists", "Lt", "Gt", "Odd")),
-				Value: pick("toleration value", "", "x", "5", "9"), Effect: v1.TaintEffect(pick("toleration effect", append(effects, "")...)),
+				Value: pick("toleration value", "", "x", "5", "9", "-9", "05", "9223372036854775808"), Effect: v1.TaintEffect(pick("toleration effect", append(effects, "")...)),
 			})
 		}
-		resolved := taints.Resolve(nil, tolerations, dict)
+		resolved := taints.Resolve(nil, tolerations, dict, compare)
 		keepsAway := func(t *v1.Taint) bool {
 			return t.Effect == v1.TaintEffectNoSchedule || t.Effect == v1.TaintEffectNoExecute
 		}
-		_, want := corev1helpers.FindMatchingUntoleratedTaint(logger, set, tolerations, keepsAway, false)
-		if got := taints.Repels(set, tolerations); got != want {
+		_, want := corev1helpers.FindMatchingUntoleratedTaint(logger, set, tolerations, keepsAway, compare)
+		if got := taints.Repels(set, tolerations, compare); got != want {
 			rt.Fatalf("objects: got %v, want %v", got, want)
 		}
 		if got := taints.Untolerated(interned, resolved, wire.NoSchedule, wire.NoExecute) > 0; got != want {
@@ -48,8 +49,8 @@ func TestAgainstHelpers(t *testing.T) {
 		}
 		var soft int64
 		for i := range set {
-			tolerated := corev1helpers.TolerationsTolerateTaint(logger, tolerations, &set[i], false)
-			if got := taints.Tolerated(&set[i], tolerations); got != tolerated {
+			tolerated := corev1helpers.TolerationsTolerateTaint(logger, tolerations, &set[i], compare)
+			if got := taints.Tolerated(&set[i], tolerations, compare); got != tolerated {
 				rt.Fatalf("%v: got %v, want %v", set[i], got, tolerated)
 			}
 			if set[i].Effect == v1.TaintEffectPreferNoSchedule && !tolerated {

@@ -42,7 +42,9 @@ func (e *podEncoder) encode(pod *state.Pod, namespace *state.Namespace) []byte {
 	if reads["tolerations"] {
 		b.Field(abi.PodTolerations, 0)
 		for i := range pod.Tolerations {
-			b.Toleration(e.toleration(&pod.Tolerations[i]))
+			if t := &pod.Tolerations[i]; t.Operator != v1.TolerationOpLt && t.Operator != v1.TolerationOpGt { // which the ABI has no number for
+				b.Toleration(e.toleration(t))
+			}
 		}
 	}
 	if reads["hostPorts"] {

@@ -191,8 +191,8 @@ func (g *Generator) tolerations(p *v1.Pod) {
 		case g.chance(0.1):
 			t.Key = ""
 		}
-		if g.chance(0.04) { // behind a feature gate that is off (KEP-5471)
-			t.Operator, t.Value = pick(g, v1.TolerationOpLt, v1.TolerationOpGt), "4"
+		if g.chance(0.04) { // behind a feature gate (KEP-5471)
+			t.Operator, t.Value = pick(g, v1.TolerationOpLt, v1.TolerationOpGt), pick(g, "4", "6", "06")
 		}
 		if t.Effect == v1.TaintEffectNoExecute && g.chance(0.3) {
 			seconds := int64(30)

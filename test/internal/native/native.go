@@ -12,6 +12,8 @@ import (
 
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apiserver/pkg/util/feature"
+	"k8s.io/kubernetes/pkg/features"
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/hostplugins"
@@ -38,6 +40,7 @@ func Points(name string) []abi.Point {
 // runtime/plugin/objects.
 func Deps(w *world.World, binder objects.Binder) hostplugins.Deps {
 	deps := hostplugins.Deps{Binder: binder, Budgets: budgets{w}, Services: owners{w}, Controllers: owners{w}}
+	deps.CompareTolerations = feature.DefaultFeatureGate.Enabled(features.TaintTolerationComparisonOperators) // as kube-scheduler's plugins have it
 	if w != nil {
 		deps.Storage = hostplugins.Storage{Objects: w.Storage.Objects(), Writer: nobody{}, Waiter: nobody{}, Exists: nobody{}}
 	}
