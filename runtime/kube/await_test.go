@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/version"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
@@ -212,4 +213,64 @@ func TestHiddenKind(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestKindWithoutChanges: each loss of a kind is logged once, with its end, although no object of the kind exists and its
+// lists have the same version before and after.
+func TestKindWithoutChanges(t *testing.T) {
+	const rules = "devicetaintrules"
+	synctest.Test(t, func(t *testing.T) {
+		var log safeBuffer
+		m := newMute()
+		m.away.Store(false)
+		client := m.Interface.(*fake.Clientset)
+		client.Resources = []*metav1.APIResourceList{{
+			GroupVersion: resourcev1.SchemeGroupVersion.String(), APIResources: []metav1.APIResource{{Name: rules}},
+		}}
+		var refuses atomic.Pointer[error]
+		setRefusal := func(err error) { refuses.Store(&err) }
+		client.PrependReactor("list", rules, func(clienttesting.Action) (bool, runtime.Object, error) {
+			if err := refuses.Load(); err != nil && *err != nil {
+				return true, nil, *err
+			}
+			return true, &resourcev1.DeviceTaintRuleList{ListMeta: metav1.ListMeta{ResourceVersion: "7"}}, nil
+		})
+		var watched atomic.Pointer[watch.RaceFreeFakeWatcher]
+		client.PrependWatchReactor(rules, func(clienttesting.Action) (bool, watch.Interface, error) {
+			if err := refuses.Load(); err != nil && *err != nil {
+				return true, nil, *err
+			}
+			w := watch.NewRaceFreeFake()
+			watched.Store(w)
+			return true, w, nil
+		})
+		c, err := kube.New(kube.Config{Profiles: []string{"default-scheduler"}}, kube.Deps{Client: m, Log: slog.New(slog.NewTextHandler(&log, nil))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close(t.Context())
+		if err := c.Start(newEar(c)); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		group := resourcev1.SchemeGroupVersion.WithResource(rules).GroupResource()
+		for loss := 1; loss <= 2; loss++ {
+			setRefusal(apierrors.NewForbidden(group, "", nil))
+			watched.Load().Stop()
+			time.Sleep(10 * time.Minute)
+			setRefusal(apierrors.NewForbidden(group, "", errors.New("in other words")))
+			time.Sleep(10 * time.Minute)
+			if n := strings.Count(log.String(), "cannot watch the cluster; retrying"); n != loss {
+				t.Fatalf("loss %d: logged %d times:\n%s", loss, n, log.String())
+			}
+			if n := strings.Count(log.String(), "the kind is watched again"); n != loss-1 {
+				t.Fatalf("loss %d: %d returns:\n%s", loss, n, log.String())
+			}
+			setRefusal(nil)
+			time.Sleep(10 * time.Minute)
+			if n := strings.Count(log.String(), "the kind is watched again"); n != loss || c.Synced() != nil {
+				t.Fatalf("loss %d: %d returns, and missing is %v:\n%s", loss, n, c.Synced(), log.String())
+			}
+		}
+	})
 }

@@ -13,31 +13,48 @@ import (
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 )
 
-// failed records a failed list or watch, and logs it when it is the first of its kind. The informer itself retries with
+// loss is why a kind is not watched.
+type loss uint8
+
+// The losses. Each is logged once until the kind is watched again.
+const (
+	failing loss = 1 << iota // the API server does not answer, or with another error
+	forbidden
+	absent // the API server does not have the kind
+)
+
+// failed records a failed list or watch, and logs the first of each loss. The informer itself retries with
 // growing pauses. Watches that end or are too old are normal. An optional kind that the API server does not have is
 // listed again and again, too, because it may be enabled later.
 func (w *watches) failed(k *kind, err error) {
+	why := failing
 	switch {
 	case apierrors.IsResourceExpired(err) || apierrors.IsGone(err) || utilnet.IsProbableEOF(err):
 		return
 	case apierrors.IsForbidden(err):
+		why = forbidden
 		err = fmt.Errorf("%w (the scheduler's user needs list and watch on %s)", err, k.name)
 	}
-	absent := k.optional != nil && w.lacks(k, err)
+	if k.optional != nil && w.lacks(k, err) {
+		why = absent
+	}
+	mute := why != absent && (errors.Is(err, ErrLeaseLost) || w.cluster.deps.Reach.Says(err)) // without the lease this replica is about to end
 	k.mu.Lock()
-	begins := k.mu.err == nil
-	known := !begins && k.mu.absent == absent && (absent || k.mu.err.Error() == err.Error())
-	k.mu.err, k.mu.absent = err, absent
+	begins, known := k.mu.err == nil, k.mu.logged&why != 0
+	k.mu.err, k.mu.absent, k.mu.failed = err, why == absent, w.cluster.deps.Clock.Now()
+	if !mute {
+		k.mu.logged |= why
+	}
 	k.mu.Unlock()
 	if begins {
 		version := k.informer.LastSyncResourceVersion()
 		w.waiting.Go(func() { w.returns(k, version) })
 	}
 	switch {
-	case known:
-	case absent:
+	case known, mute:
+	case why == absent:
 		w.cluster.log.Warn("the API server does not have this kind; "+k.without, "resource", k.name)
-	case !errors.Is(err, ErrLeaseLost) && !w.cluster.deps.Reach.Says(err): // without the lease this replica is about to end
+	default:
 		w.cluster.log.Error("cannot watch the cluster; retrying", "resource", k.name, "error", err)
 	}
 }
@@ -59,12 +76,18 @@ func (w *watches) lacks(k *kind, err error) bool {
 	return !slices.ContainsFunc(served.APIResources, func(r metav1.APIResource) bool { return r.Name == plural })
 }
 
-// returnedEvery is how often a kind that cannot be watched is looked at.
-const returnedEvery = time.Second
+const (
+	// returnedEvery is how often a kind that cannot be watched is looked at.
+	returnedEvery = time.Second
+	// returnedAfter is how long nothing must have failed for a kind to be watched again. Informers pause for at most a minute,
+	// and forget failures after two.
+	returnedAfter = 2 * time.Minute
+)
 
-// returns waits until a kind was listed again, and logs that: the version of its last list is another one then.
+// returns waits until a kind is watched again, and logs that. The version of its last list is another one then, unless none
+// of its objects has changed: in that case no further failure tells of it.
 func (w *watches) returns(k *kind, version string) {
-	for k.informer.LastSyncResourceVersion() == version {
+	for k.informer.LastSyncResourceVersion() == version && !w.quiet(k) {
 		reached, stop := w.cluster.deps.Clock.Until(w.cluster.deps.Clock.Now().Add(returnedEvery))
 		select {
 		case <-w.ended:
@@ -74,7 +97,16 @@ func (w *watches) returns(k *kind, version string) {
 		}
 	}
 	k.mu.Lock()
-	k.mu.err, k.mu.absent = nil, false
+	k.mu.err, k.mu.absent, k.mu.logged = nil, false, 0
 	k.mu.Unlock()
 	w.cluster.log.Info("the kind is watched again", "resource", k.name)
+}
+
+// quiet reports whether a kind that was listed at some time has not failed for so long that it must be watched. While the API
+// server cannot be reached at all, informers repeat watches without a word.
+func (w *watches) quiet(k *kind) bool {
+	k.mu.Lock()
+	failed := k.mu.failed
+	k.mu.Unlock()
+	return k.informer.HasSynced() && w.cluster.deps.Clock.Now().Sub(failed) >= returnedAfter && w.cluster.deps.Reach.outage().kind == ""
 }

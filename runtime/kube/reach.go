@@ -125,6 +125,9 @@ func (r *Reach) signal() {
 
 // outage returns the present outage, which has no kind if there is none.
 func (r *Reach) outage() outage {
+	if r == nil {
+		return outage{}
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !r.lasts {

@@ -54,6 +54,9 @@ type kind struct {
 		err error
 		// absent is true while the API server does not have an optional kind.
 		absent bool
+		// failed is when err was, and logged has the losses that were logged since the kind was last watched.
+		failed time.Time
+		logged loss
 	}
 }
 
