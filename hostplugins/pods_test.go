@@ -59,15 +59,9 @@ func TestSpread(t *testing.T) {
 }
 
 // whatIf removes pods from a node and adds others, and compares the verdicts with those for a
-// cluster in that state. Spread constraints with empty selectors and pods that are being
-// deleted are left out: in a what-if kube-scheduler, and so the plugin, counts them
-// differently.
+// cluster in that state. Pods that are being deleted are left out: in a what-if kube-scheduler,
+// and so the plugin, counts them differently.
 func whatIf(g fair, columns plugin.Filter, objects pernode.Filter, w *plugintest.LiveCluster, pod *v1.Pod) {
-	for _, c := range pod.Spec.TopologySpreadConstraints {
-		if s := c.LabelSelector; s != nil && len(s.MatchLabels)+len(s.MatchExpressions) == 0 {
-			return
-		}
-	}
 	nodes := w.Objects()
 	at := g.number("what-if", len(nodes)-1)
 	s := w.Snapshot

@@ -64,7 +64,7 @@ func (p *PodTopologySpread) onNodes(pod *state.Pod, c *state.SpreadConstraint) *
 func about(pod *state.Pod, c *state.SpreadConstraint) tally.About {
 	selector := c.Selector
 	return tally.About{Namespaces: []string{pod.Namespace}, Selector: selector, Match: func(g *tally.Group) bool {
-		return !g.Terminating && !selector.Empty() && selector.Matches(g.Labels)
+		return !g.Terminating && selector.Matches(g.Labels)
 	}}
 }
 

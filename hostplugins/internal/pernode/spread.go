@@ -163,7 +163,7 @@ func (s *Spread) hasLabels(n *v1.Node) bool {
 // selected counts the pods of a node that a constraint selects.
 func (s *Spread) selected(c *spreadConstraint, n *Node) (pods int) {
 	for _, pod := range n.Placed {
-		if pod.Namespace == s.pod.Namespace && pod.DeletionTimestamp == nil && !c.selector.Empty() && c.selector.Matches(labels.Set(pod.Labels)) {
+		if pod.Namespace == s.pod.Namespace && pod.DeletionTimestamp == nil && c.selector.Matches(labels.Set(pod.Labels)) {
 			pods++
 		}
 	}

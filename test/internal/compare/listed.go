@@ -47,6 +47,13 @@ func AllListed() []Listed {
 			},
 		},
 		{
+			// Its counts take such a selector for one that selects nothing, except in what-ifs and for the pod itself.
+			Name: "spread constraints that select all pods", Reference: "kubernetes/kubernetes/pull/141340",
+			is: func(d *Difference) bool {
+				return (d.Plugin == "PodTopologySpread" || d.Plugin == "Decisions") && d.Pod != nil && !d.Hosted && spreadsAll(d.Pod)
+			},
+		},
+		{
 			// Its NodeInfo stores ports as a set: when the first of two pods with the same port is
 			// removed, the port is removed for both.
 			Name: "a host port that two pods of a node hold", Reference: "kubernetes/kubernetes/issues/42523",
@@ -150,6 +157,13 @@ func selectsNamespaces(pod *v1.Pod) bool {
 		terms = append(terms, a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution...)
 	}
 	return slices.ContainsFunc(terms, func(t v1.PodAffinityTerm) bool { return t.NamespaceSelector != nil })
+}
+
+// spreadsAll reports whether a spread constraint of a pod selects all pods.
+func spreadsAll(pod *v1.Pod) bool {
+	return slices.ContainsFunc(pod.Spec.TopologySpreadConstraints, func(c v1.TopologySpreadConstraint) bool {
+		return c.LabelSelector != nil && len(c.LabelSelector.MatchLabels)+len(c.LabelSelector.MatchExpressions) == 0
+	})
 }
 
 func hasHostPort(pod *v1.Pod) bool {
