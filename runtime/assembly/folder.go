@@ -141,8 +141,14 @@ func (f *Folder) sync(ctx context.Context, change module.Change) error {
 	}
 	errs := make(map[string]error)
 	var wanted []running
+	room := f.assembly.process.Total()
 	for i := range entries {
 		e := &entries[i]
+		if size := e.Size(); size > room && e.Err == nil {
+			e.Err = fmt.Errorf("%s: the modules of the folder have more bytes than all plugins may have memory: raise --plugin-memory, or remove some", e.Path)
+		} else {
+			room -= size
+		}
 		if !change.Complete(e) {
 			e.Err = fmt.Errorf("%s: the file is still being written; it is used once it has not changed for %v", e.Path, f.config.Settle)
 		}

@@ -340,8 +340,13 @@ func (m *Modules) plugin(ctx context.Context, named *Module, kept bool, d *modul
 	if d.replayed {
 		limits.Deadline = math.MaxInt64 // a replay ends the calls that were ended, however slow it is
 	}
+	unload, err := load(d.process, loaded)
+	if err != nil {
+		return nil, err
+	}
 	code, err := m.take(ctx, named, limits)
 	if err != nil {
+		unload()
 		return nil, err
 	}
 	policies := make(map[abi.Point]fault.Policy)
@@ -362,11 +367,29 @@ func (m *Modules) plugin(ctx context.Context, named *Module, kept bool, d *modul
 	}, wasm.Deps{Factory: code, Manifest: loaded.Manifest, Binder: d.binder, Namespace: d.namespace, Clock: d.clock, Bucket: d.bucket, Log: d.log,
 		Encodings: m.encodings, Process: d.process, Recovered: func() { d.recovered(loaded.Name) }, Overrun: d.overrun, Overran: d.overran})
 	if err != nil {
+		defer unload()
 		return nil, errors.Join(fmt.Errorf("%s: %w", loaded.Path, err), m.give(ctx, loaded.Digest))
 	}
 	return &madePlugin{plugin: p, args: named, close: func(ctx context.Context) error {
+		defer unload()
 		return errors.Join(p.Close(ctx), m.give(ctx, loaded.Digest))
 	}}, nil
+}
+
+// load counts a module's bytes and machine code as memory of the process, until unload is called.
+func load(process *memory.Process, l *module.Loaded) (unload func(), err error) {
+	if err := process.Load(l.Digest, sandbox.MemoryOf(l.Module)); err != nil {
+		return nil, fmt.Errorf("%s: %w", l.Path, err)
+	}
+	return func() { process.Unload(l.Digest) }, nil
+}
+
+// fits refuses a module that alone takes more memory than its plugin may have, before it is compiled.
+func fits(l *module.Loaded, limits sandbox.Limits) error {
+	if size, most := sandbox.MemoryOf(l.Module), limits.WithDefaults().TotalMemory; size > most {
+		return fmt.Errorf("%s: the module and its machine code take %d bytes, and limits.memoryTotal is %d: raise it, or make the module smaller", l.Path, size, most)
+	}
+	return nil
 }
 
 // limitsOf translates what a user wrote.
@@ -382,6 +405,9 @@ func limitsOf(l *module.Limits) sandbox.Limits {
 // take returns a compiled module for one more user. It holds no lock while it compiles.
 func (m *Modules) take(ctx context.Context, named *Module, limits sandbox.Limits) (*sandbox.Module, error) {
 	loaded := named.Loaded
+	if err := fits(loaded, limits); err != nil {
+		return nil, err
+	}
 	m.mu.Lock()
 	code, ok := m.mu.compiled[loaded.Digest]
 	if !ok {

@@ -20,7 +20,8 @@ func (s *Sources) fetchURL(ctx context.Context, ref *Reference, fresh bool) (*fe
 	}
 	if !known {
 		var err error
-		if data, _, err = s.get(ctx, ref.URL, ref.mostBytes(), sizeFix); err != nil {
+		most, fix := ref.mostBytes()
+		if data, _, err = s.get(ctx, ref.URL, most, fix); err != nil {
 			return nil, err
 		}
 	}

@@ -35,8 +35,8 @@ func (s *Sources) fetchImage(ctx context.Context, ref *Reference, fresh bool) (*
 	digest := image.Module.Digest.String()
 	var ok bool
 	if f.data, ok = s.kept(digest); !ok {
-		if most := ref.mostBytes(); image.Module.Size > most {
-			return nil, tooLarge(ref, image.Module.Size, most)
+		if most, _ := ref.mostBytes(); image.Module.Size > most {
+			return nil, tooLarge(ref, image.Module.Size)
 		}
 		if f.data, err = store.Module(ctx, image); err != nil {
 			return nil, imageError(ref.Image, err)

@@ -19,6 +19,15 @@ type Entry struct {
 	Err       error
 }
 
+// Size returns the size of the module's file, in bytes; 0 if it is not known.
+func (e *Entry) Size() int64 {
+	info, err := os.Stat(e.Path)
+	if err != nil || !info.Mode().IsRegular() {
+		return 0
+	}
+	return info.Size()
+}
+
 // ReadFolder returns the modules of a folder, sorted by file name. Each file NAME.wasm is a
 // module; NAME.yaml beside it, if present, says how it is used:
 //

@@ -37,13 +37,19 @@ type Limits struct {
 // DefaultModuleSize is the host's default of Limits.ModuleSize, in bytes.
 const DefaultModuleSize = 32 << 20
 
-// mostBytes is how large a module may be that is to be used, so that no more of it is fetched.
-func (r *Reference) mostBytes() int64 { return int64(cmp.Or(r.Limits.ModuleSize, DefaultModuleSize)) }
+// mostBytes is how large a module may be that is to be used, so that no more of it is read, and what to do about a larger one. Its
+// bytes are a part of the plugin's memory.
+func (r *Reference) mostBytes() (most int64, fix string) {
+	most, fix = int64(cmp.Or(r.Limits.ModuleSize, DefaultModuleSize)), "raise limits.moduleSize"
+	if total := r.Limits.MemoryTotal; total > 0 && total < most {
+		most, fix = total, "raise limits.memoryTotal, of which the module's bytes are a part"
+	}
+	return most, fix
+}
 
-const sizeFix = "raise limits.moduleSize"
-
-func tooLarge(ref *Reference, size, most int64) error {
-	return &Error{File: ref.Source(), Section: sectionModule, Detail: fmt.Sprintf("%d bytes, at most %d are allowed", size, most), Fix: sizeFix}
+func tooLarge(ref *Reference, size int64) error {
+	most, fix := ref.mostBytes()
+	return &Error{File: ref.Source(), Section: sectionModule, Detail: fmt.Sprintf("%d bytes, at most %d are allowed", size, most), Fix: fix}
 }
 
 // limits reads the limits in args.

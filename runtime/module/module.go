@@ -142,8 +142,8 @@ func (s *Sources) Load(ctx context.Context, ref Reference) (*Loaded, error) {
 // accept checks what was fetched against the reference, the ABI and the policy.
 func (s *Sources) accept(ref *Reference, f *fetched) (*Loaded, error) {
 	source := ref.Source()
-	if most := ref.Limits.ModuleSize; most > 0 && len(f.data) > most {
-		return nil, tooLarge(ref, int64(len(f.data)), int64(most))
+	if limits, size := &ref.Limits, len(f.data); limits.ModuleSize > 0 && size > limits.ModuleSize || limits.MemoryTotal > 0 && int64(size) > limits.MemoryTotal {
+		return nil, tooLarge(ref, int64(size))
 	}
 	if got := Digest(f.data); ref.Digest != "" && got != ref.Digest {
 		return nil, &Error{File: source, Section: sectionDigest, Detail: "the module has " + got + ", expected " + ref.Digest,
@@ -245,6 +245,8 @@ func readFile(path, section string, limit int) ([]byte, error) {
 		return nil, &Error{File: path, Section: section, Detail: reason(err), Err: err}
 	case !info.Mode().IsRegular():
 		return nil, &Error{File: path, Section: section, Detail: "it is not a regular file", Fix: "name a file"}
+	case info.Size() > int64(limit):
+		return nil, &Error{File: path, Section: section, Detail: fmt.Sprintf("%d bytes, at most %d are allowed", info.Size(), limit)}
 	}
 	data, err := io.ReadAll(io.LimitReader(f, int64(limit)+1))
 	switch {

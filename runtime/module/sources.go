@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"os"
 	"strings"
 	"time"
 
@@ -87,6 +88,9 @@ func NewSources(c SourcesConfig) *Sources {
 func (s *Sources) fetch(ctx context.Context, ref *Reference, fresh bool) (f *fetched, err error) {
 	if ref.URL == "" && ref.Image == "" {
 		f = &fetched{pinned: true, local: true}
+		if info, err := os.Stat(ref.Path); err == nil && ref.Limits.MemoryTotal > 0 && info.Size() > ref.Limits.MemoryTotal {
+			return nil, tooLarge(ref, info.Size()) // before it is read
+		}
 		if f.data, err = readFile(ref.Path, sectionModule, wire.MaxModuleSize); err != nil {
 			return nil, err
 		}

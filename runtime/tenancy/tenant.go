@@ -58,6 +58,7 @@ func (p *Plugin) candidates(grants []*grant) (out []candidate, refusal *Refusal)
 			if item := &g.modules[i]; item.in(image.Place()) {
 				out = append(out, candidate{grant: g, item: item})
 				p.Reference.Signed = p.Reference.Signed || item.publisher != nil
+				p.Reference.Limits.MemoryTotal = max(p.Reference.Limits.MemoryTotal, g.memory) // no more is fetched
 			}
 		}
 	}

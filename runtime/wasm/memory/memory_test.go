@@ -2,6 +2,7 @@ package memory
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -166,5 +167,43 @@ func TestStates(t *testing.T) {
 	}
 	if small := NewBudget(Config{Own: 1 << 20, Total: 256 << 20}); small.mostKept() != abi.MaxStateSize {
 		t.Errorf("a plugin of small instances has %d bytes for states", small.mostKept())
+	}
+}
+
+// TestModules: what modules take is counted once for each digest, and plugins have less by it.
+func TestModules(t *testing.T) {
+	p := NewProcess(100 << 20)
+	b := NewBudget(Config{Name: "a", Own: 8 << 20, Total: 80 << 20, Manifest: &wire.Manifest{}, Process: p, Shrink: func() {}})
+	if err := b.Join(Started{}); err != nil {
+		t.Fatal(err)
+	}
+	share := func(want int64) {
+		t.Helper()
+		if got := b.Usage().Share; got != want<<20 {
+			t.Errorf("it has %d bytes, want %d MiB", got, want)
+		}
+	}
+	for range 2 {
+		if err := p.Load("sha256:1", 40<<20); err != nil {
+			t.Fatal(err)
+		}
+		share(60)
+	}
+	var full *Full
+	if err := p.Load("sha256:2", 58<<20); !errors.As(err, &full) || !strings.Contains(err.Error(), "the module and its machine code take 58Mi") {
+		t.Errorf("%v", err)
+	}
+	share(60)
+	if err := p.Load("sha256:3", 10<<20); err != nil {
+		t.Fatal(err)
+	}
+	share(50)
+	p.Unload("sha256:1")
+	share(50)
+	p.Unload("sha256:1")
+	share(80)
+	alone := NewProcess(10 << 20)
+	if err := alone.Load("sha256:1", 11<<20); !errors.As(err, &full) {
+		t.Errorf("a module has more memory than there is: %v", err)
 	}
 }

@@ -21,11 +21,63 @@ type Process struct {
 	// own mutex.
 	mu      sync.Mutex
 	plugins map[*Budget]int64
+	modules map[string]*code // by digest
+}
+
+// Total returns the memory of all plugins, in bytes.
+func (p *Process) Total() int64 { return p.total }
+
+// code is what a module takes that has users: its bytes, and the machine code of all its instances.
+type code struct {
+	size  int64
+	users int
 }
 
 // NewProcess returns the memory of a process; 0 stands for DefaultProcess.
 func NewProcess(total int64) *Process {
-	return &Process{total: cmp.Or(total, DefaultProcess), plugins: make(map[*Budget]int64)}
+	return &Process{total: cmp.Or(total, DefaultProcess), plugins: make(map[*Budget]int64), modules: make(map[string]*code)}
+}
+
+// Load counts a module of a digest for one more user, once for all of them. Plugins have less by its size.
+//
+// # Errors
+//
+// A *Full: a plugin would have less than it needs.
+func (p *Process) Load(digest string, size int64) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if m := p.modules[digest]; m != nil {
+		m.users++
+		return nil
+	}
+	p.modules[digest] = &code{size: size, users: 1}
+	shares := p.shares()
+	left := p.total
+	for _, m := range p.modules {
+		left -= m.size
+	}
+	full := left < 0
+	for b, share := range shares {
+		full = full || share < p.plugins[b]
+	}
+	if full {
+		delete(p.modules, digest)
+		return &Full{fmt.Sprintf("the module and its machine code take %s, and the %d plugins of this process, of whose memory there is %s, leave no room for them: "+
+			"raise --plugin-memory, or lower limits.memoryTotal or limits.memory of a plugin", inBytes(uint64(size)), len(p.plugins), inBytes(uint64(p.total)))}
+	}
+	p.give(shares)
+	return nil
+}
+
+// Unload counts one user less.
+func (p *Process) Unload(digest string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	m := p.modules[digest]
+	if m.users--; m.users == 0 {
+		delete(p.modules, digest)
+		p.give(p.shares())
+	}
 }
 
 // Full means that there is no memory for one more plugin. The text names others.
@@ -76,11 +128,14 @@ func (p *Process) give(shares map[*Budget]int64) {
 	}
 }
 
-// shares divides the memory: no plugin gets more than its limit, and those that get less
+// shares divides the memory that modules leave: no plugin gets more than its limit, and those that get less
 // get the same.
 func (p *Process) shares() map[*Budget]int64 {
 	ascending := slices.SortedFunc(maps.Keys(p.plugins), func(a, b *Budget) int { return cmp.Compare(a.config.Total, b.config.Total) })
 	left, out := p.total, make(map[*Budget]int64, len(ascending))
+	for _, m := range p.modules {
+		left -= m.size
+	}
 	for i, b := range ascending {
 		out[b] = min(b.config.Total, left/int64(len(ascending)-i))
 		left -= out[b]

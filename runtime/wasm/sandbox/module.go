@@ -12,6 +12,7 @@ import (
 	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/abi/wire"
 	"github.com/berth-scheduler/berth/runtime/wasm/fault"
 	"github.com/berth-scheduler/berth/runtime/wasm/memory"
 	"github.com/berth-scheduler/berth/runtime/wasm/meter"
@@ -64,6 +65,22 @@ func Digest(module []byte) string {
 	sum := sha256.Sum256(module)
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
+
+// MemoryOf returns what a module takes, in bytes: its bytes, their rewritten form, and the machine code, which is up to
+// 3.5 times as large as the module's own code.
+func MemoryOf(m *wire.Module) (size int64) {
+	for i := range m.Sections {
+		s := &m.Sections[i]
+		size += 2 * int64(s.Size)
+		if s.ID == sectionCode {
+			size += 4 * int64(s.Size)
+		}
+	}
+	return size
+}
+
+// sectionCode is the number of the section with the bodies of functions.
+const sectionCode = 10
 
 // Load is LoadWith with the default limits.
 func (r *Runtime) Load(ctx context.Context, module []byte) (*Module, error) {
