@@ -366,6 +366,11 @@ func (m *Modules) plugin(ctx context.Context, named *Module, kept bool, d *modul
 		Limits: limits, HideSeed: named.Reference.HideSeed, HideGeneration: named.Reference.HideGeneration, Breaker: opens,
 	}, wasm.Deps{Factory: code, Manifest: loaded.Manifest, Binder: d.binder, Namespace: d.namespace, Clock: d.clock, Bucket: d.bucket, Log: d.log,
 		Encodings: m.encodings, Process: d.process, Recovered: func() { d.recovered(loaded.Name) }, Overrun: d.overrun, Overran: d.overran})
+	if err == nil {
+		if err = d.process.Grow(loaded.Digest, code.Memory()); err != nil {
+			err = errors.Join(err, p.Close(ctx))
+		}
+	}
 	if err != nil {
 		defer unload()
 		return nil, errors.Join(fmt.Errorf("%s: %w", loaded.Path, err), m.give(ctx, loaded.Digest))

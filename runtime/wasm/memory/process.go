@@ -17,7 +17,7 @@ const DefaultProcess int64 = 2 << 30
 // the same. The shares depend only on which plugins there are.
 type Process struct {
 	total int64
-	// mu guards plugins: each with the least that it needs. It is taken before a plugin's
+	// mu guards plugins, each with the least that it needs, and modules. It is taken before a plugin's
 	// own mutex.
 	mu      sync.Mutex
 	plugins map[*Budget]int64
@@ -51,17 +51,43 @@ func (p *Process) Load(digest string, size int64) error {
 		return nil
 	}
 	p.modules[digest] = &code{size: size, users: 1}
-	shares := p.shares()
-	left := p.total
-	for _, m := range p.modules {
-		left -= m.size
+	if err := p.divide(size); err != nil {
+		delete(p.modules, digest)
+		return err
 	}
-	full := left < 0
+	return nil
+}
+
+// Grow counts a module of a digest as larger than Load was told, now that it is compiled. What is smaller stays, so that shares
+// are those of every machine.
+//
+// # Errors
+//
+// A *Full: a plugin would have less than it needs. The module counts as before.
+func (p *Process) Grow(digest string, size int64) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	m := p.modules[digest]
+	before := m.size
+	if size <= before {
+		return nil
+	}
+	m.size = size
+	err := p.divide(size)
+	if err != nil {
+		m.size = before
+	}
+	return err
+}
+
+// divide gives plugins what modules leave, after one has been counted with a size. The caller holds p.mu.
+func (p *Process) divide(size int64) error {
+	shares := p.shares()
+	full := p.left() < 0
 	for b, share := range shares {
 		full = full || share < p.plugins[b]
 	}
 	if full {
-		delete(p.modules, digest)
 		return &Full{fmt.Sprintf("the module and its machine code take %s, and the %d plugins of this process, of whose memory there is %s, leave no room for them: "+
 			"raise --plugin-memory, or lower limits.memoryTotal or limits.memory of a plugin", inBytes(uint64(size)), len(p.plugins), inBytes(uint64(p.total)))}
 	}
@@ -128,14 +154,20 @@ func (p *Process) give(shares map[*Budget]int64) {
 	}
 }
 
+// left returns what modules leave, in bytes. The caller holds p.mu.
+func (p *Process) left() int64 {
+	left := p.total
+	for _, m := range p.modules {
+		left -= m.size
+	}
+	return left
+}
+
 // shares divides the memory that modules leave: no plugin gets more than its limit, and those that get less
 // get the same.
 func (p *Process) shares() map[*Budget]int64 {
 	ascending := slices.SortedFunc(maps.Keys(p.plugins), func(a, b *Budget) int { return cmp.Compare(a.config.Total, b.config.Total) })
-	left, out := p.total, make(map[*Budget]int64, len(ascending))
-	for _, m := range p.modules {
-		left -= m.size
-	}
+	left, out := p.left(), make(map[*Budget]int64, len(ascending))
 	for i, b := range ascending {
 		out[b] = min(b.config.Total, left/int64(len(ascending)-i))
 		left -= out[b]

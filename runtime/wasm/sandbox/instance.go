@@ -20,7 +20,7 @@ import (
 // version.
 func (m *Module) New(ctx context.Context, region uint32, env *Env) (Guest, error) {
 	env.limits = env.limits.WithDefaults()
-	c, err := m.compile(ctx, m.form(&env.limits))
+	c, err := m.compile(ctx, &env.limits)
 	if err != nil {
 		return nil, err
 	}

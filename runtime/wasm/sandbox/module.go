@@ -6,6 +6,8 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
+	"path/filepath"
 	"sync"
 
 	"github.com/tetratelabs/wazero"
@@ -47,6 +49,7 @@ type compiled struct {
 	cache   wazero.CompilationCache
 	module  wazero.CompiledModule
 	info    *meter.Info // nil if it is not metered
+	entry   int64       // size of the entry in the store, in bytes; 0 without one
 	release func()      // of the entry in the store
 }
 
@@ -66,21 +69,21 @@ func Digest(module []byte) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// MemoryOf returns what a module takes, in bytes: its bytes, their rewritten form, and the machine code, which is up to
-// 3.5 times as large as the module's own code.
-func MemoryOf(m *wire.Module) (size int64) {
-	for i := range m.Sections {
-		s := &m.Sections[i]
-		size += 2 * int64(s.Size)
-		if s.ID == sectionCode {
-			size += 4 * int64(s.Size)
-		}
+// MemoryOf returns what a module will take before it is compiled, in bytes: its bytes, their rewritten form, and machine code
+// that is four times as large as the module's own. Module.Memory returns what it takes.
+func MemoryOf(m *wire.Module) int64 { return 2*int64(m.Size) + 4*int64(m.CodeSize) }
+
+// Memory returns what the module takes in all forms, in bytes: its bytes, their rewritten forms and the machine code. The size of
+// machine code is known from the store of compiled modules.
+func (m *Module) Memory() int64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	size := int64(len(m.bytes))
+	for _, c := range m.mu.compiled {
+		size += int64(len(m.bytes)) + c.entry
 	}
 	return size
 }
-
-// sectionCode is the number of the section with the bodies of functions.
-const sectionCode = 10
 
 // Load is LoadWith with the default limits.
 func (r *Runtime) Load(ctx context.Context, module []byte) (*Module, error) {
@@ -97,7 +100,7 @@ func (r *Runtime) LoadWith(ctx context.Context, module []byte, limits Limits) (*
 	m := &Module{runtime: r, bytes: module, digest: Digest(module), exports: make(map[abi.Point]bool)}
 	m.mu.compiled = make(map[form]*compiled)
 	limits = limits.WithDefaults()
-	c, err := m.compile(ctx, m.form(&limits))
+	c, err := m.compile(ctx, &limits)
 	if err != nil {
 		return nil, err
 	}
@@ -123,13 +126,31 @@ func (m *Module) form(l *Limits) form {
 	return form{depth: l.Depth, tables: l.TableElements, structure: l.structure(m.runtime.config.Structure)}
 }
 
-// compile returns the module in a form, compiled at the first time.
-func (m *Module) compile(ctx context.Context, f form) (*compiled, error) {
+// compile returns the module in the form for limits, compiled at the first time.
+func (m *Module) compile(ctx context.Context, limits *Limits) (*compiled, error) {
+	f := m.form(limits)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if c, ok := m.mu.compiled[f]; ok {
-		return c, nil
+	c, ok := m.mu.compiled[f]
+	if !ok {
+		var err error
+		if c, err = m.compileForm(ctx, f); err != nil {
+			return nil, err
+		}
 	}
+	if size := 2*int64(len(m.bytes)) + c.entry; size > limits.TotalMemory {
+		err := fmt.Errorf("module %s: it takes %d bytes when compiled, and limits.memoryTotal is %d: raise it, or make the module smaller",
+			fault.ShortDigest(m.digest), size, limits.TotalMemory)
+		if !ok {
+			err = errors.Join(err, c.close(ctx))
+		}
+		return nil, err
+	}
+	m.mu.compiled[f] = c
+	return c, nil
+}
+
+func (m *Module) compileForm(ctx context.Context, f form) (*compiled, error) {
 	code, info, err := m.rewritten(f)
 	if err != nil {
 		return nil, fmt.Errorf("module %s: %w", fault.ShortDigest(m.digest), err)
@@ -143,7 +164,6 @@ func (m *Module) compile(ctx context.Context, f form) (*compiled, error) {
 		return nil, fmt.Errorf("compile module %s: %w", fault.ShortDigest(m.digest), err)
 	}
 	c.info = info
-	m.mu.compiled[f] = c
 	return c, nil
 }
 
@@ -233,7 +253,25 @@ func (m *Module) compileIn(ctx context.Context, code []byte, dir string) (*compi
 	if err := c.prepare(ctx, code); err != nil {
 		return nil, errors.Join(unstored(err), c.close(ctx))
 	}
+	c.entry = sizeOf(dir)
 	return c, nil
+}
+
+// sizeOf returns the size of the files of an entry in the store, in bytes; 0 if it has vanished or is none.
+func sizeOf(dir string) (size int64) {
+	if dir == "" {
+		return 0
+	}
+	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error { // what was added up is enough
+		if err != nil {
+			return err
+		}
+		if info, err := d.Info(); err == nil && info.Mode().IsRegular() {
+			size += info.Size()
+		}
+		return nil
+	})
+	return size
 }
 
 // prepare instantiates the host's modules and compiles the guest's.
