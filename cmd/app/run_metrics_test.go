@@ -33,6 +33,8 @@ import (
 
 const debts = "it takes a preemption by a pod of a tenant; TestScenarios of runtime/scheduler and TestMetrics of runtime/telemetry have it"
 
+const budgets = "it takes a plugin of a tenant that has pods retried; TestNeighbours of runtime/scheduler and TestMetrics of runtime/telemetry have it"
+
 const rollouts = "it takes objects of the API; TestProgress of runtime/tenancy/follow and TestMetrics of runtime/telemetry have it"
 
 // notHere are metrics that nothing in TestRestEveryMetricMoves moves, with the reason.
@@ -47,6 +49,9 @@ var notHere = map[string]string{
 	"scheduler_dra_bindingconditions_wait_duration_seconds":   "it takes a driver that prepares devices; TestMetrics of runtime/telemetry has it",
 	"berth_bugs_total":                                        "there are none that are known; TestMetrics of runtime/telemetry has it",
 	"berth_panics_total":                                      "there are none that are known; TestMetrics of runtime/telemetry has it",
+	"berth_budget_waiting_pods":                               budgets,
+	"berth_budget_attempts_total":                             budgets,
+	"berth_budget_held_total":                                 budgets,
 	"berth_preemption_debts":                                  debts,
 	"berth_preemption_debts_total":                            debts,
 	"berth_rollout_step":                                      rollouts,

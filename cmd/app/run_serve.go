@@ -198,6 +198,9 @@ func (w *watched) state() *telemetry.State {
 		out.Binding, out.Evicting = pending.Binding, pending.Preempting
 		out.Events, out.Popped = s.InFlight()
 		out.Kept = telemetry.Kept(s.Kept())
+		for _, b := range s.Budgets() {
+			out.Budgets = append(out.Budgets, telemetry.Budget(b))
+		}
 		open, counts := s.Debts()
 		out.Debts = telemetry.Debts{
 			Open: len(open), Opened: counts.Opened, Paid: counts.Paid, Decayed: counts.Decayed, Forgiven: counts.Forgiven, Void: counts.Void,

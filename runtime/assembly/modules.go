@@ -22,6 +22,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/market/policy"
 	"github.com/berth-scheduler/berth/runtime/module"
 	"github.com/berth-scheduler/berth/runtime/plugin/objects"
+	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/state"
 	"github.com/berth-scheduler/berth/runtime/wasm"
 	"github.com/berth-scheduler/berth/runtime/wasm/breaker"
@@ -364,6 +365,7 @@ func (m *Modules) plugin(ctx context.Context, named *Module, kept bool, d *modul
 		Name: loaded.Name, Publishes: named.publishes(), Config: loaded.Config, Namespaces: named.Reference.Namespaces,
 		Policies: policies, Shards: maxShards, Kept: kept, VerifyEvery: m.config.VerifyEvery, Grants: loaded.Grants,
 		Limits: limits, HideSeed: named.Reference.HideSeed, HideGeneration: named.Reference.HideGeneration, Breaker: opens,
+		Budget: plugin.Budget(named.Reference.Limits.Attempts),
 	}, wasm.Deps{Factory: code, Manifest: loaded.Manifest, Binder: d.binder, Namespace: d.namespace, Clock: d.clock, Bucket: d.bucket, Log: d.log,
 		Encodings: m.encodings, Process: d.process, Recovered: func() { d.recovered(loaded.Name) }, Overrun: d.overrun, Overran: d.overran})
 	if err == nil {

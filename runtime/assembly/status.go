@@ -76,13 +76,14 @@ func (a *Assembly) Status() Status {
 // debtAge is how old a debt is at least that Debts tells of: most are paid soon.
 const debtAge = 30 * time.Second
 
-// Debts says by namespace for which pod others made room that is not bound yet, and until when others make no more. It asks the
-// loop; if that does not answer, the result is empty.
-func (a *Assembly) Debts(ctx context.Context) map[string]string {
+// HeldBack says by namespace for which pod others made room that is not bound yet, and until when others make no more, and how many
+// pods wait for their turn because plugins caused too many attempts. It asks the loop; if that does not answer, the result is empty.
+func (a *Assembly) HeldBack(ctx context.Context) map[string]string {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
 	var open []scheduler.Debt
-	if err := a.Scheduler.Do(ctx, func() { open, _ = a.Scheduler.Debts() }); err != nil {
+	var waiting map[string]string
+	if err := a.Scheduler.Do(ctx, func() { open, _ = a.Scheduler.Debts(); waiting = a.Scheduler.OverBudget() }); err != nil {
 		return nil
 	}
 	out := make(map[string]string)
@@ -91,6 +92,12 @@ func (a *Assembly) Debts(ctx context.Context) map[string]string {
 			out[d.Namespace] = fmt.Sprintf("pods of other namespaces made room for pod %s, and make no more until it is bound, or until %s",
 				d.For, d.Until.UTC().Format(time.RFC3339))
 		}
+	}
+	for namespace, text := range waiting {
+		if before := out[namespace]; before != "" {
+			text = before + "; " + text
+		}
+		out[namespace] = text
 	}
 	return out
 }

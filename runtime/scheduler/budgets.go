@@ -87,10 +87,39 @@ func (s *Scheduler) takeTurns() {
 // waits. It must be called like Pending.
 func (s *Scheduler) NextTurn() (time.Time, bool) { return s.budgets.Next() }
 
-// Budgets returns how many pods wait for their turn, by plugin, namespace and kind, and how many attempts were charged and had to
-// wait so far. It must be called like Pending.
-func (s *Scheduler) Budgets() (waiting map[budgets.Payer]int, counts map[budgets.Kind]budgets.Counts) {
-	return s.budgets.Waiting(), s.budgets.Counts()
+// Budget counts the attempts of a kind that were charged to plugins, how often a pod had to wait for its turn, and those that wait.
+type Budget struct {
+	Kind          string
+	Waiting       int
+	Charged, Held int64
+}
+
+// Budgets returns what was charged so far. It must be called like Pending.
+func (s *Scheduler) Budgets() (out []Budget) {
+	waiting := make(map[budgets.Kind]int)
+	for who, n := range s.budgets.Waiting() {
+		waiting[who.Kind] += n
+	}
+	for kind, n := range s.budgets.Counts() {
+		out = append(out, Budget{Kind: string(kind), Waiting: waiting[kind], Charged: n.Paid, Held: n.Held})
+	}
+	return out
+}
+
+// OverBudget says by namespace how many pods wait for their turn, and why. It must be called like Pending.
+func (s *Scheduler) OverBudget() map[string]string {
+	out := make(map[string]string)
+	for _, a := range s.budgets.All() {
+		if len(a.Held) == 0 {
+			continue
+		}
+		text := fmt.Sprintf("%d pods are %s", len(a.Held), cause{a.Payer, a.Rate})
+		if before := out[a.Namespace]; before != "" {
+			text = before + "; " + text
+		}
+		out[a.Namespace] = text
+	}
+	return out
 }
 
 // activate activates pods on the word of a plugin. A pod in a backoff stays there if the plugin's budget is used up.

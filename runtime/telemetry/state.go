@@ -21,6 +21,8 @@ type State struct {
 	Kept Kept
 	// Debts are preemptions whose pod is not bound yet.
 	Debts Debts
+	// Budgets are the attempts that plugins of some namespaces cause.
+	Budgets []Budget
 	// Breakers are the circuit breakers of module plugins, and Guests counts what their guests
 	// did.
 	Breakers []Breaker
@@ -48,6 +50,14 @@ type Kept struct {
 type Debts struct {
 	Open                                  int
 	Opened, Paid, Decayed, Forgiven, Void int64
+}
+
+// Budget counts the attempts of a kind that plugins of some namespaces caused, how often a pod had to wait for its turn, and the
+// pods that wait.
+type Budget struct {
+	Kind          string // pending, wakeups or activations
+	Waiting       int
+	Charged, Held int64
 }
 
 // Breaker is the circuit breaker of a plugin.
@@ -107,6 +117,7 @@ type stateCollector struct {
 	opened, fuel, faults, refused, yanked, shadow                                              *prometheus.Desc
 	step, share, attempts, failed                                                              *prometheus.Desc
 	keptKeys, keptBytes, evicted                                                               *prometheus.Desc
+	waiting, charged, held                                                                     *prometheus.Desc
 	debts, debtsTotal                                                                          *prometheus.Desc
 }
 
@@ -144,6 +155,13 @@ func newStateCollector(state func() *State) *stateCollector {
 		shadow: prometheus.NewDesc("berth_shadow_decisions_total",
 			"Decisions compared with those of a plugin in shadow, by result: same, elsewhere, placed, pending, preemption or failed; missed are those for which no time was left.",
 			[]string{"plugin", "profile", "result"}, nil),
+		waiting: prometheus.NewDesc("berth_budget_waiting_pods",
+			"Pods that wait for their turn, because a plugin of their namespace caused too many attempts, by kind: pending, wakeups or activations.",
+			[]string{"kind"}, nil),
+		charged: prometheus.NewDesc("berth_budget_attempts_total",
+			"Attempts that were charged to plugins of some namespaces, by kind.", []string{"kind"}, nil),
+		held: prometheus.NewDesc("berth_budget_held_total",
+			"How often a pod had to wait for its turn, because a plugin of its namespace caused too many attempts, by kind.", []string{"kind"}, nil),
 		debts: prometheus.NewDesc("berth_preemption_debts",
 			"Namespaces and pods for which no others make room for now, because some did for a pod that is not bound yet.", nil, nil),
 		debtsTotal: prometheus.NewDesc("berth_preemption_debts_total",
@@ -160,7 +178,7 @@ func newStateCollector(state func() *State) *stateCollector {
 
 // Describe implements prometheus.Collector.
 func (c *stateCollector) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{c.inFlight, c.pending, c.queued, c.unschedulable, c.cache, c.goroutines, c.writes, c.breakerUp, c.breakerFor, c.opened, c.fuel, c.faults, c.refused, c.yanked, c.shadow, c.step, c.share, c.attempts, c.failed, c.keptKeys, c.keptBytes, c.evicted, c.debts, c.debtsTotal} {
+	for _, d := range []*prometheus.Desc{c.inFlight, c.pending, c.queued, c.unschedulable, c.cache, c.goroutines, c.writes, c.breakerUp, c.breakerFor, c.opened, c.fuel, c.faults, c.refused, c.yanked, c.shadow, c.step, c.share, c.attempts, c.failed, c.keptKeys, c.keptBytes, c.evicted, c.debts, c.debtsTotal, c.waiting, c.charged, c.held} {
 		out <- d
 	}
 }
@@ -203,6 +221,11 @@ func (c *stateCollector) Collect(out chan<- prometheus.Metric) {
 	gauge(c.keptKeys, s.Kept.Keys)
 	gauge(c.keptBytes, int(s.Kept.Bytes))
 	count(c.evicted, s.Kept.Evicted)
+	for _, b := range s.Budgets {
+		gauge(c.waiting, b.Waiting, b.Kind)
+		count(c.charged, b.Charged, b.Kind)
+		count(c.held, b.Held, b.Kind)
+	}
 	gauge(c.debts, s.Debts.Open)
 	for event, n := range map[string]int64{
 		"opened": s.Debts.Opened, "paid": s.Debts.Paid, "decayed": s.Debts.Decayed, "forgiven": s.Debts.Forgiven, "void": s.Debts.Void,

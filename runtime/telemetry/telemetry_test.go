@@ -37,6 +37,7 @@ func TestMetrics(t *testing.T) {
 		Unschedulable: map[telemetry.PluginOf]int{{Plugin: "NodeResourcesFit", Profile: "default-scheduler"}: 3},
 		Nodes:         5, Pods: 6, Assumed: 7, Binding: 8, Evicting: 9, Writes: 10,
 		Events: map[string]int{"NodeAdd": 11}, Popped: 12, Kept: telemetry.Kept{Keys: 13, Bytes: 1 << 20, Evicted: 14},
+		Budgets:  []telemetry.Budget{{Kind: "pending", Waiting: 3, Charged: 20, Held: 7}},
 		Debts:    telemetry.Debts{Open: 1, Opened: 15, Paid: 11, Decayed: 2, Forgiven: 3, Void: 4},
 		Breakers: []telemetry.Breaker{{PluginOf: telemetry.PluginOf{Plugin: "guest", Profile: "default-scheduler"}, Digest: "sha256:1", Open: true, Opened: 3, Namespaces: []string{"team-a"}}},
 		Guests: []telemetry.Guest{{
@@ -103,6 +104,7 @@ func TestMetrics(t *testing.T) {
 		`berth_reuse_keys 13`,
 		`berth_reuse_bytes 1.048576e+06`,
 		`berth_reuse_evictions_total 14`,
+		`berth_budget_waiting_pods{kind="pending"} 3`, `berth_budget_attempts_total{kind="pending"} 20`, `berth_budget_held_total{kind="pending"} 7`,
 		`berth_preemption_debts 1`, `berth_preemption_debts_total{event="opened"} 15`, `berth_preemption_debts_total{event="paid"} 11`,
 		`berth_preemption_debts_total{event="decayed"} 2`, `berth_preemption_debts_total{event="forgiven"} 3`,
 		`berth_preemption_debts_total{event="void"} 4`,

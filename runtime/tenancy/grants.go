@@ -12,6 +12,7 @@ import (
 
 	"github.com/berth-scheduler/berth/internal/nearest"
 	"github.com/berth-scheduler/berth/runtime/market/policy"
+	"github.com/berth-scheduler/berth/runtime/module"
 	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
 )
 
@@ -23,6 +24,7 @@ const (
 	defaultFuelPerNode     = 150
 	defaultMemoryPerPlugin = 64 << 20
 	leastMemory            = 1 << 20
+	maxAttempts            = 60_000 // a minute
 	maxFuelPerNode         = 1 << 30
 	maxFuelPerPod          = 1 << 50 // with that of any number of nodes it fits into 64 bits
 	mostMemory             = 1 << 40
@@ -40,6 +42,7 @@ type grant struct {
 	fuel       int64 // for a pod
 	fuelRow    int64 // and for each node
 	memory     int64 // of a plugin
+	attempts   module.Attempts
 	total      int64 // of all plugins; 0 is unlimited
 
 	plugins int
@@ -96,6 +99,7 @@ func readGrant(p *v1alpha1.PluginGrant) (grant, error) {
 	if s.Namespaces == nil && s.NamespaceSelector == nil {
 		return g, fmt.Errorf("spec: name namespaces, or select them by labels with namespaceSelector; {} selects all")
 	}
+	g.attempts = module.Attempts{Pending: int(s.PendingPerMinute), Wakeups: int(s.WakeupsPerMinute), Activations: int(s.ActivationsPerMinute)}
 	var err error
 	if g.namespaces, err = metav1.LabelSelectorAsSelector(s.NamespaceSelector); err != nil {
 		return g, fmt.Errorf("spec.namespaceSelector: %w", err)
@@ -121,6 +125,11 @@ func readGrant(p *v1alpha1.PluginGrant) (grant, error) {
 		return g, fmt.Errorf("spec.memoryTotal: %s is less than memoryPerPlugin", s.MemoryTotal)
 	case len(s.Modules) == 0:
 		return g, fmt.Errorf("spec.modules: it is empty, so nothing may be attached: add repositories")
+	}
+	for name, n := range map[string]int{"pending": g.attempts.Pending, "wakeups": g.attempts.Wakeups, "activations": g.attempts.Activations} {
+		if n < 0 || n > maxAttempts {
+			return g, fmt.Errorf("spec.%sPerMinute: %d is not from 1 to %d", name, n, maxAttempts)
+		}
 	}
 	for i, point := range s.Points {
 		if !slices.Contains(tenantPoints(), string(point)) {

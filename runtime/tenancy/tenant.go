@@ -150,6 +150,7 @@ func (p *Plugin) admit(candidates []candidate, c *Config) {
 				// One call may not use more than a cycle, either.
 				FuelPerCycle: g.fuel, FuelPerCycleRow: g.fuelRow, FuelPerCall: g.fuel, FuelPerRow: g.fuelRow,
 				// The rest is for what the host shows the plugin, and for further instances.
+				Attempts:    g.attempts,
 				MemoryTotal: g.memory, Memory: uint32(min(g.memory/2, defaultMemoryPerPlugin)),
 			}
 			return

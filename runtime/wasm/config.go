@@ -8,6 +8,7 @@ import (
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/abi/wire"
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
+	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/plugin/objects"
 	"github.com/berth-scheduler/berth/runtime/state"
 	"github.com/berth-scheduler/berth/runtime/wasm/breaker"
@@ -50,6 +51,8 @@ type Config struct {
 	CrashOnBug bool
 	// Limits are what the plugin may use.
 	Limits sandbox.Limits
+	// Budget is how many attempts the plugin may cause.
+	Budget plugin.Budget
 	// Breaker says when the plugin is not called because it fails.
 	Breaker breaker.Config
 	// VerifyEvery is how often the columns of an instance are checked for writes by the

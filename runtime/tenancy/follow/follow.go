@@ -47,8 +47,8 @@ type Scheduler interface {
 	Attach(ctx context.Context, all []assembly.Attached) (refused map[string]error, err error)
 	Status() assembly.Status
 	Trials() []shadow.Report
-	// Debts says by namespace for which pod others made room that is not bound yet, and until when others make no more.
-	Debts(ctx context.Context) map[string]string
+	// HeldBack says by namespace what keeps its pods from being tried, or from having others make room.
+	HeldBack(ctx context.Context) map[string]string
 }
 
 // Modules gets what is to run: an *assembly.Modules.

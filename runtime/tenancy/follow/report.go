@@ -119,7 +119,7 @@ func (f *Follower) Report(ctx context.Context) {
 func (f *Follower) report(ctx context.Context, known map[types.UID]*reported) (more bool) {
 	now := f.deps.Clock.Now()
 	var due []object
-	all := f.objects(f.deps.Scheduler.Debts(ctx))
+	all := f.objects(f.deps.Scheduler.HeldBack(ctx))
 	for i := range all {
 		o := &all[i]
 		t := known[o.uid]
@@ -217,8 +217,8 @@ func (f *Follower) write(ctx context.Context, o *object, t *reported, now time.T
 	}
 }
 
-// objects returns those that the last Sync has judged, and what it made of them. debts are as in Scheduler.
-func (f *Follower) objects(debts map[string]string) (out []object) {
+// objects returns those that the last Sync has judged, and what it made of them. held is as HeldBack.
+func (f *Follower) objects(held map[string]string) (out []object) {
 	r, faults := f.Result(), Faults(f.deps.Scheduler.Status())
 	now := f.deps.Clock.Now()
 	type have struct {
@@ -301,8 +301,8 @@ func (f *Follower) objects(debts map[string]string) (out []object) {
 			refusal = faults[p.Name]
 		}
 		reason, message := p.Runs()
-		if owed := debts[p.Namespace]; owed != "" {
-			message += "; " + owed
+		if why := held[p.Namespace]; why != "" {
+			message += "; " + why
 		}
 		add(x, i, p.Generation, refusal, reason, message)
 	}

@@ -110,8 +110,8 @@ func (w *world) Trials() []shadow.Report {
 	return w.mu.trials
 }
 
-// Debts implements Scheduler.
-func (w *world) Debts(context.Context) map[string]string {
+// HeldBack implements Scheduler.
+func (w *world) HeldBack(context.Context) map[string]string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return maps.Clone(w.mu.debts)

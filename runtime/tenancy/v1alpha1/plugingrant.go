@@ -100,6 +100,30 @@ type PluginGrantSpec struct {
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1073741824
 	FuelPerNode int64 `json:"fuelPerNode,omitempty"`
+	// How many attempts a minute each plugin may cause for pods of a namespace by Pending verdicts,
+	// besides those that place a pod. Pods wait for their turn beyond it.
+	//
+	// +optional
+	// +kubebuilder:default=30
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=60000
+	PendingPerMinute int32 `json:"pendingPerMinute,omitempty"`
+	// How many attempts a minute each plugin may cause for pods of a namespace by hints and errors,
+	// besides those that place a pod. Pods wait for their turn beyond it.
+	//
+	// +optional
+	// +kubebuilder:default=30
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=60000
+	WakeupsPerMinute int32 `json:"wakeupsPerMinute,omitempty"`
+	// How many attempts a minute each plugin may cause for pods of a namespace by asking for their
+	// activation, besides those that place a pod. Pods wait for their turn beyond it.
+	//
+	// +optional
+	// +kubebuilder:default=30
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=60000
+	ActivationsPerMinute int32 `json:"activationsPerMinute,omitempty"`
 	// The memory of one plugin. An instance of it may have half of that.
 	//
 	// +optional
