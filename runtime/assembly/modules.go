@@ -138,7 +138,8 @@ func (m *Module) same(o *Module) bool {
 	return a.Name == b.Name && a.Digest == b.Digest && bytes.Equal(a.Config, b.Config) && reflect.DeepEqual(a.Grants, b.Grants) &&
 		slices.Equal(m.Reference.Namespaces, o.Reference.Namespaces) && m.Reference.Tenant == o.Reference.Tenant &&
 		m.Reference.HideSeed == o.Reference.HideSeed && m.Reference.HideGeneration == o.Reference.HideGeneration &&
-		reflect.DeepEqual(m.Reference.FailurePolicy, o.Reference.FailurePolicy) && m.Reference.Limits == o.Reference.Limits
+		reflect.DeepEqual(m.Reference.FailurePolicy, o.Reference.FailurePolicy) && m.Reference.Limits == o.Reference.Limits &&
+		m.Reference.Attempts == o.Reference.Attempts
 }
 
 // start makes the runtime when the first module needs it. Without modules no folder is created.
@@ -365,7 +366,7 @@ func (m *Modules) plugin(ctx context.Context, named *Module, kept bool, d *modul
 		Name: loaded.Name, Publishes: named.publishes(), Config: loaded.Config, Namespaces: named.Reference.Namespaces,
 		Policies: policies, Shards: maxShards, Kept: kept, VerifyEvery: m.config.VerifyEvery, Grants: loaded.Grants,
 		Limits: limits, HideSeed: named.Reference.HideSeed, HideGeneration: named.Reference.HideGeneration, Breaker: opens,
-		Budget: plugin.Budget(named.Reference.Limits.Attempts),
+		Budget: plugin.Budget(named.Reference.Attempts),
 	}, wasm.Deps{Factory: code, Manifest: loaded.Manifest, Binder: d.binder, Namespace: d.namespace, Clock: d.clock, Bucket: d.bucket, Log: d.log,
 		Encodings: m.encodings, Process: d.process, Recovered: func() { d.recovered(loaded.Name) }, Overrun: d.overrun, Overran: d.overran})
 	if err == nil {

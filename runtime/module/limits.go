@@ -19,8 +19,6 @@ import (
 type Limits struct {
 	FuelPerCall, FuelPerRow, FuelPerCycle, FuelPerCycleRow, FuelStart, FuelRestarts int64
 	Deadline                                                                        time.Duration
-	// Attempts are those that the plugin may cause, if a grant says so.
-	Attempts Attempts
 	// Memory is the limit of one instance, without what the host writes there. MemoryTotal is
 	// the limit of all instances of the plugin, with it. Both are in bytes.
 	Memory               uint32
@@ -35,9 +33,6 @@ type Limits struct {
 	// what the ABI allows.
 	ModuleSize, ConfigSize, StateSize, ReasonSize, DirectiveSize, LogSize int
 }
-
-// Attempts is how many attempts a minute a plugin may cause for pods of a namespace, as in plugin.Budget; 0 is the default.
-type Attempts struct{ Pending, Wakeups, Activations int }
 
 // DefaultModuleSize is the host's default of Limits.ModuleSize, in bytes.
 const DefaultModuleSize = 32 << 20

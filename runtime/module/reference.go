@@ -44,6 +44,8 @@ type Reference struct {
 	Grants   wire.ManifestDirectives
 	GrantAll bool
 	Limits   Limits
+	// Attempts are those that the plugin may cause, as its grant says.
+	Attempts Attempts `json:",omitzero"`
 	Use      Use
 	// Policy (optional) must admit the module too, beside that of Sources.
 	Policy *policy.Policy
@@ -54,6 +56,9 @@ type Reference struct {
 	// Folder is true for a module in a plugin folder; the lock file does not cover it.
 	Folder bool
 }
+
+// Attempts is how many attempts a minute a plugin may cause for pods of a namespace, as in plugin.Budget; 0 is the default.
+type Attempts struct{ Pending, Wakeups, Activations int }
 
 // Source describes where the module comes from.
 func (r *Reference) Source() string {

@@ -126,9 +126,12 @@ func readGrant(p *v1alpha1.PluginGrant) (grant, error) {
 	case len(s.Modules) == 0:
 		return g, fmt.Errorf("spec.modules: it is empty, so nothing may be attached: add repositories")
 	}
-	for name, n := range map[string]int{"pending": g.attempts.Pending, "wakeups": g.attempts.Wakeups, "activations": g.attempts.Activations} {
-		if n < 0 || n > maxAttempts {
-			return g, fmt.Errorf("spec.%sPerMinute: %d is not from 1 to %d", name, n, maxAttempts)
+	for _, of := range []struct {
+		name string
+		n    int
+	}{{"pending", g.attempts.Pending}, {"wakeups", g.attempts.Wakeups}, {"activations", g.attempts.Activations}} {
+		if of.n < 0 || of.n > maxAttempts {
+			return g, fmt.Errorf("spec.%sPerMinute: %d is not from 1 to %d", of.name, of.n, maxAttempts)
 		}
 	}
 	for i, point := range s.Points {
