@@ -56,9 +56,15 @@ func (a *aux) remember() {
 // begin makes the instance. If there is no memory for its region, it makes one with less room
 // for records.
 func (a *aux) begin(ctx context.Context, c *auxCall) error {
-	a.own.Measure(a.snap)
+	had := a.Room()
 	for {
+		a.own.Measure(a.snap)
 		a.own.RoomForBatch(a.core.batch, a.records, a.core.declared[abi.QueueSort])
+		exact := a.own.Room()
+		a.own.Widen(had)
+		if layout, err := wire.NewLayout(a.Spec()); err != nil || c.tight || layout.Size > memory.AuxRegion {
+			a.own.SetRoom(exact)
+		}
 		err := a.ready(ctx, a.snap)
 		least := max(recordRoom, c.records)
 		if !isNoMemory(err) || a.records <= least {
@@ -161,7 +167,9 @@ func (a *aux) fit(ctx context.Context, c *auxCall) (*request, error) {
 	c.wrote = 0
 	if a.own.Stale() {
 		a.own.BeginEpoch()
-		a.discard(ctx)
+		if err := a.renew(); err != nil {
+			return nil, err
+		}
 	}
 	r, err := a.prepare(ctx, c)
 	for try := 0; errors.Is(err, mirror.ErrNoRoom) && try < maxGrowth; try++ {
@@ -192,7 +200,7 @@ func (a *aux) prepare(ctx context.Context, c *auxCall) (*request, error) {
 	switch {
 	case a.guest == nil:
 		err = a.begin(ctx, c)
-	case call.PodSize > 0 && !a.own.PodFits():
+	case call.PodSize > 0 && !a.PodFits():
 		err = mirror.ErrNoRoom
 	default:
 		if err = a.view(); err != nil {

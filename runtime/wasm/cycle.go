@@ -132,27 +132,62 @@ func (i *cycleInstances) guarded(c *plugin.Cycle) (err error) {
 // prepare makes the instances and brings their memory up to date. The caller holds the
 // mutex for writing.
 func (i *cycleInstances) prepare(c *plugin.Cycle) error {
+	if !i.budget.Holds(&i.plan) || i.wanted != i.instances(c.Snapshot.Len()) {
+		i.drop(c.Context) // there must be fewer instances, or there may be more
+	}
 	if i.source.Stale() {
 		i.source.BeginEpoch()
-		i.drop(c.Context)
-	} else if !i.budget.Holds(&i.plan) || i.wanted != i.instances(c.Snapshot.Len()) {
-		i.drop(c.Context) // there must be fewer instances, or there may be more
+		for _, s := range i.shards {
+			if err := s.renew(); err != nil {
+				return err
+			}
+		}
 	}
 	i.pods[0] = c.Pod
 	i.source.Follow(c.Snapshot)
 	i.source.SetPod(c.Pod, c.Snapshot.Namespace(c.Pod.Namespace))
 	err := i.fill(c)
 	for range maxGrowth {
-		if !errors.Is(err, mirror.ErrNoRoom) && !errors.Is(err, errShort) {
+		if errors.Is(err, mirror.ErrNoRoom) && i.shards != nil {
+			err = i.enlarge(c)
+		} else if errors.Is(err, mirror.ErrNoRoom) || errors.Is(err, errShort) {
+			i.drop(c.Context)
+			err = nil
+		} else {
 			break
 		}
-		i.drop(c.Context)
-		err = i.fill(c)
+		if err == nil {
+			err = i.fill(c)
+		}
 	}
 	if err == nil {
 		i.source.Settle()
 	}
 	return i.source.explain(err)
+}
+
+// enlarge makes room in the present instances where they only have to be written again, and closes those whose regions
+// are too small.
+func (i *cycleInstances) enlarge(c *plugin.Cycle) error {
+	had, shards, last := i.source.Room(), i.source.Shards, i.plan
+	err := i.divide(c.Snapshot, func(n int) {
+		if n == shards {
+			i.source.Widen(had)
+		}
+	})
+	if err != nil || i.plan.Instances != shards { // more room than is needed is not worth fewer instances
+		i.plan = last
+		i.drop(c.Context)
+		return nil
+	}
+	for _, s := range i.shards {
+		if s.guest != nil && s.Room() != i.source.Room() {
+			s.discard(c.Context)
+		} else if err := s.renew(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // drop closes all instances.
@@ -164,17 +199,18 @@ func (i *cycleInstances) drop(ctx context.Context) {
 }
 
 // divide decides how many instances hold the nodes, and sets the capacities of their
-// regions.
+// regions. measured is called when these are measured for so many instances.
 //
 // # Errors
 //
 // There is no memory for a single instance.
-func (i *cycleInstances) divide(snap *state.Snapshot) error {
+func (i *cycleInstances) divide(snap *state.Snapshot, measured func(n int)) error {
 	var spec wire.LayoutSpec
 	var err error
 	needs := func(n int) (memory.Needs, error) {
 		i.source.Shards = n
 		i.source.Measure(snap)
+		measured(n)
 		spec = i.source.Mirror(0).Spec()
 		layout, err := wire.NewLayout(spec)
 		if err != nil {
@@ -196,8 +232,13 @@ func (i *cycleInstances) divide(snap *state.Snapshot) error {
 // fill makes the instances that are missing, and writes what changed.
 func (i *cycleInstances) fill(c *plugin.Cycle) error {
 	if i.shards == nil {
-		if err := i.divide(c.Snapshot); err != nil {
+		if err := i.divide(c.Snapshot, func(int) {}); err != nil {
 			return err
+		}
+		if !i.source.Settled() {
+			if err := i.source.Rehearse(c.Snapshot); err != nil {
+				return err
+			}
 		}
 		for n := range i.source.Shards {
 			i.shards = append(i.shards, &shard{core: i.core, cycles: i, src: &i.source, Mirror: i.source.Mirror(n)})
@@ -206,8 +247,10 @@ func (i *cycleInstances) fill(c *plugin.Cycle) error {
 			i.shards = append(i.shards, &shard{core: i.core, cycles: i, src: &i.source, Mirror: i.source.Rowless(), rowless: true})
 		}
 	}
-	if !i.source.PodFits() {
-		return mirror.ErrNoRoom
+	for _, s := range i.shards {
+		if s.guest == nil && !i.source.PodFits() || s.guest != nil && !s.PodFits() {
+			return mirror.ErrNoRoom
+		}
 	}
 	for _, s := range i.shards {
 		if err := s.ready(c.Context, c.Snapshot); err != nil {

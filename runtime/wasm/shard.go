@@ -85,9 +85,10 @@ func (s *shard) revive(ctx context.Context, snap *state.Snapshot, overlays ...ui
 	s.src.Lock()
 	defer s.src.Unlock()
 	var err error
+	had := s.src.Room()
 	for range maxGrowth {
 		s.discard(ctx)
-		s.src.Measure(snap, overlays...)
+		s.measure(snap, had, overlays...)
 		if err = s.ready(ctx, snap); !errors.Is(err, mirror.ErrNoRoom) {
 			break
 		}
@@ -99,6 +100,27 @@ func (s *shard) revive(ctx context.Context, snap *state.Snapshot, overlays ...ui
 		}
 	}
 	return err
+}
+
+// measure sets the room of the next region: more than others have had, if the plugin may have so much.
+func (s *shard) measure(snap *state.Snapshot, had mirror.Room, overlays ...uint32) {
+	s.src.Measure(snap, overlays...)
+	exact := s.src.Room()
+	s.src.Widen(had)
+	if layout, err := wire.NewLayout(s.Spec()); err != nil || uint64(layout.Size) > s.largest() {
+		s.src.SetRoom(exact)
+	}
+}
+
+// renew makes the next Sync write the whole region again, in its present place.
+func (s *shard) renew() error {
+	if s.guest == nil {
+		return nil
+	}
+	if err := s.Renew(s.guest.Memory()); err != nil {
+		return s.core.faults.at(abi.PreFilter, fault.Trap, err.Error(), s.host.env)
+	}
+	return nil
 }
 
 // columns returns the size of the columns by which starts are charged, in bytes. It is the same
@@ -118,11 +140,11 @@ func (s *shard) make(ctx context.Context, columns int64) error {
 	if err != nil {
 		return faults.at(abi.PreFilter, fault.NoMemory, fmt.Sprintf("%v: declare fewer columns; the largest are %s", err, mirror.Largest(&spec)), nil)
 	}
-	linear, most := s.memory(layout.Size)
-	if uint64(layout.Size) > most {
+	if most := s.largest(); uint64(layout.Size) > most {
 		return faults.at(abi.PreFilter, fault.NoMemory, fmt.Sprintf("a region of %d bytes, for which limits.memoryTotal and --plugin-memory leave %d; the largest columns are %s: "+
 			"raise limits.memoryTotal, lower limits.memory, or declare fewer columns", layout.Size, most, mirror.Largest(&spec)), nil)
 	}
+	linear := s.memory(layout.Size)
 	host := c.newHost(sandbox.EnvConfig{StartFuel: c.startFuel, AllocFuel: c.allocFuel(columns), Memory: linear}, s.Node, s.src.ledger)
 	guest, err := c.start(ctx, layout.Size, host.env)
 	if err != nil && linear.Short() {
@@ -151,12 +173,20 @@ func (s *shard) make(ctx context.Context, columns int64) error {
 	return nil
 }
 
-// memory returns the memory of an instance, and how large its region may be.
-func (s *shard) memory(region uint32) (linear *memory.Linear, most uint64) {
+// memory returns the memory of an instance.
+func (s *shard) memory(region uint32) *memory.Linear {
 	if s.cycles == nil {
-		return s.core.budget.Aux(region), memory.AuxRegion
+		return s.core.budget.Aux(region)
 	}
-	return s.core.budget.Cycle(&s.cycles.plan, region, !s.rowless), s.cycles.plan.RegionMax
+	return s.core.budget.Cycle(&s.cycles.plan, region, !s.rowless)
+}
+
+// largest returns how large the region may be, in bytes.
+func (s *shard) largest() uint64 {
+	if s.cycles == nil {
+		return memory.AuxRegion
+	}
+	return s.cycles.plan.RegionMax
 }
 
 // checkRegion says what is wrong with the answer of the allocator (ABI-2.4); no kind means

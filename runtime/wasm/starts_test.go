@@ -15,6 +15,7 @@ import (
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
 	"github.com/berth-scheduler/berth/runtime/plugin"
+	"github.com/berth-scheduler/berth/runtime/state"
 	"github.com/berth-scheduler/berth/runtime/wasm"
 	"github.com/berth-scheduler/berth/runtime/wasm/fault"
 	"github.com/berth-scheduler/berth/runtime/wasm/sandbox"
@@ -202,5 +203,37 @@ func TestStartsInPreemption(t *testing.T) {
 		if err := p.Close(context.Background()); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// TestStartsOfStrings: pods that each bring many new strings begin epochs, and need larger regions for a while. Neither
+// starts instances for long: the region is written again in its place, and grows by half at least.
+func TestStartsOfStrings(t *testing.T) {
+	module, man := guest(t, newRuntime(t, sandbox.RuntimeConfig{}), "guests/noop")
+	man.Reads.Pod = append(man.Reads.Pod, "labels")
+	factory := &counting{Factory: module}
+	p, err := wasm.New(t.Context(), wasm.Config{Name: "guest"}, wasm.Deps{Factory: factory, Manifest: man})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close(context.Background())
+	w, strings := newWorld(3), 0
+	for pod := range 60 {
+		object := podObject("a", fmt.Sprint(pod), "")
+		object.Labels = make(map[string]string)
+		for range 2000 {
+			strings++
+			object.Labels[fmt.Sprint("key-", strings)] = ""
+		}
+		v := filter(p, w.cycle(state.NewPod(object)), w.rows())
+		if p.Settle("a"); v.Codes[0] != abi.Success {
+			t.Fatalf("pod %d: %v", pod, v.Texts(0))
+		}
+	}
+	if factory.made > 8 { // with the first one, which only sees the configuration
+		t.Errorf("%d instances were started for 60 pods", factory.made)
+	}
+	if p.Faults() > 0 {
+		t.Errorf("%d faults", p.Faults())
 	}
 }

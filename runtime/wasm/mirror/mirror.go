@@ -36,6 +36,8 @@ type Mirror struct {
 	generation                       uint64 // of the snapshot that the region shows
 	step                             uint64 // of the numbering of slots that it shows
 	pod                              uint64 // number of the pod record in the region
+	room                             capacities
+	rehearsal                        bool   // no guest reads the region
 	podSize                          uint32 // its size
 }
 
@@ -67,7 +69,9 @@ func (m *Mirror) Begin(layout *wire.Layout, base uint32, memory []byte) error {
 	if err := fresh.view(memory); err != nil {
 		return err
 	}
-	*m = Mirror{src: m.src, index: m.index, rowless: m.rowless, region: fresh, resources: m.resources[:0]}
+	*m = Mirror{
+		src: m.src, index: m.index, rowless: m.rowless, rehearsal: m.rehearsal, region: fresh, resources: m.resources[:0], room: m.src.room,
+	}
 	clear(m.mem)
 	layout.WriteDirectories(m.mem, base)
 	return nil
@@ -201,7 +205,9 @@ func (m *Mirror) Wrote(bytes uint64) { m.bytes += bytes }
 
 // Flush adds the bytes written to the sum of the Source.
 func (m *Mirror) Flush() {
-	m.src.written.Add(m.bytes)
+	if !m.rehearsal {
+		m.src.written.Add(m.bytes)
+	}
 	m.bytes = 0
 }
 
