@@ -83,7 +83,7 @@ func swelling(t *testing.T, calls int) string {
 
 // TestMachineCodeAsMemory: what counts is the machine code that the compiler made, however small the module is.
 func TestMachineCodeAsMemory(t *testing.T) {
-	file := swelling(t, 3000)
+	file := swelling(t, 400)
 	try := func(memory int64, limits module.Limits) (taken int64, err error) {
 		t.Helper()
 		modules := NewModules(ModulesConfig{CacheDir: t.TempDir(), Memory: memory})
