@@ -148,13 +148,15 @@ func (i *cycleInstances) prepare(c *plugin.Cycle) error {
 	i.source.SetPod(c.Pod, c.Snapshot.Namespace(c.Pod.Namespace))
 	err := i.fill(c)
 	for range maxGrowth {
-		if errors.Is(err, mirror.ErrNoRoom) && i.shards != nil {
+		noRoom := errors.Is(err, mirror.ErrNoRoom)
+		if !noRoom && !errors.Is(err, errShort) {
+			break
+		}
+		if noRoom && i.shards != nil {
 			err = i.enlarge(c)
-		} else if errors.Is(err, mirror.ErrNoRoom) || errors.Is(err, errShort) {
+		} else {
 			i.drop(c.Context)
 			err = nil
-		} else {
-			break
 		}
 		if err == nil {
 			err = i.fill(c)
