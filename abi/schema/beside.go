@@ -1,89 +1,43 @@
 package schema
 
-import "strconv"
+import (
+	"fmt"
+	"slices"
+	"strconv"
+)
 
 // beside applies the schemas that are about the same value.
-func (c *checker) beside(n *node, value any, seen evaluated, out *findings) bool {
+func (c *checker) beside(n *node, value any, out *findings) bool {
 	ok := true
-	and := func(s *node) bool { // false: stop
-		if s != nil {
-			ok = c.eval(s, value, seen, out) && ok
-		}
-		return ok || out != nil && !out.full()
-	}
-	if !and(n.ref) {
-		return false
-	}
 	for _, s := range n.allOf {
-		if !and(s) {
+		if ok = c.eval(s, value, out) && ok; !ok && (out == nil || out.full()) {
 			return false
 		}
 	}
-	if n.condition != nil {
-		branch := n.otherwise
-		if c.isolated(n.condition, value, seen) {
-			branch = n.then
-		}
-		if !and(branch) {
-			return false
-		}
-	}
-	if v, isObject := value.(*object); isObject {
-		for _, d := range n.dependentSchemas {
-			c.spend(1 + len(d.name)/16)
-			if v.has(d.name) && !and(d.schema) {
-				return false
-			}
-		}
-	}
-	if n.not != nil && c.eval(n.not, value, nil, nil) {
+	if n.not != nil && c.eval(n.not, value, nil) {
 		ok = c.fail(out, func() (string, string) { return `it fits the schema in "not"`, "" })
 	}
-	return c.alternatives(n, value, seen, out) && ok
-}
-
-// isolated is eval, but a schema that does not fit leaves no trace.
-func (c *checker) isolated(n *node, value any, seen evaluated) bool {
-	inner := c.fresh(seen)
-	if !c.eval(n, value, inner, nil) {
-		return false
-	}
-	c.merge(seen, inner)
-	return true
+	return c.alternatives(n, value, out) && ok
 }
 
 // alternatives checks anyOf and oneOf.
-func (c *checker) alternatives(n *node, value any, seen evaluated, out *findings) bool {
+func (c *checker) alternatives(n *node, value any, out *findings) bool {
+	fits := func(s *node) bool { return c.eval(s, value, nil) }
 	ok := true
-	if n.anyOf != nil {
-		fits := false
-		for _, s := range n.anyOf {
-			fits = c.isolated(s, value, seen) || fits
-			if fits && seen == nil {
-				break // the others only matter for seen
-			}
-		}
-		if !fits {
-			ok = c.none(n.anyOf, value, out)
-		}
+	if n.anyOf != nil && !slices.ContainsFunc(n.anyOf, fits) {
+		ok = c.none(n.anyOf, value, out)
 	}
 	if n.oneOf == nil || !ok && out == nil {
 		return ok
 	}
-	first := -1
-	for i, s := range n.oneOf {
-		switch {
-		case !c.isolated(s, value, seen):
-		case first < 0:
-			first = i
-		default:
-			return c.fail(out, func() (string, string) {
-				return "alternatives " + strconv.Itoa(first+1) + " and " + strconv.Itoa(i+1) + " fit, only one may", ""
-			})
-		}
-	}
+	first := slices.IndexFunc(n.oneOf, fits)
 	if first < 0 {
 		return c.none(n.oneOf, value, out)
+	}
+	if second := slices.IndexFunc(n.oneOf[first+1:], fits); second >= 0 {
+		return c.fail(out, func() (string, string) {
+			return fmt.Sprintf("alternatives %d and %d fit, only one may", first+1, first+1+second+1), ""
+		})
 	}
 	return ok
 }
@@ -92,7 +46,7 @@ func (c *checker) alternatives(n *node, value any, seen evaluated, out *findings
 func (c *checker) none(list []*node, value any, out *findings) bool {
 	if len(list) == 1 {
 		if out != nil {
-			c.eval(list[0], value, nil, out)
+			c.eval(list[0], value, out)
 		}
 		return false
 	}
@@ -116,7 +70,7 @@ func (c *checker) why(n *node, value any) string {
 	inner := findings{most: 1}
 	outer := c.at
 	c.at = nil
-	c.eval(n, value, nil, &inner)
+	c.eval(n, value, &inner)
 	c.at = outer
 	if len(inner.list) == 0 {
 		return "it does not fit"

@@ -34,13 +34,6 @@ func attacks() []attack {
 		}
 		return strings.TrimSuffix(b.String(), ",")
 	}
-	chain := func(n int) string {
-		var b strings.Builder
-		for i := range n {
-			fmt.Fprintf(&b, `"%d":{"$ref":"#/$defs/%d"},`, i, i+1)
-		}
-		return b.String() + fmt.Sprintf(`"%d":{}`, n)
-	}
 	deep := func(n int, before, inner, after string) string {
 		return strings.Repeat(before, n) + inner + strings.Repeat(after, n)
 	}
@@ -49,18 +42,15 @@ func attacks() []attack {
 		{"allOf of 3,200", text(`{"allOf":` + list(3200, `{"type":"text"}`) + `}`), text(`{}`), "more than 64 schemas in a list"},
 		{"allOf of 64", text(`{"allOf":` + list(64, `{"type":"null"}`) + `}`), text(`{"a":"` + long + `"}`), ""},
 		{"pattern of 23 KiB", text(`{"pattern":"` + strings.Repeat(`a`, 23<<10) + `"}`), text(`""`), "23552 bytes, at most 1024"},
-		{"46 KiB of patterns", text(`{"patternProperties":{` + numbered(46, `"`+strings.Repeat("a", 1000)+`%d":{}`) + `}}`), text(`{}`), "more than 16384 bytes of patterns"},
+		{"46 KiB of patterns", text(`{"allOf":[` + numbered(46, `{"pattern":"`+strings.Repeat("a", 1000)+`%d"}`) + `]}`), text(`{}`), "more than 16384 bytes of patterns"},
+		{"the same 64 by 64 times", text(`{"additionalProperties":{"allOf":` + list(64, `{"not":{"anyOf":`+list(28, `{"type":"null"}`)+`}}`) + `}}`), func() string { return `{` + numbered(80_000, `"%d":1`) + `}` }, ""},
+		{"elements sorted many times", text(`{"allOf":` + list(64, `{"uniqueItems":true}`) + `}`), func() string { return `[` + numbered(90_000, `"%d"`) + `]` }, ""},
+		{"one slow pattern many times", text(`{"allOf":` + list(60, `{"allOf":`+list(30, `{"pattern":"^(a|aa)*$"}`)+`}`) + `}`), func() string { return `"` + strings.Repeat("a", 1_000_000) + `b"` }, ""},
+		{"references, which are ignored", text(`{"additionalProperties":{"allOf":` + list(64, `{"$ref":"#"}`) + `},"$defs":{` + numbered(1000, `"%d":{"$ref":"#"}`) + `}}`), text(deep(60, `{"a":`, `1`, `}`)), ""},
 		{"repeats", text(`{"pattern":"` + strings.Repeat(`.{1000}`, 140) + `"}`), text(`{}`), "compiles to more than 2048"},
 		{"repeats of repeats", text(`{"pattern":"((((a{10}){10}){10}){10}){10}"}`), text(`{}`), "invalid repeat count"},
 		{"classes", text(`{"allOf":[` + numbered(16, `{"pattern":"`+strings.Repeat(`\\pL`, 330)+`%d"}`) + `]}`), text(`{}`), "too many ranges"},
 		{"classes in a repeat", text(`{"pattern":"^(?i)\\PL{400}$"}`), text(`{}`), "too many ranges"},
-		{"itself 1,500 times", text(`{"additionalProperties":{"allOf":` + list(1500, `{"$ref":"#"}`) + `}}`), text(deep(60, `{"a":`, `1`, `}`)), "more than 64 schemas"},
-		{"itself 64 times", text(`{"additionalProperties":{"allOf":` + list(64, `{"$ref":"#"}`) + `}}`), text(deep(60, `{"a":`, `1`, `}`)), ""},
-		{"itself by not", text(`{"additionalProperties":{"not":{"anyOf":` + list(64, `{"not":{"$ref":"#"}}`) + `}}}`), text(deep(60, `{"a":`, `1`, `}`)), ""},
-		{"itself by names", text(`{"additionalProperties":{"$ref":"#"},"patternProperties":{` + numbered(40, `"^a{0,%d}":{"$ref":"#"}`) + `}}`), text(deep(60, `{"a":`, `1`, `}`)), ""},
-		{"itself by unevaluatedProperties", text(`{"anyOf":[` + numbered(8, `{"minProperties":%d}`) + `],"unevaluatedProperties":{"oneOf":[{"$ref":"#"},{"$ref":"#"}]}}`), text(deep(60, `{"a":`, `1`, `}`)), ""},
-		{"evaluated many times", text(`{"anyOf":` + list(64, `{"anyOf":`+list(10, `{"minProperties":1}`)+`}`) + `,"unevaluatedProperties":false}`), func() string { return `{` + numbered(80_000, `"%d":1`) + `}` }, ""},
-		{"items counted many times", text(`{"allOf":` + list(64, `{"uniqueItems":true,"contains":{"type":"null"},"minContains":0}`) + `}`), func() string { return list(99_000, `"a"`) }, ""},
 		{"uniqueItems", text(`{"uniqueItems":true}`), func() string { return `[` + numbered(90_000, `"%d"`) + `]` }, ""},
 		{"uniqueItems of long texts", text(`{"uniqueItems":true}`), func() string { return `[` + numbered(34, `"`+long+`%d"`) + `]` }, ""},
 		{"enum of many", text(`{"items":{"enum":[` + numbered(9000, `"%d"`) + `]}}`), func() string { return `[` + numbered(90_000, `%d`) + `]` }, ""},
@@ -72,14 +62,10 @@ func attacks() []attack {
 		{"unknown keywords below a long name", text(`{"properties":{"` + long + `":{` + numbered(4000, `"%d":1`) + `}}}`), text(`{}`), ""},
 		{"many schemas", text(`{"properties":{` + numbered(5000, `"%d":{}`) + `}}`), text(`{}`), "more than 2000 schemas"},
 		{"schemas that are deep", text(deep(17, `{"not":`, `{}`, `}`)), text(`{}`), "nested deeper than 16"},
-		{"a chain of references", text(`{"$ref":"#/$defs/0","$defs":{` + chain(1000) + `}}`), text(`{}`), "more than 64 nested schemas apply to one value"},
-		{"a reference that is long", text(`{"$ref":"#` + strings.Repeat("/not", 15_000) + `"}`), text(`{}`), "no schema at"},
-		{"references to one place", text(`{"allOf":` + list(60, `{"allOf":`+list(30, `{"$ref":"#/$defs/a"}`)+`}`) + `,"$defs":{"a":{"pattern":"^(a|aa)*$"}}}`), func() string { return `"` + strings.Repeat("a", 1_000_000) + `b"` }, ""},
 		{"a slow pattern", text(`{"items":{"pattern":"(x+x+)+y"}}`), func() string { return `["` + strings.Repeat("x", 1_000_000) + `"]` }, ""},
 		{"a pattern that is at many places", text(`{"pattern":"(.*a){200}$"}`), func() string { return `"` + strings.Repeat("a", 1_000_000) + `"` }, ""},
 		{"classes that are allowed", text(`{"allOf":[` + numbered(16, `{"pattern":"`+strings.Repeat(`\\pL`, 8)+`%d"}`) + `]}`), text(`{}`), ""},
 		{"one pass over classes", text(`{"pattern":"^(?i)\\PL{100}$"}`), text(`{}`), ""},
-		{"names that match much", text(`{"patternProperties":{` + numbered(7, `"(.*a){60}%d$":false`) + `}}`), func() string { return `{` + numbered(1000, `"`+strings.Repeat("a", 900)+`%d":1`) + `}` }, ""},
 		{"lengths", text(`{"allOf":` + list(64, `{"allOf":`+list(30, `{"minLength":1}`)+`}`) + `}`), func() string { return `"` + strings.Repeat("ä", 500_000) + `"` }, ""},
 		{"numbers out of range", text(`{"multipleOf":1e1000000}`), text(`1`), "out of range"},
 		{"a number out of range", text(`{"multipleOf":1e-300}`), text(`1e1000000`), ""},

@@ -46,39 +46,9 @@ func (c *checker) fail(out *findings, text func() (detail, fix string)) bool {
 	return false
 }
 
-// evaluated marks the fields or elements of a value, by position, that a schema was applied to.
-// unevaluatedProperties and unevaluatedItems need it. nil records nothing.
-type evaluated []bool
-
-func (e evaluated) add(i int) {
-	if e != nil {
-		e[i] = true
-	}
-}
-
-// fresh returns an empty one of the same size.
-func (c *checker) fresh(e evaluated) evaluated {
-	if e == nil {
-		return nil
-	}
-	c.spend(len(e) / 2) // memory costs steps too
-	return make(evaluated, len(e))
-}
-
-func (c *checker) merge(into, from evaluated) {
-	if into == nil {
-		return
-	}
-	c.spend(len(from) / 16)
-	for i, yes := range from {
-		into[i] = into[i] || yes
-	}
-}
-
 // eval reports whether a value fits a schema. Without out it stops at the first mistake; with
-// out it continues and records all. seen (may be nil) receives what was evaluated; it is valid
-// only if the value fits.
-func (c *checker) eval(n *node, value any, seen evaluated, out *findings) bool {
+// out it continues and records all.
+func (c *checker) eval(n *node, value any, out *findings) bool {
 	c.spend(stepsSchema)
 	if n.nothing {
 		return c.fail(out, func() (string, string) { return "nothing may be here", "remove it" })
@@ -86,32 +56,11 @@ func (c *checker) eval(n *node, value any, seen evaluated, out *findings) bool {
 	if !c.itself(n, value, out) {
 		return false
 	}
-	own, apart := seen, n.unevaluatedProperties != nil || n.unevaluatedItems != nil
-	if apart {
-		c.spend(width(value) / 2)
-		own = make(evaluated, width(value))
-	}
-	ok := c.inside(n, value, own, out)
+	ok := c.inside(n, value, out)
 	if ok || out != nil && !out.full() {
-		ok = c.beside(n, value, own, out) && ok
-	}
-	// Which fields are left over is known only if everything else fits.
-	ok = ok && c.leftOver(n, value, own, out)
-	if ok && apart {
-		c.merge(seen, own)
+		ok = c.beside(n, value, out) && ok
 	}
 	return ok
-}
-
-// width is the number of fields or elements of a value.
-func width(value any) int {
-	switch v := value.(type) {
-	case *object:
-		return len(v.names)
-	case []any:
-		return len(v)
-	}
-	return 0
 }
 
 // itself checks a value, but not its parts.
@@ -121,9 +70,6 @@ func (c *checker) itself(n *node, value any, out *findings) bool {
 	}
 	if n.hasEnum && !slices.ContainsFunc(n.enum, func(e any) bool { return c.equal(e, value) }) {
 		return c.fail(out, func() (string, string) { return explainEnum(n.enum, value) })
-	}
-	if n.isConst && !c.equal(n.konst, value) {
-		return c.fail(out, func() (string, string) { return explainEnum([]any{n.konst}, value) })
 	}
 	switch v := value.(type) {
 	case string:
@@ -188,32 +134,10 @@ func (c *checker) number(n *node, v any, out *findings) bool {
 	return true
 }
 
-// leftOver checks the fields or elements that no other schema was applied to.
-func (c *checker) leftOver(n *node, value any, own evaluated, out *findings) bool {
-	ok := true
-	switch v := value.(type) {
-	case *object:
-		for i, name := range v.names {
-			if n.unevaluatedProperties != nil && !own[i] {
-				ok = c.field(n.unevaluatedProperties, name, v.values[i], out) && ok
-				own.add(i)
-			}
-		}
-	case []any:
-		for i, item := range v {
-			if n.unevaluatedItems != nil && !own[i] {
-				ok = c.element(n.unevaluatedItems, i, item, out) && ok
-				own.add(i)
-			}
-		}
-	}
-	return ok
-}
-
 // field checks the value of a field.
 func (c *checker) field(n *node, name string, value any, out *findings) bool {
 	c.at.push(step{name: name, field: true})
-	ok := c.eval(n, value, nil, out)
+	ok := c.eval(n, value, out)
 	c.at.pop()
 	return ok
 }
@@ -221,7 +145,7 @@ func (c *checker) field(n *node, name string, value any, out *findings) bool {
 // element checks an element of a list.
 func (c *checker) element(n *node, i int, value any, out *findings) bool {
 	c.at.push(step{index: i})
-	ok := c.eval(n, value, nil, out)
+	ok := c.eval(n, value, out)
 	c.at.pop()
 	return ok
 }

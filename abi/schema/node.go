@@ -1,38 +1,32 @@
 package schema
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // node is a compiled schema. The fields are named after the keywords of JSON Schema
 // 2020-12.
 type node struct {
 	nothing bool // the schema false
+	// partial is set if the schema, or one below it, has a keyword that is ignored: then more values may fit.
+	partial bool
 	types   []string
 	enum    []any
 	hasEnum bool
-	konst   any
-	isConst bool
 	// Numbers; nil if absent.
 	minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf any
 
-	length, items, properties, contained size
-	pattern                              *pattern
-	unique                               bool
+	length, items, properties size
+	pattern                   *pattern
+	unique                    bool
 
-	required          []string
-	dependentRequired []dependency
-	fields            map[string]*node // properties
-	patternFields     []patternField
-	additional, names *node // additionalProperties, propertyNames
-
-	prefix         []*node // prefixItems
-	rest, contains *node   // items, contains
-
-	ref, not                   *node
-	condition, then, otherwise *node // if, then, else
-	allOf, anyOf, oneOf        []*node
-	dependentSchemas           []dependency
-
-	unevaluatedProperties, unevaluatedItems *node
+	required            []string
+	fields              map[string]*node // properties
+	additional          *node            // additionalProperties
+	element             *node            // items
+	not                 *node
+	allOf, anyOf, oneOf []*node
 }
 
 // size is a minimum and a maximum.
@@ -40,32 +34,23 @@ type size struct{ least, most int }
 
 func anySize() size { return size{0, math.MaxInt} }
 
-// dependency is what an object must satisfy if it has a field.
-type dependency struct {
-	name     string
-	required []string
-	schema   *node
+// relax drops what would refuse a value that fits the whole schema, because a keyword next to it or below it is ignored.
+func (n *node) relax(ignored []string) {
+	n.partial = n.partial || len(ignored) > 0
+	if slices.Contains(ignored, "patternProperties") {
+		n.additional = nil
+	}
+	if slices.Contains(ignored, "prefixItems") {
+		n.element = nil
+	}
+	if n.not != nil && n.not.partial {
+		n.not = nil
+	}
+	if slices.ContainsFunc(n.oneOf, func(s *node) bool { return s.partial }) {
+		atLeastOne := newNode()
+		atLeastOne.anyOf = n.oneOf
+		n.allOf, n.oneOf = append(n.allOf, atLeastOne), nil
+	}
 }
 
-// patternField is a pattern of names and the schema of the fields that match.
-type patternField struct {
-	pattern *pattern
-	schema  *node
-}
-
-// inPlace returns the schemas that apply to the same value.
-func (n *node) inPlace() []*node {
-	var out []*node
-	for _, s := range []*node{n.ref, n.not, n.condition, n.then, n.otherwise} {
-		if s != nil {
-			out = append(out, s)
-		}
-	}
-	for _, list := range [][]*node{n.allOf, n.anyOf, n.oneOf} {
-		out = append(out, list...)
-	}
-	for _, d := range n.dependentSchemas {
-		out = append(out, d.schema)
-	}
-	return out
-}
+func newNode() *node { return &node{length: anySize(), items: anySize(), properties: anySize()} }

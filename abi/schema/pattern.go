@@ -34,32 +34,32 @@ func (c *compiler) pattern(text string) (*pattern, error) {
 	p.bytes += len(text)
 	switch {
 	case len(text) > abi.MaxPatternSize:
-		return nil, c.fail("", fmt.Sprintf("the pattern has %d bytes, at most %d are allowed (ABI-10)", len(text), abi.MaxPatternSize), "shorten it")
+		return nil, c.fail(fmt.Sprintf("the pattern has %d bytes, at most %d are allowed (ABI-10)", len(text), abi.MaxPatternSize), "shorten it")
 	case p.bytes > abi.MaxPatternsSize:
-		return nil, c.fail("", tooMany(abi.MaxPatternsSize, "bytes of patterns"), "simplify the schema")
+		return nil, c.fail(tooMany(abi.MaxPatternsSize, "bytes of patterns"), "simplify the schema")
 	}
 	// The parser expands a class such as \pL to hundreds of ranges.
 	if p.ranges+700*(strings.Count(text, `\p`)+strings.Count(text, `\P`)) > maxRanges {
-		return nil, c.fail("", "the classes of characters in the patterns have too many ranges", `use fewer classes such as \pL`)
+		return nil, c.fail("the classes of characters in the patterns have too many ranges", `use fewer classes such as \pL`)
 	}
 	tree, err := syntax.Parse(text, syntax.Perl)
 	if err != nil {
-		return nil, c.fail("", err.Error(), patternFix)
+		return nil, c.fail(err.Error(), patternFix)
 	}
 	instructions, ranges := programSize(tree)
 	instructions += 2 // every program has these
 	p.instructions, p.ranges = p.instructions+instructions, p.ranges+ranges
 	switch {
 	case instructions > abi.MaxPatternProgram:
-		return nil, c.fail("", fmt.Sprintf("the pattern compiles to more than %d instructions (ABI-10)", abi.MaxPatternProgram), "repeat less in it: x{100} is a hundred times x")
+		return nil, c.fail(fmt.Sprintf("the pattern compiles to more than %d instructions (ABI-10)", abi.MaxPatternProgram), "repeat less in it: x{100} is a hundred times x")
 	case p.instructions > abi.MaxPatternsProgram:
-		return nil, c.fail("", fmt.Sprintf("the patterns compile to more than %d instructions (ABI-10)", abi.MaxPatternsProgram), "repeat less in them: x{100} is a hundred times x")
+		return nil, c.fail(fmt.Sprintf("the patterns compile to more than %d instructions (ABI-10)", abi.MaxPatternsProgram), "repeat less in them: x{100} is a hundred times x")
 	case p.ranges > maxRanges:
-		return nil, c.fail("", "the classes of characters in the patterns have too many ranges", `repeat classes such as \pL less`)
+		return nil, c.fail("the classes of characters in the patterns have too many ranges", `repeat classes such as \pL less`)
 	}
 	compiled, err := regexp.Compile(text)
 	if err != nil {
-		return nil, c.fail("", err.Error(), patternFix)
+		return nil, c.fail(err.Error(), patternFix)
 	}
 	out := &pattern{regexp: compiled, price: 2 + instructions/4}
 	p.compiled[text] = out

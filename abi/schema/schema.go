@@ -52,9 +52,7 @@ func New(raw []byte) (s *Schema, remarks []string, err error) {
 	if version, has := root["$schema"]; has && version != draft202012 {
 		return nil, nil, &Problem{Path: "$schema", Detail: Show(version) + " is not supported", Fix: "leave it out, or write " + strconv.Quote(draft202012) + " (ABI-9.8)"}
 	}
-	delete(root, "$schema")
-	delete(root, "$id")
-	c := &compiler{keywords: keywords(), parts: map[*node]map[string]*node{}, patterns: patterns{compiled: map[string]*pattern{}}}
+	c := &compiler{keywords: keywords(), patterns: patterns{compiled: map[string]*pattern{}}}
 	s = &Schema{}
 	if s.root, err = c.compile(root); err != nil {
 		return nil, nil, err
@@ -116,11 +114,11 @@ func (s *Schema) validate(value any) []Problem {
 func (c *checker) check(root *node, value any) []Problem {
 	var out findings
 	out.most = MaxProblems
-	if c.within(func() bool { return c.eval(root, value, nil, nil) }) {
+	if c.within(func() bool { return c.eval(root, value, nil) }) {
 		return nil
 	}
 	if c.left >= 0 {
-		c.within(func() bool { return c.eval(root, value, nil, &out) })
+		c.within(func() bool { return c.eval(root, value, &out) })
 	}
 	switch {
 	case len(out.list) > 0:

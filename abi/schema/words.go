@@ -1,7 +1,6 @@
 package schema
 
 import (
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -60,15 +59,4 @@ func explainSize(s size, n int, noun string) string {
 		return text + ", expected at least " + strconv.Itoa(s.least)
 	}
 	return text + ", expected at most " + strconv.Itoa(s.most)
-}
-
-// String describes the size.
-func (s size) String() string {
-	switch {
-	case s.most == math.MaxInt:
-		return "at least " + strconv.Itoa(s.least)
-	case s.least == 0:
-		return "at most " + strconv.Itoa(s.most)
-	}
-	return strconv.Itoa(s.least) + " to " + strconv.Itoa(s.most)
 }
