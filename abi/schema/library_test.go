@@ -2,6 +2,7 @@ package schema
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -143,8 +144,8 @@ func drawSchema(t *rapid.T, depth int, names []string) any {
 
 // nests reports whether a keyword contains schemas.
 func nests(keyword string) bool {
-	return strings.Contains(" allOf anyOf oneOf not if then else properties patternProperties additionalProperties propertyNames prefixItems items contains "+
-		"dependentSchemas unevaluatedProperties unevaluatedItems ", " "+keyword+" ")
+	return slices.Contains(strings.Fields("allOf anyOf oneOf not if then else properties patternProperties additionalProperties propertyNames "+
+		"prefixItems items contains dependentSchemas unevaluatedProperties unevaluatedItems"), keyword)
 }
 
 func drawKeyword(t *rapid.T, name string, depth int, names []string) any {
