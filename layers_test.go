@@ -198,8 +198,8 @@ func design() rules {
 		},
 
 		only: []importers{
-			{path: "github.com/tetratelabs/wazero", by: "runtime/wasm",
-				why: "wazero can be replaced as long as one package speaks to it"},
+			{path: "github.com/tetratelabs/wazero", by: "runtime/wasm abi/conformance",
+				why: "wazero can be replaced as long as one package speaks to it; the kit's tests run its guests on wazero's interpreter"},
 			{path: "k8s.io/client-go", by: "runtime/kube hostplugins/bridge",
 				why: "nothing else may talk to an API server; the rest sees small interfaces"},
 			{path: "github.com/spf13/viper", by: "runtime/config",

@@ -17,7 +17,6 @@ import (
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/abi/conformance"
-	"github.com/berth-scheduler/berth/abi/conformance/internal/interp"
 	berth "github.com/berth-scheduler/berth/abi/sdk/go"
 	"github.com/berth-scheduler/berth/abi/wire"
 	"github.com/berth-scheduler/berth/internal/testrest"
@@ -446,20 +445,20 @@ func TestCheckIsDeterministic(t *testing.T) {
 }
 
 // wasmGuest is a module as a guest, run by the interpreter.
-type wasmGuest struct{ m *interp.Module }
+type wasmGuest struct{ m *engineModule }
 
 func (g wasmGuest) Exports(name string) bool {
-	e, ok := g.m.Structure().Export(name)
+	e, ok := g.m.Export(name)
 	return ok && e.Kind == wire.KindFunc
 }
 
 func (g wasmGuest) New(_ context.Context, f conformance.Functions) (conformance.Instance, error) {
-	vm, err := g.m.New(map[string]interp.HostFunc{
-		"berth.log": func(vm *interp.Instance, a []uint64) []uint64 {
+	vm, err := g.m.start(map[string]hostFunc{
+		"berth.log": func(vm *engineInstance, a []uint64) []uint64 {
 			f.Log(int(int32(a[0])), string(vm.Read(a[1], a[2])))
 			return nil
 		},
-		"berth.state_get": func(vm *interp.Instance, a []uint64) []uint64 {
+		"berth.state_get": func(vm *engineInstance, a []uint64) []uint64 {
 			value, ok := f.StateGet(string(vm.Read(a[0], a[1])))
 			if !ok {
 				return minusOne()
@@ -467,7 +466,7 @@ func (g wasmGuest) New(_ context.Context, f conformance.Functions) (conformance.
 			copy(vm.Read(a[2], a[3]), value)
 			return []uint64{uint64(len(value))}
 		},
-		"berth.published_get": func(vm *interp.Instance, a []uint64) []uint64 {
+		"berth.published_get": func(vm *engineInstance, a []uint64) []uint64 {
 			value, ok := f.PublishedGet(uint32(a[0]))
 			if !ok {
 				return minusOne()
@@ -477,7 +476,7 @@ func (g wasmGuest) New(_ context.Context, f conformance.Functions) (conformance.
 			}
 			return []uint64{uint64(len(value))}
 		},
-		"berth.state_set": func(vm *interp.Instance, a []uint64) []uint64 {
+		"berth.state_set": func(vm *engineInstance, a []uint64) []uint64 {
 			if !f.StateSet(string(vm.Read(a[0], a[1])), vm.Read(a[2], a[3])) {
 				return minusOne()
 			}
@@ -487,7 +486,7 @@ func (g wasmGuest) New(_ context.Context, f conformance.Functions) (conformance.
 	return &wasmInstance{vm}, err
 }
 
-type wasmInstance struct{ vm *interp.Instance }
+type wasmInstance struct{ vm *engineInstance }
 
 func (i *wasmInstance) Memory() []byte              { return i.vm.Memory() }
 func (i *wasmInstance) Close(context.Context) error { return nil }
@@ -510,8 +509,8 @@ func (i *wasmInstance) Configure(_ context.Context, at, length uint32) (int32, e
 
 func (i *wasmInstance) Call(_ context.Context, export string, call, lo, hi uint32) (int32, error) {
 	args := []uint64{uint64(call), uint64(lo), uint64(hi)}
-	if e, _ := i.vm.Structure().Export(export); true {
-		t, _ := i.vm.Structure().FuncType(e.Index)
+	if e, _ := i.vm.m.Export(export); true {
+		t, _ := i.vm.m.FuncType(e.Index)
 		args = args[:len(t.Params)]
 	}
 	out, err := i.vm.Call(export, args...)
@@ -535,7 +534,7 @@ func TestCheckOfModules(t *testing.T) {
 		{"filter", `{"filter": [["write", 1, 16, 77]]}`, false, "only answers are written into the region"},
 	} {
 		module, man := conformance.GuestModule(t, c.guest)
-		m, err := interp.Load(module)
+		m, err := loadEngine(module)
 		if err != nil {
 			t.Fatal(err)
 		}

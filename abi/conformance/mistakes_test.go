@@ -145,7 +145,6 @@ func more() [][2]string {
 		{"does not check manifests", "manifest/an unknown scope"},
 		{"does not check manifests", "manifest/a feature in another form"},
 		{"accepts every score", "faults/a normalised score of 101"},
-		{"does not check modules", "modules/two memories"},
 		{"does not check manifests", "manifest/quantities without resources"},
 		{"hi is the last row", "sight/rows by row set and by bounds"},
 		{"aux instances hold namespaces", "sight/points from reserve on see the chosen node with its pods (reserve)"},
@@ -218,7 +217,7 @@ const allowed = "makes an instance for each call"
 // TestRestRunAllowsFreshInstances: ABI-2.8.
 func TestRestRunAllowsFreshInstances(t *testing.T) {
 	got := record(t, &reference{mistake: allowed})
-	if !slices.Equal(got.failed, unable()) {
+	if len(got.failed) > 0 {
 		t.Errorf("%d cases pass:\n%s", got.passed, strings.Join(got.texts, "\n"))
 	}
 }

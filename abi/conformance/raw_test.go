@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/berth-scheduler/berth/abi/conformance"
-	"github.com/berth-scheduler/berth/abi/conformance/internal/interp"
 	"github.com/berth-scheduler/berth/abi/sdk/c/clang/clangtest"
 	"github.com/berth-scheduler/berth/abi/wire"
 )
@@ -34,7 +33,7 @@ func TestRestCheckPassesRawGuests(t *testing.T) {
 			if o.Module, err = toolchain.Build(t.Context(), dir); err != nil {
 				t.Fatal(err)
 			}
-			m, err := interp.Load(o.Module)
+			m, err := loadEngine(o.Module)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -11,14 +11,13 @@ import (
 	"github.com/berth-scheduler/berth/abi/conformance"
 	"github.com/berth-scheduler/berth/abi/conformance/cluster"
 	"github.com/berth-scheduler/berth/abi/conformance/internal/image"
-	"github.com/berth-scheduler/berth/abi/conformance/internal/interp"
 	"github.com/berth-scheduler/berth/abi/conformance/internal/proto"
 	"github.com/berth-scheduler/berth/abi/wire"
 )
 
 // instance is a running instance of a module, with a region.
 type instance struct {
-	vm    *interp.Instance
+	vm    *engineInstance
 	pl    *plugin
 	env   *environment
 	image *image.Image
@@ -30,7 +29,7 @@ type instance struct {
 // instantiate starts an instance of the module and configures it (ABI-2.1 to 2.3).
 func (pl *plugin) instantiate() (*instance, error) {
 	i := &instance{pl: pl, env: &environment{pl: pl}}
-	vm, err := pl.module.New(i.imports())
+	vm, err := pl.module.start(i.imports())
 	if err != nil {
 		return nil, err
 	}

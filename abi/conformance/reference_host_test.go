@@ -3,17 +3,17 @@ package conformance_test
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"strings"
 	"unicode"
 
 	"github.com/berth-scheduler/berth/abi"
-	"github.com/berth-scheduler/berth/abi/conformance/internal/interp"
 )
 
 // imports returns the host functions (ABI-7) and the stubs of WASI (ABI-1.4).
-func (i *instance) imports() map[string]interp.HostFunc {
+func (i *instance) imports() map[string]hostFunc {
 	wasi := func(n uint64) []uint64 { return []uint64{n} }
-	return map[string]interp.HostFunc{
+	return map[string]hostFunc{
 		"berth.log":                                i.log,
 		"berth.state_get":                          i.stateGet,
 		"berth.state_set":                          i.stateSet,
@@ -21,17 +21,17 @@ func (i *instance) imports() map[string]interp.HostFunc {
 		"berth.pod_object":                         i.object(func(n uint32) ([]byte, bool) { return i.env.whole(true, n) }),
 		"berth.node_object":                        i.object(func(n uint32) ([]byte, bool) { return i.env.whole(false, n) }),
 		"wasi_snapshot_preview1.fd_write":          i.write,
-		"wasi_snapshot_preview1.proc_exit":         func(*interp.Instance, []uint64) []uint64 { panic(&interp.Trap{Text: "proc_exit"}) },
-		"wasi_snapshot_preview1.args_sizes_get":    func(vm *interp.Instance, a []uint64) []uint64 { zero(vm, a); return wasi(0) },
-		"wasi_snapshot_preview1.environ_sizes_get": func(vm *interp.Instance, a []uint64) []uint64 { zero(vm, a); return wasi(0) },
-		"wasi_snapshot_preview1.clock_time_get": func(vm *interp.Instance, a []uint64) []uint64 {
+		"wasi_snapshot_preview1.proc_exit":         func(*engineInstance, []uint64) []uint64 { panic(errors.New("proc_exit")) },
+		"wasi_snapshot_preview1.args_sizes_get":    func(vm *engineInstance, a []uint64) []uint64 { zero(vm, a); return wasi(0) },
+		"wasi_snapshot_preview1.environ_sizes_get": func(vm *engineInstance, a []uint64) []uint64 { zero(vm, a); return wasi(0) },
+		"wasi_snapshot_preview1.clock_time_get": func(vm *engineInstance, a []uint64) []uint64 {
 			if i.clock++; i.pl.h.wrong("the clock stands still") {
 				i.clock = 1
 			}
 			binary.LittleEndian.PutUint64(vm.Read(a[2], 8), i.clock)
 			return wasi(0)
 		},
-		"wasi_snapshot_preview1.random_get": func(vm *interp.Instance, a []uint64) []uint64 {
+		"wasi_snapshot_preview1.random_get": func(vm *engineInstance, a []uint64) []uint64 {
 			for k := range vm.Read(a[0], a[1]) {
 				i.random = i.random*6364136223846793005 + 1442695040888963407
 				vm.Read(a[0], a[1])[k] = byte(i.random >> 56)
@@ -41,7 +41,7 @@ func (i *instance) imports() map[string]interp.HostFunc {
 	}
 }
 
-func zero(vm *interp.Instance, a []uint64) {
+func zero(vm *engineInstance, a []uint64) {
 	for _, at := range a {
 		clear(vm.Read(at, 4))
 	}
@@ -49,7 +49,7 @@ func zero(vm *interp.Instance, a []uint64) {
 
 func minusOne() []uint64 { return []uint64{0xffffffff} }
 
-func (i *instance) log(vm *interp.Instance, a []uint64) []uint64 {
+func (i *instance) log(vm *engineInstance, a []uint64) []uint64 {
 	if i.pl.h.wrong("texts beyond the memory are empty") && a[1]+a[2] > uint64(len(vm.Memory())) {
 		return nil
 	}
@@ -68,7 +68,7 @@ func (i *instance) log(vm *interp.Instance, a []uint64) []uint64 {
 }
 
 // write is fd_write for stdout and stderr.
-func (i *instance) write(vm *interp.Instance, a []uint64) []uint64 {
+func (i *instance) write(vm *engineInstance, a []uint64) []uint64 {
 	n := uint64(0)
 	for k := range a[2] {
 		entry := vm.Read(a[1]+8*k, 8)
@@ -80,7 +80,7 @@ func (i *instance) write(vm *interp.Instance, a []uint64) []uint64 {
 	return []uint64{0}
 }
 
-func (i *instance) stateGet(vm *interp.Instance, a []uint64) []uint64 {
+func (i *instance) stateGet(vm *engineInstance, a []uint64) []uint64 {
 	key, buffer := vm.Read(a[0], a[1]), vm.Read(a[2], a[3])
 	value, ok := i.env.get(string(key))
 	if !ok {
@@ -92,7 +92,7 @@ func (i *instance) stateGet(vm *interp.Instance, a []uint64) []uint64 {
 	return []uint64{uint64(len(value))}
 }
 
-func (i *instance) stateSet(vm *interp.Instance, a []uint64) []uint64 {
+func (i *instance) stateSet(vm *engineInstance, a []uint64) []uint64 {
 	key, value := string(vm.Read(a[0], a[1])), vm.Read(a[2], a[3])
 	if !i.env.writable() || !i.env.r.state.set(i.pl.h, key, value) {
 		return minusOne()
@@ -101,8 +101,8 @@ func (i *instance) stateSet(vm *interp.Instance, a []uint64) []uint64 {
 }
 
 // object returns a host function that copies bytes by an index.
-func (i *instance) object(get func(n uint32) ([]byte, bool)) interp.HostFunc {
-	return func(vm *interp.Instance, a []uint64) []uint64 {
+func (i *instance) object(get func(n uint32) ([]byte, bool)) hostFunc {
+	return func(vm *engineInstance, a []uint64) []uint64 {
 		buffer := vm.Read(a[1], a[2])
 		data, ok := get(uint32(a[0]))
 		if !ok {

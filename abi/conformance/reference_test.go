@@ -11,7 +11,6 @@ import (
 	"github.com/berth-scheduler/berth/abi/conformance"
 	"github.com/berth-scheduler/berth/abi/conformance/cluster"
 	"github.com/berth-scheduler/berth/abi/conformance/internal/image"
-	"github.com/berth-scheduler/berth/abi/conformance/internal/interp"
 	"github.com/berth-scheduler/berth/abi/conformance/internal/view"
 	"github.com/berth-scheduler/berth/abi/wire"
 )
@@ -40,7 +39,7 @@ type plugin struct {
 	conformance.Plugin
 	h      *reference
 	p      *profile
-	module *interp.Module
+	module *engineModule
 	man    *wire.Manifest
 	reads  *view.Reads
 	cycle  *instance // for the points up to post_filter
@@ -62,15 +61,15 @@ func (h *reference) Load(_ context.Context, plugins []conformance.Plugin) (confo
 }
 
 func (h *reference) load(p *profile, one conformance.Plugin) (*plugin, error) {
-	m, err := interp.Load(one.Module)
+	m, err := loadEngine(one.Module)
 	if err != nil {
 		return nil, err
 	}
-	man, err := h.manifest(m.Structure(), one.Name)
+	man, err := h.manifest(m.Module, one.Name)
 	if err != nil && (man == nil || !h.wrong("does not check manifests")) {
 		return nil, err
 	}
-	if err := wire.Check(m.Structure(), man, one.Name); err != nil && !h.wrong("does not check modules") {
+	if err := wire.Check(m.Module, man, one.Name); err != nil && !h.wrong("does not check modules") {
 		return nil, err
 	}
 	switch {
