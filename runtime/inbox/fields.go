@@ -237,14 +237,8 @@ func (e *Swap) visit(f fields) {
 	e.Lacks = f.text("lacks", e.Lacks)
 }
 
-// Inspect cannot be written; see Recordable.
+// Inspect cannot be written.
 func (e *Inspect) visit(fields) {}
-
-// Recordable reports whether an event has the two forms.
-func Recordable(e Event) bool {
-	_, inspect := e.(*Inspect)
-	return !inspect
-}
 
 // status is a plugin.Status as JSON.
 type status struct {

@@ -67,14 +67,6 @@ func (a *WasmPluginArgs) Reference(name string) Reference {
 	}
 }
 
-// IsArgs reports whether the kind field of args in JSON is WasmPluginArgs. Callers use it to
-// tell them from the args of native plugins.
-func IsArgs(raw []byte) bool {
-	value, err := schema.Parse(raw)
-	m, ok := value.(map[string]any)
-	return err == nil && ok && m["kind"] == ArgsKind
-}
-
 // DecodeArgs reads args from JSON. It refuses unknown fields, duplicate fields and values of
 // the wrong type. at is the field path of the args, such as pluginConfig[0].args; the paths in
 // errors begin with it.
