@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,6 +19,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/berth-scheduler/berth/internal/seeded"
 	"github.com/berth-scheduler/berth/runtime/assembly"
 	"github.com/berth-scheduler/berth/runtime/experiment"
 	"github.com/berth-scheduler/berth/runtime/inbox"
@@ -112,32 +114,36 @@ func withoutFit() assembly.Config {
 	return c
 }
 
-// changingDay records a day on which plugins change before the first attempt and after it: those of the configuration, of a folder,
-// and of API objects. It returns the segments.
-func changingDay(t *testing.T, segmentBytes int64) []*bytes.Buffer {
+// changes is a scheduler whose plugins change while it is recorded.
+type changes struct {
+	*cluster
+	recorder *recordtest.Recorder
+	modules  *assembly.Modules
+	folder   *assembly.Folder
+	dir      string
+}
+
+// recorded starts a scheduler with a module in a folder, which reads the label label-0, and four nodes, each with a label of its own.
+func recorded(t *testing.T, segmentBytes int64) *changes {
 	t.Helper()
-	modules := assembly.NewModules(assembly.ModulesConfig{})
-	t.Cleanup(func() { _ = modules.Close(context.Background()) })
-	owned, w := owners.New(), recordtest.New(t, segmentBytes)
-	c := &cluster{t: t, clock: clock.NewStep(time.Unix(1_000_000, 0))}
+	c := &changes{
+		cluster: &cluster{t: t, clock: clock.NewStep(time.Unix(1_000_000, 0))}, recorder: recordtest.New(t, segmentBytes),
+		modules: assembly.NewModules(assembly.ModulesConfig{}), dir: t.TempDir(),
+	}
+	t.Cleanup(func() { _ = c.modules.Close(context.Background()) })
+	owned := owners.New()
 	var err error
-	c.Assembly, err = assembly.New(assembly.Config{Seed: 1, Workers: 1, Scheduler: assembly.Default(), Modules: modules}, assembly.Deps{
-		Clock: c.clock, Binder: c, Outlet: c, Services: owned, Controllers: owned, Recorder: w, Spawn: func(run func()) { run() },
+	c.Assembly, err = assembly.New(assembly.Config{Seed: 1, Workers: 1, Scheduler: assembly.Default(), Modules: c.modules}, assembly.Deps{
+		Clock: c.clock, Binder: c, Outlet: c, Services: owned, Controllers: owned, Recorder: c.recorder, Spawn: func(run func()) { run() },
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(c.Close)
-	dir := t.TempDir()
-	file := func(name, label string) {
-		if err := os.WriteFile(filepath.Join(dir, name+".wasm"), guest(t, name, label), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	file("folder-first", "label-0")
-	folder, err := c.ReadFolder(t.Context(), assembly.FolderConfig{Dir: dir}) // before the first attempt
-	if err != nil || folder.Status()[0].Err != nil {
-		t.Fatal(err, folder.Status())
+	c.write("folder-first", "label-0")
+	c.folder, err = c.ReadFolder(t.Context(), assembly.FolderConfig{Dir: c.dir}) // before the first attempt
+	if err != nil || c.folder.Status()[0].Err != nil {
+		t.Fatal(err, c.folder.Status())
 	}
 	for i := range 4 {
 		n := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("node-", i), Labels: map[string]string{
@@ -146,33 +152,75 @@ func changingDay(t *testing.T, segmentBytes int64) []*bytes.Buffer {
 		n.Status.Allocatable = v1.ResourceList{v1.ResourceCPU: resource.MustParse("64"), v1.ResourcePods: resource.MustParse("100")}
 		c.Scheduler.SetNode(state.NewNode(n))
 	}
-	attach := func(all ...assembly.Attached) {
-		t.Helper()
-		c.clock.Advance(time.Second)
-		if refused, err := c.Attach(t.Context(), all); err != nil || len(refused) > 0 {
-			t.Fatal(refused, err)
+	return c
+}
+
+// write writes a module of the folder.
+func (c *changes) write(name, label string) {
+	c.t.Helper()
+	if err := os.WriteFile(filepath.Join(c.dir, name+".wasm"), guest(c.t, name, label), 0o600); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// sync reads the folder again, which has some modules now.
+func (c *changes) sync(modules int) {
+	c.t.Helper()
+	c.clock.Advance(time.Second)
+	if err := c.folder.Sync(c.t.Context()); err != nil || len(c.folder.Status()) != modules {
+		c.t.Fatal(err, c.folder.Status())
+	}
+	for _, s := range c.folder.Status() {
+		if s.Err != nil {
+			c.t.Fatal(s.Err)
 		}
 	}
-	c.place("a", 8)
-	file("folder-second", "label-1")
+}
+
+// attach attaches the plugins of API objects, in place of those before.
+func (c *changes) attach(all ...assembly.Attached) {
+	c.t.Helper()
 	c.clock.Advance(time.Second)
-	if err := folder.Sync(t.Context()); err != nil || len(folder.Status()) != 2 || folder.Status()[1].Err != nil {
-		t.Fatal(err, folder.Status())
+	if refused, err := c.Attach(c.t.Context(), all); err != nil || len(refused) > 0 {
+		c.t.Fatal(refused, err)
 	}
-	c.place("a", 8)
-	attach(assembly.Attached{Name: "b/later", NotReady: "Compiling", Holds: true, Namespaces: []string{"b"}})
-	c.place("b", 4)
-	own := loaded(t, modules, guest(t, "own", v1.LabelHostname), module.Reference{Name: "b/own", Namespaces: []string{"b"}, Tenant: "b", HideSeed: true, HideGeneration: true})
-	attach(assembly.Attached{Name: "b/own", Module: own, Holds: true, Namespaces: []string{"b"}})
-	c.place("b", 4)
-	attach()
-	c.place("b", 4)
+}
+
+// own returns a plugin of namespace b.
+func (c *changes) own(name, label string) assembly.Attached {
+	c.t.Helper()
+	wasm := guest(c.t, name, label)
+	ref := module.Reference{Name: "b/" + name, Namespaces: []string{"b"}, Tenant: "b", HideSeed: true, HideGeneration: true}
+	return assembly.Attached{Name: ref.Name, Module: loaded(c.t, c.modules, wasm, ref), Holds: true, Namespaces: []string{"b"}}
+}
+
+// reload switches to a configuration, without the modules of the folder.
+func (c *changes) reload(to assembly.Config) {
+	c.t.Helper()
 	c.clock.Advance(time.Second)
-	if _, err := c.Reload(t.Context(), withoutFit().Scheduler); err != nil { // the folder's are gone, too
-		t.Fatal(err)
+	if _, err := c.Reload(c.t.Context(), to.Scheduler); err != nil {
+		c.t.Fatal(err)
 	}
+}
+
+// changingDay records a day on which plugins change before the first attempt and after it: those of the configuration, of a folder,
+// and of API objects. It returns the segments.
+func changingDay(t *testing.T, segmentBytes int64) []*bytes.Buffer {
+	t.Helper()
+	c := recorded(t, segmentBytes)
+	c.place("a", 8)
+	c.write("folder-second", "label-1")
+	c.sync(2)
+	c.place("a", 8)
+	c.attach(assembly.Attached{Name: "b/later", NotReady: "Compiling", Holds: true, Namespaces: []string{"b"}})
+	c.place("b", 4)
+	c.attach(c.own("own", v1.LabelHostname))
+	c.place("b", 4)
+	c.attach()
+	c.place("b", 4)
+	c.reload(withoutFit())
 	c.place("a", 12)
-	return w.Segments()
+	return c.recorder.Segments()
 }
 
 // try runs an experiment.
@@ -255,6 +303,65 @@ func TestPluginsChange(t *testing.T) {
 	}
 	if exact < len(segments)-3 || len(segments) < 10 || swaps == 0 {
 		t.Errorf("%d of %d segments are as recorded, %d changes of plugins in them", exact, len(segments), swaps)
+	}
+}
+
+// TestPluginsComeAndGo: modules of the folder and plugins of API objects come, change and go at drawn times, and each pod is as
+// recorded in the simulation.
+func TestPluginsComeAndGo(t *testing.T) {
+	draw := seeded.Rand(t)
+	label := func() string { return fmt.Sprint("label-", draw.IntN(4)) }
+	total := map[string]int{}
+	for range 5 {
+		c := recorded(t, 0)
+		files, attached := map[string]bool{"folder-first": true}, true
+		c.attach(c.own("own", label()))
+		c.place("a", 2)
+		steps := []string{"file comes", "file comes", "file comes", "file goes", "object comes", "object comes", "object comes", "object goes"}
+		draw.Shuffle(len(steps), func(i, j int) { steps[i], steps[j] = steps[j], steps[i] })
+		for _, step := range steps {
+			switch step {
+			case "file comes":
+				name := []string{"folder-first", "folder-second"}[draw.IntN(2)]
+				total[fmt.Sprint(step, ", was there: ", files[name])]++
+				c.write(name, label())
+				files[name] = true
+				c.sync(len(files))
+			case "file goes":
+				names := slices.Sorted(maps.Keys(files))
+				name := names[draw.IntN(len(names))]
+				if err := os.Remove(filepath.Join(c.dir, name+".wasm")); err != nil {
+					t.Fatal(err)
+				}
+				delete(files, name)
+				c.sync(len(files))
+			case "object comes":
+				total[fmt.Sprint(step, ", was there: ", attached)]++
+				attached = true
+				c.attach(c.own("own", label()))
+			default:
+				attached = false
+				c.attach()
+			}
+			c.place("a", 3)
+			c.place("b", 3)
+		}
+		r, err := try(t, c.recorder.Segments()[0].Bytes(), same)
+		if err != nil {
+			t.Fatal(err)
+		}
+		total["swaps"] += r.Recording.Swaps
+		if len(r.Moves) > 0 || r.Recording.Same != r.Recording.Pods || r.Recording.Pods != 50 {
+			t.Errorf("%s %+v", r.Reproduced(), r.Moves)
+		}
+	}
+	for _, step := range []string{"file comes, was there: true", "file comes, was there: false", "object comes, was there: true"} {
+		if total[step] == 0 {
+			t.Errorf("nothing of %q: %v", step, total)
+		}
+	}
+	if total["swaps"] < 20 {
+		t.Errorf("%d changes of plugins", total["swaps"])
 	}
 }
 
