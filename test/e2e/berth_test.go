@@ -28,6 +28,8 @@ func TestBerth(t *testing.T) {
 		{"alerts", alertsFire},
 		{"throttled", writesStatusLater},
 		{"serves", servesAlike},
+		{"projects", answersProjects},
+		{"dumps", readsDumps},
 	} {
 		t.Run(test.name, test.run)
 	}

@@ -136,6 +136,7 @@ func (c *Cluster) StartAPIServer(ctx context.Context, flags ...string) error {
 		// History reads all writes so far.
 		"--etcd-compaction-interval=0",
 		"--disable-admission-plugins=ServiceAccount,TaintNodesByCondition",
+		"--allow-privileged", // as kubeadm sets it: network plugins and storage drivers need it
 	}
 	args = append(args, c.auditFlags()...)
 	var err error

@@ -135,12 +135,34 @@ func (o *Objects) Delete(ctx context.Context, kind, name string) error {
 	return resource.Delete(ctx, name, atOnce())
 }
 
+// Dump returns all objects of kinds, in all namespaces, as `kubectl get -A -o json` does.
+func (o *Objects) Dump(ctx context.Context, kinds ...string) ([]byte, error) {
+	dump := map[string]any{"apiVersion": "v1", "kind": "List"}
+	items := []any{}
+	for _, kind := range kinds {
+		all, err := o.everywhere(kind)
+		if err != nil {
+			return nil, err
+		}
+		list, err := all.List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return nil, err
+		}
+		for _, item := range list.Items {
+			items = append(items, item.Object)
+		}
+	}
+	dump["items"] = items
+	return json.Marshal(dump)
+}
+
 // Clear deletes all objects of kinds that schedulers read, in all namespaces, and waits until
 // they are gone.
 func (o *Objects) Clear(ctx context.Context) error {
 	for _, kind := range []string{
+		"statefulsets", "daemonsets", "jobs", "resourcequotas", "limitranges",
 		"pods", "resourceclaimtemplates", "resourceclaims", "resourceslices", "deviceclasses", "persistentvolumeclaims", "persistentvolumes", "poddisruptionbudgets", "services", "replicasets", "nodes",
-		"storageclasses", "csinodes", "csidrivers", "csistoragecapacities", "volumeattachments",
+		"storageclasses", "csinodes", "csidrivers", "csistoragecapacities", "volumeattachments", "priorityclasses",
 	} {
 		all, err := o.everywhere(kind)
 		if err != nil {
@@ -160,7 +182,8 @@ func (o *Objects) clear(ctx context.Context, kind string, all dynamic.ResourceIn
 			return err
 		}
 		items := slices.DeleteFunc(list.Items, func(item unstructured.Unstructured) bool {
-			return kind == "services" && item.GetName() == "kubernetes" // the API server's own
+			// The API server's own.
+			return kind == "services" && item.GetName() == "kubernetes" || kind == "priorityclasses" && strings.HasPrefix(item.GetName(), "system-")
 		})
 		if len(items) == 0 {
 			return nil
