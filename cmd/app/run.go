@@ -30,6 +30,9 @@ const (
 	eventsFailures = "failures"
 )
 
+// mostHeldWrites is what --held-pod-writes allows: with more, these writes would keep others waiting.
+const mostHeldWrites = 1000
+
 // runOptions holds the flags of berth run.
 type runOptions struct {
 	program     *program
@@ -48,6 +51,7 @@ type runOptions struct {
 	seed        int64
 	drain       time.Duration
 	events      string
+	heldWrites  int
 	unscheduled time.Duration
 	unenforced  []string
 	disable     []string
@@ -103,6 +107,7 @@ func (o *runOptions) flags(f *pflag.FlagSet) {
 	f.StringVar(&o.record.to, "record", "", "write a recording, which berth replay repeats, to a new file in this `DIR`")
 	f.StringVar(&o.record.size, "record-size", "1Gi", "maximum size of the recordings in that folder, as a `QUANTITY`; the oldest are removed")
 	o.record.flags(f)
+	f.IntVar(&o.heldWrites, "held-pod-writes", 0, "how many pods a second may get a condition that says why a PreEnqueue plugin holds them back; 0 for none")
 	f.StringVar(&o.events, "events", eventsAll, "`WHICH` events to write: all, or failures to leave out events of placed pods")
 }
 
@@ -130,6 +135,9 @@ func (o *runOptions) run(ctx context.Context, stderr io.Writer) error {
 	}
 	if o.events != eventsAll && o.events != eventsFailures {
 		return fmt.Errorf("--events: %q is neither %s nor %s", o.events, eventsAll, eventsFailures)
+	}
+	if o.heldWrites < 0 || o.heldWrites > mostHeldWrites {
+		return fmt.Errorf("--held-pod-writes: %d is not between 0 and %d", o.heldWrites, mostHeldWrites)
 	}
 	if _, err := o.reuse.config(); err != nil {
 		return err
@@ -219,7 +227,7 @@ func (o *runOptions) schedule(ctx context.Context, s *config.Scheduler, modules 
 	for i := range s.Profiles {
 		profiles = append(profiles, s.Profiles[i].SchedulerName)
 	}
-	cluster, err := kube.New(kube.Config{Profiles: profiles, Quiet: o.events == eventsFailures}, kube.Deps{Client: clients.Main, Plugins: clients.Plugins, KubeConfig: clients.REST, Events: clients.Events, Covered: clients.Covered, Reach: clients.Reach, Observer: w.metrics, Log: log, Panicked: w.panicked})
+	cluster, err := kube.New(kube.Config{Profiles: profiles, Quiet: o.events == eventsFailures, HeldWrites: o.heldWrites}, kube.Deps{Client: clients.Main, Plugins: clients.Plugins, KubeConfig: clients.REST, Events: clients.Events, Covered: clients.Covered, Reach: clients.Reach, Observer: w.metrics, Log: log, Panicked: w.panicked})
 	if err != nil {
 		return err
 	}
@@ -246,7 +254,7 @@ func (o *runOptions) schedule(ctx context.Context, s *config.Scheduler, modules 
 		assembly.Deps{
 			Binder: cluster, Evictor: cluster, Patcher: cluster, Outlet: cluster,
 			Recorder: recording.recorder(), Objects: cluster, Budgets: cluster.Budgets(), Storage: cluster.Storage(), Devices: cluster.Devices(), Services: cluster.Services(), Controllers: cluster.Controllers(),
-			Observer: both{w}, Moved: w.moved, Handled: w.metrics.Handled, Worked: w.metrics.Worked, Broken: w.broken, Framework: cluster.Framework, Log: log,
+			Observer: both{w}, Moved: w.moved, Gated: cluster.Gated, Handled: w.metrics.Handled, Worked: w.metrics.Worked, Broken: w.broken, Framework: cluster.Framework, Log: log,
 			Panicked: w.panicked, Suspects: w.suspects,
 		})
 	if err != nil {

@@ -117,6 +117,7 @@ type Deps struct {
 	Observer    scheduler.Observer                      // optional
 	Recorder    inbox.Recorder                          // optional, see scheduler.Deps
 	Tape        extender.Tape                           // optional: by default it tells Recorder of answers
+	Gated       func(pod *state.Pod, by, reason string) // optional, see scheduler.Deps
 	Moved       func(queue.Transition)                  // optional, see scheduler.Deps
 	Handled     func(state.ClusterEvent, time.Duration) // optional, see scheduler.Deps
 	Worked      func(string, []report.Timing)           // optional, see scheduler.Deps
@@ -270,7 +271,7 @@ func New(c Config, d Deps) (*Assembly, error) {
 		},
 		scheduler.Deps{
 			Clock: a.clock, Recorder: a.counted(), Objects: d.Objects, Pipelines: pipelines, Extenders: extenders, Outlet: d.Outlet, Evictor: d.Evictor,
-			Observer: d.Observer, Tried: a.shadow.Tried, Moved: d.Moved, Handled: d.Handled, Worked: d.Worked, Log: d.Log, Spawn: d.Spawn,
+			Observer: d.Observer, Tried: a.shadow.Tried, Moved: d.Moved, Gated: d.Gated, Handled: d.Handled, Worked: d.Worked, Log: d.Log, Spawn: d.Spawn,
 			Panicked: a.Panicked, Suspects: d.Suspects, Fault: d.Fault,
 		},
 	)

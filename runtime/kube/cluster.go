@@ -36,6 +36,8 @@ type Config struct {
 	Profiles []string
 	// StatusWriters is how many writes of pod status run at once; 0 means 8.
 	StatusWriters int
+	// HeldWrites is how many writes a second may say, in the status of pods, why PreEnqueue plugins hold them back; 0 means none.
+	HeldWrites int
 	// Quiet writes no event for a pod that was placed. A pod that is created, placed and reported
 	// in an event costs the API server three writes instead of two.
 	Quiet bool
@@ -90,6 +92,7 @@ type Cluster struct {
 	claims   *claimWriter
 	devices  hostplugins.Devices
 	status   *statusWriter
+	held     *heldPods // nil without Config.HeldWrites
 	events   *eventWriter
 	watches  *watches
 	plugins  *pluginWatch
@@ -148,6 +151,9 @@ func New(config Config, deps Deps) (*Cluster, error) {
 		return nil, fmt.Errorf("kube: events: %w", err)
 	}
 	c.status = newStatusWriter(config.StatusWriters, &c.deps)
+	if config.HeldWrites > 0 {
+		c.held = newHeldPods(c, config.HeldWrites)
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	c.silence = cancel
 	c.claims = &claimWriter{cluster: c, ended: ctx.Done()}
@@ -207,6 +213,7 @@ func (c *Cluster) Close(ctx context.Context) {
 func (c *Cluster) finish(ctx context.Context) {
 	c.finished.Do(func() {
 		c.claims.finish(ctx)
+		c.held.close()
 		c.status.close(ctx)
 		if n := c.events.finish(ctx); n > 0 {
 			c.log.LogAttrs(ctx, slog.LevelWarn, "events were not written before exit", slog.Int64("events", n))

@@ -78,18 +78,27 @@ type statusPatch struct {
 		UID types.UID `json:"uid"`
 	} `json:"metadata"`
 	Status struct {
-		Conditions        []v1.PodCondition `json:"conditions,omitempty"`
-		NominatedNodeName *string           `json:"nominatedNodeName,omitempty"`
+		Conditions        []any   `json:"conditions,omitempty"`
+		NominatedNodeName *string `json:"nominatedNodeName,omitempty"`
 	} `json:"status"`
 }
 
 // conditionPatch returns the patch that sets a pod's condition and, if not nil, its
 // nominated node. It returns false if the pod already has both. A condition with an
-// unchanged status keeps its transition time.
+// unchanged status keeps its transition time. One without a status removes the pod's condition, if
+// that has its reason.
 func conditionPatch(pod *v1.Pod, condition v1.PodCondition, nominated *string, now time.Time) (patch []byte, needed bool) {
 	var out statusPatch
 	out.Metadata.UID = pod.UID
-	if condition.Type != "" {
+	switch {
+	case condition.Type == "":
+	case condition.Status == "":
+		for i := range pod.Status.Conditions {
+			if old := &pod.Status.Conditions[i]; old.Type == condition.Type && old.Reason == condition.Reason {
+				out.Status.Conditions = []any{map[string]string{"$patch": "delete", "type": string(condition.Type)}}
+			}
+		}
+	default:
 		condition.LastTransitionTime = metav1.NewTime(now)
 		same := false
 		for i := range pod.Status.Conditions {
@@ -104,7 +113,7 @@ func conditionPatch(pod *v1.Pod, condition v1.PodCondition, nominated *string, n
 				old.ObservedGeneration == condition.ObservedGeneration
 		}
 		if !same {
-			out.Status.Conditions = []v1.PodCondition{condition}
+			out.Status.Conditions = []any{condition}
 		}
 	}
 	if nominated != nil && *nominated != pod.Status.NominatedNodeName {

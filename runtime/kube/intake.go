@@ -89,14 +89,14 @@ func (c *Cluster) podHandler(s Scheduler) cache.ResourceEventHandler {
 	return handle(
 		func(_, now *v1.Pod) {
 			if now.Spec.NodeName != "" {
-				c.status.drop(now.UID) // whoever bound it
+				c.forget(now.UID) // whoever bound it
 			}
 			if now.Spec.NodeName != "" || ours[now.Spec.SchedulerName] {
 				s.SetPods(state.NewPod(now))
 			}
 		},
 		func(p *v1.Pod) {
-			c.status.drop(p.UID)
+			c.forget(p.UID)
 			s.DeletePod(p.UID)
 		})
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berth-scheduler/berth/internal/plain"
 	"github.com/berth-scheduler/berth/runtime/report"
@@ -18,13 +19,14 @@ func (c *Cluster) Binding(ctx context.Context, pod *state.Pod) error {
 	if err := c.deps.Covered(); err != nil {
 		return err
 	}
+	c.held.drop(pod.UID)
 	return c.status.supersede(ctx, pod.UID)
 }
 
 // Scheduled implements scheduler.Outlet. It drops pending writes about failed attempts,
 // because the API server has set the condition with the binding.
 func (c *Cluster) Scheduled(pod *state.Pod, node string, left state.Feature) {
-	c.status.drop(pod.UID)
+	c.forget(pod.UID)
 	if c.config.Quiet || c.deps.Covered() != nil { // the next leader sees the binding
 		return
 	}
@@ -45,7 +47,8 @@ func (c *Cluster) Failed(f scheduler.Failure) {
 	if f.Override {
 		nominated = &f.Nominated
 	}
-	c.status.set(f.Pod, v1.PodCondition{
+	c.held.replaced(f.Pod.UID)
+	c.status.set(f.Pod.Object, v1.PodCondition{
 		Type: v1.PodScheduled, Status: v1.ConditionFalse, Reason: f.Reason, Message: plain.Lines(f.Message, report.MaxMessage), ObservedGeneration: f.Pod.Object.Generation,
 	}, nominated)
 }
@@ -60,5 +63,11 @@ func (c *Cluster) Preempted(p scheduler.Preempted) {
 
 // NominationCleared implements scheduler.Outlet.
 func (c *Cluster) NominationCleared(pod *state.Pod) {
-	c.status.set(pod, v1.PodCondition{}, new(string))
+	c.status.set(pod.Object, v1.PodCondition{}, new(string))
+}
+
+// forget drops the writes of a pod that is bound or gone.
+func (c *Cluster) forget(uid types.UID) {
+	c.held.drop(uid)
+	c.status.drop(uid)
 }

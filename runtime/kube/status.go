@@ -17,7 +17,6 @@ import (
 
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
 	"github.com/berth-scheduler/berth/runtime/plugin"
-	"github.com/berth-scheduler/berth/runtime/state"
 )
 
 // How often a failed status write is repeated, and the time between repeats. Then the write is
@@ -58,7 +57,7 @@ type sending struct {
 // statusWrite is a pod's new status. It is immutable once it is in the table.
 type statusWrite struct {
 	pod       *v1.Pod
-	condition v1.PodCondition // none without a type
+	condition v1.PodCondition // none without a type; see conditionPatch
 	nominated *string         // nil leaves it unchanged
 }
 
@@ -79,8 +78,8 @@ func newStatusWriter(workers int, deps *Deps) *statusWriter {
 
 // set requests a write. A condition without a type and a nil nominated keep the values of
 // an earlier pending write.
-func (w *statusWriter) set(pod *state.Pod, condition v1.PodCondition, nominated *string) {
-	next := &statusWrite{pod: pod.Object, condition: condition, nominated: nominated}
+func (w *statusWriter) set(pod *v1.Pod, condition v1.PodCondition, nominated *string) {
+	next := &statusWrite{pod: pod, condition: condition, nominated: nominated}
 	w.mu.Lock()
 	if last := w.mu.wanted[pod.UID]; last != nil {
 		if condition.Type == "" {

@@ -6,7 +6,6 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/berth-scheduler/berth/runtime/plugin"
-	"github.com/berth-scheduler/berth/runtime/state"
 )
 
 // guardedHandler keeps the informers running if an object cannot be converted: it is left out until it changes.
@@ -53,7 +52,8 @@ func (h guardedHandler) leaveOut(object any, err error) {
 			return
 		}
 		h.to.DeletePod(x.UID)
-		h.cluster.status.set(&state.Pod{UID: x.UID, Namespace: x.Namespace, Name: x.Name, Object: x}, v1.PodCondition{
+		h.cluster.held.drop(x.UID)
+		h.cluster.status.set(x, v1.PodCondition{
 			Type: v1.PodScheduled, Status: v1.ConditionFalse, ObservedGeneration: x.Generation,
 			Reason: v1.PodReasonSchedulerError, Message: err.Error(),
 		}, nil)

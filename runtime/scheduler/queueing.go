@@ -57,6 +57,20 @@ func (s *Scheduler) gate(pods []*state.QueuedPod, out []queue.GateResult) {
 			out[i] = held
 		}
 	}
+	if s.deps.Gated != nil {
+		s.tellGates(pods, out)
+	}
+}
+
+// tellGates reports what gate has found. The condition of a pod that preempts others tells of the attempt in which it began.
+func (s *Scheduler) tellGates(pods []*state.QueuedPod, gates []queue.GateResult) {
+	for i, pod := range pods {
+		gate := gates[i]
+		if gate.Reason == reasonPreempting {
+			gate = queue.GateResult{}
+		}
+		s.safely(plugin.InWrite, "the report of pod "+pod.Pod.Key(), func() { s.deps.Gated(pod.Pod, gate.Plugin, gate.Reason) })
+	}
 }
 
 // hint asks the plugins that rejected each pod whether an event helps.

@@ -72,6 +72,9 @@ type Deps struct {
 	Tried func(in cycle.Input, d *cycle.Decision)
 	// Moved (optional) is called on the loop for every pod that changes its place in the queue.
 	Moved func(queue.Transition)
+	// Gated (optional) is called on the loop for each pod whose gates were asked, with the plugin that holds it back and why; by is
+	// empty for a pod that is let in, or that waits for its own preemption.
+	Gated func(pod *state.Pod, by, reason string)
 	// Handled (optional) is called on the loop with the time that it took to handle a cluster
 	// event and to move the pods that it helps.
 	Handled func(event state.ClusterEvent, took time.Duration)

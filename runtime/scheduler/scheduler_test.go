@@ -1,6 +1,7 @@
 package scheduler_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/plugin/fake"
 	"github.com/berth-scheduler/berth/runtime/queue"
 	"github.com/berth-scheduler/berth/runtime/scheduler"
+	"github.com/berth-scheduler/berth/runtime/state"
 )
 
 func TestNewErrors(t *testing.T) {
@@ -87,5 +89,40 @@ func TestTotals(t *testing.T) {
 	again := w.get().Totals()
 	if len(again.Plugins) != len(totals.Plugins) || again.Plugins[0] != totals.Plugins[0] {
 		t.Error("reading the totals changes them")
+	}
+}
+
+// TestGated: the result of the gates is reported, but a pod that is held back for its own preemption counts as let in.
+func TestGated(t *testing.T) {
+	w := newWorld(t, nil)
+	w.held = true // evictions wait
+	var got []string
+	w.gated = func(pod *state.Pod, by, reason string) { got = append(got, pod.Name+" "+by+": "+reason) }
+	expect := func(want ...string) {
+		t.Helper()
+		w.run()
+		if !slices.Equal(got, want) {
+			t.Errorf("reported %q, want %q", got, want)
+		}
+		got = nil
+	}
+	w.declare("Quota", scenario.MustParse(`gate=p=unschedulable:"none left" events=Node/Add`))
+	w.declare("Fit", scenario.MustParse("filter=unschedulable:full postfilter=ok nominate=n0 victims=v events=Node/Add"))
+	node, _ := fake.Node("n0", scenario.Args{})
+	w.get().SetNode(node)
+	w.set(pod(t, "v", "on=n0"), pod(t, "p", ""))
+	expect("p Quota: none left")
+	if err := w.plugins["Quota"].Set("gate", "ok"); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"n1", "n2"} { // it is let in, and then held back for its preemption
+		node, _ := fake.Node(name, scenario.Args{})
+		w.get().SetNode(node)
+		expect("p : ")
+	}
+	for place, p := range w.get().Queued() {
+		if p.Pod.Name == "p" && (place != queue.Gated || p.GateReason == "") {
+			t.Errorf("the preemptor is %v: %q", place, p.GateReason)
+		}
 	}
 }

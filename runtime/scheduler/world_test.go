@@ -58,6 +58,7 @@ type world struct {
 	outlet   scheduler.Outlet
 	observer scheduler.Observer
 	handled  func(state.ClusterEvent, time.Duration)
+	gated    func(pod *state.Pod, by, reason string)
 	evictor  objects.Evictor
 	objects  scheduler.Objects
 	recorder inbox.Recorder
@@ -135,7 +136,7 @@ func (w *world) get() *scheduler.Scheduler {
 		return w.scheduler
 	}
 	deps := scheduler.Deps{
-		Clock: clock.NewHeld(w.clock), Recorder: w.recorder, Objects: w.objects, Outlet: w.outlet, Evictor: w.evictor, Observer: w.observer, Handled: w.handled, Spawn: w.spawn, Pipelines: w.pipelines(),
+		Clock: clock.NewHeld(w.clock), Recorder: w.recorder, Objects: w.objects, Outlet: w.outlet, Evictor: w.evictor, Observer: w.observer, Gated: w.gated, Handled: w.handled, Spawn: w.spawn, Pipelines: w.pipelines(),
 		Extenders: w.asked,
 	}
 	var err error
