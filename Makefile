@@ -131,9 +131,11 @@ e2e: ## run berth against a real API server and etcd, which are built the first 
 # Placing and binding, the change of leaders, every way to install with its rights, plugins; but what is about kube-scheduler itself.
 SKEWED    := ^(TestUpstream|TestMixed|TestFailover|TestPausedLeader|TestBerth)$$
 UNSKEWED  := ^TestBerth$$/^(flags|takeover|alerts|serves)$$
-skew: ## run the main end-to-end tests against the API server of the minor version that test/skew pins (built the first time)
-	cd test/skew && go mod tidy -diff
-	@$(RUNTESTS_IN_TEST) -each -packages ./e2e -- -count=1 -run='$(SKEWED)' -skip='$(UNSKEWED)' -skew
+SKEW      := v1.35 v1.36
+skew: $(SKEW:%=skew-%) ## run the main end-to-end tests against the API servers of older minor versions, which test/skew pins (built the first time; SKEW=v1.36 for one)
+skew-%:
+	cd test/skew/$* && go mod tidy -diff
+	@$(RUNTESTS_IN_TEST) -each -packages ./e2e -- -count=1 -run='$(SKEWED)' -skip='$(UNSKEWED)' -skew=$*
 
 chart: ## test deploy/chart with Helm's library: that it installs what kustomize does, and what its values change
 	cd test/chart && go mod tidy -diff && go vet .

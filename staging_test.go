@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -82,12 +83,18 @@ func checkStaging(modules []listedModule) []string {
 	return problems
 }
 
-// skewVersion is the version of the staging modules of the API server that make skew runs beside: of another minor.
-const skewVersion = "v0.35.4"
+// skewVersions are those of the staging modules of the API servers that make skew runs, by folder of test/skew: of other minors.
+func skewVersions() map[string]string {
+	return map[string]string{"v1.35": "v0.35.4", "v1.36": "v0.36.3"}
+}
 
 // TestReplacedStaging: the modules that have k8s.io/kubernetes replace each staging module by the one of its release.
 func TestReplacedStaging(t *testing.T) {
-	for dir, version := range map[string]string{"test": kubernetesVersion, "test/skew": skewVersion} {
+	modules := map[string]string{"test": kubernetesVersion}
+	for minor, version := range skewVersions() {
+		modules["test/skew/"+minor] = version
+	}
+	for dir, version := range modules {
 		edit := exec.Command("go", "mod", "edit", "-json")
 		edit.Dir = dir
 		out, err := edit.Output()
@@ -102,8 +109,15 @@ func TestReplacedStaging(t *testing.T) {
 			t.Errorf("%s/go.mod: %s", dir, problem)
 		}
 	}
-	if minor := kubernetesVersion[:strings.LastIndexByte(kubernetesVersion, '.')+1]; strings.HasPrefix(skewVersion, minor) {
-		t.Errorf("%s is of the same minor as %s", skewVersion, kubernetesVersion)
+	own := kubernetesVersion[:strings.LastIndexByte(kubernetesVersion, '.')+1]
+	for minor, version := range skewVersions() {
+		if strings.HasPrefix(version, own) || !strings.HasPrefix(version, "v0"+strings.TrimPrefix(minor, "v1")+".") {
+			t.Errorf("test/skew/%s is at %s beside %s", minor, version, kubernetesVersion)
+		}
+	}
+	folders, err := os.ReadDir("test/skew")
+	if err != nil || len(folders) != len(skewVersions()) {
+		t.Errorf("test/skew has %d folders, and staging_test.go %d versions: %v", len(folders), len(skewVersions()), err)
 	}
 }
 

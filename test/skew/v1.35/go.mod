@@ -1,6 +1,6 @@
 // The API server of another minor version than that of test/, for make skew. It is a module of
 // its own, as staging modules of two minors cannot be in one.
-module github.com/berth-scheduler/berth/test/skew
+module github.com/berth-scheduler/berth/test/skew/v1.35
 
 go 1.25.0
 
