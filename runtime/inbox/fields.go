@@ -87,6 +87,7 @@ func newEvents() []func() (word string, e Event) {
 		func() (string, Event) { return "forgive", &Forgive{} },
 		func() (string, Event) { return "leftover", &Leftover{} },
 		func() (string, Event) { return "budget", &Budget{} },
+		func() (string, Event) { return "start", &Start{} },
 	}
 }
 
@@ -288,6 +289,11 @@ func (e *Written) visit(f fields) {
 }
 
 func (e *CutOff) visit(f fields) { e.Node, e.Search = f.name(e.Node), f.number("search", e.Search) }
+
+func (e *Start) visit(f fields) {
+	e.Profile, e.Plugin, e.Namespace, e.Point = f.name(e.Profile), f.name(e.Plugin), f.name(e.Namespace), f.name(e.Point)
+	e.Fuel = f.number("fuel", e.Fuel)
+}
 
 func (e *Overrun) visit(f fields) {
 	e.Profile, e.Plugin, e.Point = f.name(e.Profile), f.name(e.Plugin), f.name(e.Point)

@@ -168,6 +168,11 @@ type (
 	Budgets struct {
 		List []*policyv1.PodDisruptionBudget
 	}
+	// Start is fuel for starts of a module's instances, which its breaker is charged.
+	Start struct {
+		Profile, Plugin, Namespace, Point string
+		Fuel                              uint64
+	}
 	// CutOff is a search for devices on a node that took too long. Search is the number of searches on the node
 	// before it, during the event.
 	CutOff struct {

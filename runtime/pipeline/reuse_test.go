@@ -35,6 +35,8 @@ func (*moody) Less(a, b *state.QueuedPod) bool                                { 
 func (*moody) Bind(*plugin.Placement) (d plugin.Directives, _ *plugin.Status) { return d, nil }
 func (*moody) Settle(string)                                                  {}
 func (*moody) Learn(string, plugin.Beside)                                    {}
+func (*moody) TakeStarts() []plugin.Start                                     { return nil }
+func (*moody) Charge(plugin.Start)                                            {}
 func (*moody) Carried(map[string]time.Time) json.RawMessage                   { return nil }
 func (*moody) Retries() []plugin.Retry                                        { return nil }
 

@@ -290,9 +290,11 @@ type Beside struct {
 	Detail string `json:"detail,omitempty"`
 	Output string `json:"output,omitempty"`
 	Trace  string `json:"trace,omitempty"`
-	// Lost tells that the call lost its instance. Used is the fuel that it used.
-	Lost bool  `json:"lost,omitempty"`
-	Used int64 `json:"used,omitempty"`
+	// Lost tells that the call lost its instance. Used is the fuel that it used, and Started that of starts that no fault is
+	// charged for.
+	Lost    bool  `json:"lost,omitempty"`
+	Used    int64 `json:"used,omitempty"`
+	Started int64 `json:"started,omitempty"`
 }
 
 // Directives are the effects that a plugin requests; the scheduler checks and carries them out.
@@ -373,10 +375,20 @@ type Breaker interface {
 	Retries() []Retry
 	// Learn takes in how a call in a binding cycle of a pod of a namespace ended.
 	Learn(namespace string, call Beside)
+	// TakeStarts returns the starts of the guest since the last call that no fault was charged for, and Charge charges one.
+	TakeStarts() []Start
+	Charge(s Start)
 	// Carried returns what the breaker knows, and when pods were released for Retries, by namespace, for a checkpoint of a
 	// recording; nil if no call has been faulted. Resume sets it, and returns the latter.
 	Carried(released map[string]time.Time) json.RawMessage
 	Resume(carried json.RawMessage) (released map[string]time.Time, err error)
+}
+
+// Start is fuel for starts of a guest's instances which calls at a point, about pods of a namespace, caused.
+type Start struct {
+	Namespace string
+	Point     abi.Point
+	Fuel      int64
 }
 
 // Retry is when a plugin is called again for pods of a namespace; without a name, for those of all namespaces that

@@ -1,12 +1,14 @@
 package scheduler
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/runtime/inbox"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/queue"
@@ -169,6 +171,38 @@ func (s *Scheduler) leave(uid types.UID) {
 	s.budgets.Forget(string(uid))
 	if left != nil {
 		s.probeAgain(left.Profile, left.Namespace)
+	}
+}
+
+// chargeStarts charges breakers for starts that no fault is charged for. Each is an event itself: a replay that begins in the
+// middle has other instances.
+func (s *Scheduler) chargeStarts(ctx context.Context) {
+	if s.broken != nil {
+		return
+	}
+	for _, p := range s.deps.Pipelines {
+		for _, b := range p.Breakers() {
+			for _, started := range b.TakeStarts() {
+				s.Handle(ctx, &inbox.Start{
+					Profile: p.Profile(), Plugin: b.Info().Name, Namespace: started.Namespace, Point: started.Point.String(), Fuel: uint64(started.Fuel),
+				})
+			}
+		}
+	}
+}
+
+// charge charges a breaker.
+func (s *Scheduler) charge(e *inbox.Start) {
+	p := s.pipelines[e.Profile]
+	if p == nil {
+		return
+	}
+	for _, b := range p.Breakers() {
+		for point := range abi.NumPoints {
+			if b.Info().Name == e.Plugin && point.String() == e.Point {
+				b.Charge(plugin.Start{Namespace: e.Namespace, Point: point, Fuel: int64(e.Fuel)})
+			}
+		}
 	}
 }
 

@@ -26,6 +26,8 @@ type broken struct {
 func (b *broken) Info() *plugin.Info                             { return &b.info }
 func (*broken) Settle(string)                                    {}
 func (*broken) Learn(string, plugin.Beside)                      {}
+func (*broken) TakeStarts() []plugin.Start                       { return nil }
+func (*broken) Charge(plugin.Start)                              {}
 func (*broken) Carried(map[string]time.Time) json.RawMessage     { return nil }
 func (b *broken) RetryAt(string) (time.Time, bool)               { return b.at, true }
 func (b *broken) Retries() []plugin.Retry                        { return []plugin.Retry{{Namespace: "ns", At: b.at}} }

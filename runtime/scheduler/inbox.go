@@ -80,6 +80,7 @@ func (s *Scheduler) drain(ctx context.Context) (any bool) {
 	for _, e := range events {
 		s.Handle(ctx, e)
 		s.forget(ctx)
+		s.chargeStarts(ctx)
 	}
 	if s.broken == nil {
 		s.tellWork() // drain is the last step of the loop before it sleeps
@@ -178,6 +179,8 @@ func (s *Scheduler) Handle(ctx context.Context, e inbox.Event) (tried bool) {
 		s.reject(e.UID, plugin.NewStatus(abi.Unschedulable, e.Reason).By(e.Plugin))
 	case *inbox.Release:
 		s.queue.Release(e.Plugin)
+	case *inbox.Start:
+		s.charge(e)
 	case *inbox.Forgive:
 		s.forgive(e)
 	case *inbox.Swap:

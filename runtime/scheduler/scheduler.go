@@ -331,7 +331,9 @@ func (s *Scheduler) Step(ctx context.Context) bool {
 		return false
 	}
 	s.readClock(ctx)
-	return (s.Handle(ctx, &inbox.Step{}) || s.drain(ctx)) && s.broken == nil
+	tried := s.Handle(ctx, &inbox.Step{})
+	s.chargeStarts(ctx)
+	return (tried || s.drain(ctx)) && s.broken == nil
 }
 
 // NextDeadline returns the earliest time at which Step would have something to do if nothing

@@ -43,6 +43,7 @@ type grant struct {
 	fuelRow    int64 // and for each node
 	memory     int64 // of a plugin
 	attempts   module.Attempts
+	fuelStarts int64 // 0 is the default of the scheduler
 	total      int64 // of all plugins; 0 is unlimited
 
 	plugins int
@@ -94,7 +95,8 @@ func readGrant(p *v1alpha1.PluginGrant) (grant, error) {
 	s := &p.Spec
 	g := grant{
 		name: p.Name, spec: s, maxWeight: cmp.Or(s.MaxWeight, defaultMaxWeight), maxPlugins: cmp.Or(s.MaxPlugins, defaultMaxPlugins),
-		fuel: cmp.Or(s.FuelPerPod, defaultFuelPerPod), fuelRow: cmp.Or(s.FuelPerNode, defaultFuelPerNode), memory: defaultMemoryPerPlugin, count: map[string]int32{},
+		fuel: cmp.Or(s.FuelPerPod, defaultFuelPerPod), fuelRow: cmp.Or(s.FuelPerNode, defaultFuelPerNode), memory: defaultMemoryPerPlugin, fuelStarts: s.FuelForStarts,
+		count: map[string]int32{},
 	}
 	if s.Namespaces == nil && s.NamespaceSelector == nil {
 		return g, fmt.Errorf("spec: name namespaces, or select them by labels with namespaceSelector; {} selects all")
@@ -119,6 +121,8 @@ func readGrant(p *v1alpha1.PluginGrant) (grant, error) {
 		return g, fmt.Errorf("spec.fuelPerPod: %d is not from 1 to %d", g.fuel, maxFuelPerPod)
 	case g.fuelRow < 1 || g.fuelRow > maxFuelPerNode:
 		return g, fmt.Errorf("spec.fuelPerNode: %d is not from 1 to %d", g.fuelRow, maxFuelPerNode)
+	case g.fuelStarts < 0 || g.fuelStarts > maxFuelPerPod:
+		return g, fmt.Errorf("spec.fuelForStarts: %d is not from 1 to %d", g.fuelStarts, maxFuelPerPod)
 	case g.memory < leastMemory || g.memory > mostMemory:
 		return g, fmt.Errorf("spec.memoryPerPlugin: %s is not from 1Mi to 1Ti", s.MemoryPerPlugin)
 	case s.MemoryTotal != nil && g.total < g.memory:

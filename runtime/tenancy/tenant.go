@@ -149,7 +149,7 @@ func (p *Plugin) admit(candidates []candidate, c *Config) {
 			p.Reference.Attempts = g.attempts
 			p.Reference.Limits = module.Limits{
 				// One call may not use more than a cycle, either.
-				FuelPerCycle: g.fuel, FuelPerCycleRow: g.fuelRow, FuelPerCall: g.fuel, FuelPerRow: g.fuelRow,
+				FuelPerCycle: g.fuel, FuelPerCycleRow: g.fuelRow, FuelPerCall: g.fuel, FuelPerRow: g.fuelRow, FuelRestarts: g.fuelStarts,
 				// The rest is for what the host shows the plugin, and for further instances.
 				MemoryTotal: g.memory, Memory: uint32(min(g.memory/2, defaultMemoryPerPlugin)),
 			}

@@ -240,6 +240,7 @@ func show(r *tenancy.Result) string {
 			{", granted by %s", p.Grant, p.Grant == ""},
 			{", %d fuel for a pod", ref.Limits.FuelPerCycle, ref.Limits.FuelPerCycle == 0},
 			{" and %d for each node", ref.Limits.FuelPerCycleRow, ref.Limits.FuelPerCycleRow == 0},
+			{", %d for starts", ref.Limits.FuelRestarts, ref.Limits.FuelRestarts == 0},
 			{", %d bytes", ref.Limits.MemoryTotal, ref.Limits.MemoryTotal == 0},
 			{", attempts %+v", ref.Attempts, ref.Attempts == module.Attempts{}},
 			{", configured as %s", p.Module.Config, string(p.Module.Config) == "{}"},

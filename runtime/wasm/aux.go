@@ -27,6 +27,7 @@ type aux struct {
 	counter uint64            // of generations
 	calls   uint64            // prepared so far
 	records uint32            // room for the records of a batch in bytes
+	current *auxCall
 }
 
 // The room for the records of a batch in bytes: at first, and when a batch is split instead
@@ -77,6 +78,7 @@ func (a *aux) begin(ctx context.Context, c *auxCall) error {
 func newAux(p *auxPool) *aux {
 	a := &aux{pool: p, own: p.newSource(), snap: state.NewSnapshot(), records: max(recordRoom, p.records.Load())}
 	a.core, a.src = p.core, &a.own
+	a.charge = func(fuel int64) { a.current.started += fuel }
 	a.Mirror = a.own.Mirror(0)
 	return a
 }
@@ -104,6 +106,7 @@ type auxCall struct {
 	// have; 0 means as many as fit.
 	wrote, most int
 	used        int64 // fuel of the guest
+	started     int64 // fuel of starts that no fault is charged for
 	// owed is fuel for starts that the call is charged too if it is faulted: that of a call about its pods and others.
 	owed int64
 }
@@ -124,6 +127,7 @@ type clusterEvent struct {
 
 // call makes the call, in batches of as many pods as there is room for.
 func (a *aux) call(ctx context.Context, c *auxCall) (reply, *fault.Fault) {
+	a.current = c
 	if c.placement != nil {
 		a.own.ledger = a.core.ledgerOf(c.placement.State)
 	} else {

@@ -34,6 +34,7 @@ func (a *auxPool) inParts(pods []*state.Pod, at []int, request func(at []int) *a
 		c := request(all)
 		out, f := a.run(context.Background(), c, false)
 		a.counts.fault(c.point, f)
+		a.chargeTogether(pods, together, c, f)
 		if f != nil && f.Kind.OfGuest() {
 			a.blame(pods, together, c, f, request, take)
 		} else {
@@ -47,6 +48,16 @@ func (a *auxPool) inParts(pods []*state.Pod, at []int, request func(at []int) *a
 		c := request(part)
 		out, f := a.call(context.Background(), c, false)
 		take(part, c, out, f)
+	}
+}
+
+// chargeTogether charges the namespaces of a call, in equal parts, for starts that no fault is charged for.
+func (a *auxPool) chargeTogether(pods []*state.Pod, parts [][]int, c *auxCall, f *fault.Fault) {
+	for _, part := range parts {
+		a.starts.add(pods[part[0]].Namespace, c.point, c.started/int64(len(parts)))
+	}
+	if c.large || f != nil && f.Kind.OfGuest() && f.Kind != fault.Starting {
+		a.starts.pay(ofAux)
 	}
 }
 

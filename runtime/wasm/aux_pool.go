@@ -86,14 +86,18 @@ func (a *auxPool) ended(c *auxCall, f *fault.Fault, binding bool) {
 		return
 	}
 	lost := c.large || f != nil && f.Kind != fault.Starting
+	if lost {
+		a.starts.pay(ofAux)
+	}
 	if binding {
-		call := plugin.Beside{Plugin: a.config.Name, Point: c.point, Lost: lost}
+		call := plugin.Beside{Plugin: a.config.Name, Point: c.point, Lost: lost, Started: c.started}
 		if f != nil {
 			call.Kind, call.Detail, call.Output, call.Trace, call.Used = string(f.Kind), f.Detail, f.Output, f.Trace, c.used
 		}
 		c.placement.Beside = append(c.placement.Beside, call)
 		return
 	}
+	a.starts.add(c.namespace(), c.point, c.started)
 	if f == nil {
 		c.owed = 0
 	}
@@ -107,7 +111,7 @@ func (a *auxPool) Learn(namespace string, call plugin.Beside) {
 		f = a.faults.traced(call.Point, fault.Kind(call.Kind), call.Detail, call.Trace, nil)
 		f.Output = call.Output
 	}
-	a.done(namespace, call.Point, f, call.Lost, call.Used, 0)
+	a.done(namespace, call.Point, f, call.Lost, call.Used, call.Started)
 }
 
 // done tells the breaker how a call ended, whether it lost its instance, and the fuel that it used. starts is fuel that is

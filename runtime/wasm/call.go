@@ -81,9 +81,10 @@ func (s *shard) call(c *plugin.Cycle, r *request) (_ reply, f *fault.Fault) {
 		}
 		switch {
 		case f != nil:
-			p.ending.Lost(f, p.restartFuel(s.columns(c.Snapshot)))
+			p.lost(f, s.columns(c.Snapshot))
 		case large && (s.rowless || s.cycles.plan.Tight()): // otherwise the next plan has fewer instances
 			p.ending.Restart(p.restartFuel(s.columns(c.Snapshot)))
+			p.starts.pay(ofCycles)
 		}
 	}()
 	defer p.faults.guard(r.point, &f)

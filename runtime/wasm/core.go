@@ -31,6 +31,7 @@ type core struct {
 	breaker *breaker.Breaker
 	ending  breaker.Cycle // how the calls of this cycle ended
 	ration  ration
+	starts  starts
 	// startFuel is what an instance may use to start, from the second on. It does what
 	// the first one did, so it needs no more fuel; a guest that tells the two apart gains
 	// nothing, since it is charged all of it.
@@ -124,6 +125,14 @@ func (c *core) allocFuel(columns int64) int64 {
 // was in the cluster when the others were made.
 func (c *core) restartFuel(columns int64) int64 {
 	return c.startFuel + c.allocFuel(columns) + sandbox.FuelOfFilling(columns)
+}
+
+// lost charges the cycle for an instance that was closed because of a fault, and has to be made again.
+func (c *core) lost(f *fault.Fault, columns int64) {
+	if f.Kind.OfGuest() {
+		c.ending.Restart(c.restartFuel(columns))
+		c.starts.pay(ofCycles)
+	}
 }
 
 // affordsStarts reports whether there is fuel to replace the instances that this cycle

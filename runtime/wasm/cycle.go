@@ -38,8 +38,9 @@ type cycleInstances struct {
 	mu     sync.RWMutex
 	closed bool
 	key    cycleKey // of the cycle that was prepared
-	// namespace is that of the cycle's pod.
+	// namespace is that of the cycle's pod, and point that of its first call.
 	namespace string
+	point     abi.Point
 	begun     uint64 // cycles so far
 	err       error  // of preparing it
 	plan      memory.Plan
@@ -91,7 +92,7 @@ func (i *cycleInstances) begin(c *plugin.Cycle, key cycleKey, point abi.Point) {
 		return
 	}
 	i.breaker.Done(i.namespace, i.ending.Take())
-	i.namespace = c.Pod.Namespace
+	i.namespace, i.point = c.Pod.Namespace, point
 	i.key, i.err, i.source.ledger = key, nil, i.ledgerOf(c.State)
 	i.begun++
 	if c.State != nil {
@@ -109,7 +110,7 @@ func (i *cycleInstances) begin(c *plugin.Cycle, key cycleKey, point abi.Point) {
 		i.ration.begin(key, i.config.Limits.CycleFuel(c.Snapshot.Len()))
 		if f = i.faults.of(point, i.guarded(c)); f != nil {
 			i.drop(c.Context) // nothing half-written stays
-			i.ending.Lost(f, i.restartFuel(i.source.Size(c.Snapshot)))
+			i.lost(f, i.source.Size(c.Snapshot))
 		}
 	}
 	if i.counts.fault(point, f); f != nil {
@@ -243,10 +244,10 @@ func (i *cycleInstances) fill(c *plugin.Cycle) error {
 			}
 		}
 		for n := range i.source.Shards {
-			i.shards = append(i.shards, &shard{core: i.core, cycles: i, src: &i.source, Mirror: i.source.Mirror(n)})
+			i.shards = append(i.shards, &shard{core: i.core, cycles: i, src: &i.source, charge: i.charge, Mirror: i.source.Mirror(n)})
 		}
 		if i.sharded && i.declared[abi.PreFilter] {
-			i.shards = append(i.shards, &shard{core: i.core, cycles: i, src: &i.source, Mirror: i.source.Rowless(), rowless: true})
+			i.shards = append(i.shards, &shard{core: i.core, cycles: i, src: &i.source, charge: i.charge, Mirror: i.source.Rowless(), rowless: true})
 		}
 	}
 	for _, s := range i.shards {
@@ -261,6 +262,9 @@ func (i *cycleInstances) fill(c *plugin.Cycle) error {
 	}
 	return nil
 }
+
+// charge charges the cycle's pod for starts.
+func (i *cycleInstances) charge(fuel int64) { i.starts.add(i.namespace, i.point, fuel) }
 
 // shrink closes the instances if they may grow to more than the plugin's share. The next
 // cycle makes fewer.

@@ -27,9 +27,11 @@ type shard struct {
 	src     *source
 	rowless bool // it is for a pre_filter that looks at the pod alone (ABI-5.3)
 
-	guest      sandbox.Guest // nil after a fault, until the next use
-	host       *hostCalls    // of the guest
-	sixteenths int           // of calls of this shard, by any instance, since the last check
+	guest      sandbox.Guest    // nil after a fault, until the next use
+	host       *hostCalls       // of the guest
+	charge     func(fuel int64) // whoever causes a start
+	made       bool             // an instance was started
+	sixteenths int              // of calls of this shard, by any instance, since the last check
 	*mirror.Mirror
 
 	numbers []uint16 // scratch: reason set of the guest → reason of the verdicts
@@ -144,6 +146,10 @@ func (s *shard) make(ctx context.Context, columns int64) error {
 		return faults.at(abi.PreFilter, fault.NoMemory, fmt.Sprintf("a region of %d bytes, for which limits.memoryTotal and --plugin-memory leave %d; the largest columns are %s: "+
 			"raise limits.memoryTotal, lower limits.memory, or declare fewer columns", layout.Size, most, mirror.Largest(&spec)), nil)
 	}
+	if k, instances := s.kind(); c.starts.owes(k, instances) {
+		s.charge(c.restartFuel(int64(layout.Size)))
+	}
+	s.made = true
 	linear := s.memory(layout.Size)
 	host := c.newHost(sandbox.EnvConfig{StartFuel: c.startFuel, AllocFuel: c.allocFuel(columns), Memory: linear}, s.Node, s.src.ledger)
 	guest, err := c.start(ctx, layout.Size, host.env)
@@ -171,6 +177,18 @@ func (s *shard) make(ctx context.Context, columns int64) error {
 	linear.Started()
 	s.guest, s.host = guest, host
 	return nil
+}
+
+// kind returns what the instance is for, and how many of these may be started for the first time.
+func (s *shard) kind() (k kind, instances int) {
+	k, instances = ofAux, s.core.budget.Binding()+1
+	if s.cycles != nil {
+		k, instances = ofCycles, len(s.cycles.shards)
+	}
+	if s.made {
+		instances = 0
+	}
+	return k, instances
 }
 
 // memory returns the memory of an instance.

@@ -124,6 +124,15 @@ type PluginGrantSpec struct {
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=60000
 	ActivationsPerMinute int32 `json:"activationsPerMinute,omitempty"`
+	// The fuel for starts of each plugin's instances while it is called for 100 pods or events of a
+	// namespace: after faults, or because its memory has to be larger. Beyond it the plugin is not called
+	// for pods of the namespace for a while.
+	//
+	// +optional
+	// +kubebuilder:default=6000000
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1125899906842624
+	FuelForStarts int64 `json:"fuelForStarts,omitempty"`
 	// The memory of one plugin. An instance of it may have half of that.
 	//
 	// +optional

@@ -169,6 +169,19 @@ func (b *Breaker) Affords(namespace string, fuel int64) bool {
 	return fuel == 0 || used+fuel <= b.deps.RestartFuel
 }
 
+// Charge takes in fuel for starts of instances that no fault is charged for, which a call at a point caused. If it is too much,
+// the next call fails, and the breaker opens.
+func (b *Breaker) Charge(namespace string, point abi.Point, fuel int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	m := b.get(namespace)
+	if m.windows[point] == nil {
+		m.windows[point] = &window{}
+	}
+	m.windows[point].charge(fuel)
+	m.over = m.starts() > b.deps.RestartFuel
+}
+
 // Done takes in an outcome of calls for pods of a namespace.
 func (b *Breaker) Done(namespace string, o *Outcome) {
 	b.mu.Lock()
@@ -220,7 +233,7 @@ func (b *Breaker) newest() (found *machine) {
 func (b *Breaker) StartFault(namespace string, point abi.Point) *fault.Fault {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	detail := fmt.Sprintf("starts of instances may use %d units of fuel in %d calls, which leaves too little for one more: raise limits.fuelRestarts, or repair the plugin", b.deps.RestartFuel, windowCalls)
+	detail := fmt.Sprintf("starts of instances may use %d units of fuel in %d calls, which leaves too little for one more: raise limits.fuelRestarts, or fuelForStarts of the grant, or repair the plugin", b.deps.RestartFuel, windowCalls)
 	if m := b.find(namespace); m != nil && m.last != nil {
 		detail += fmt.Sprintf("; the last fault was %s at %s: %s", m.last.Kind, m.last.Point, m.last.Detail)
 	}

@@ -47,7 +47,7 @@ type Deps struct {
 	Origin fault.Origin
 	Now    func() time.Time
 	// CycleFuel is what the plugin may use in a cycle: faults are weighed by it. 0 weighs all alike.
-	// RestartFuel is what the starts of instances during the last 100 calls may use together.
+	// RestartFuel is what all but the first starts of instances during the last 100 calls may use together.
 	CycleFuel, RestartFuel int64
 	// Recovered (optional) is called when the plugin works again after the breaker was
 	// open.

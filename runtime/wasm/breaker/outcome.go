@@ -62,16 +62,8 @@ func (c *Cycle) Add(point abi.Point, rows []uint32, f *fault.Fault, used int64) 
 	}
 }
 
-// Lost counts an instance that was closed because of a fault, with the fuel to make it again.
-// Any number of workers cuts calls into the same blocks, and each block loses one instance at
-// most.
-func (c *Cycle) Lost(f *fault.Fault, fuel int64) {
-	if f.Kind.OfGuest() {
-		c.Restart(fuel)
-	}
-}
-
-// Restart counts fuel for instances that were made for the cycle, or have to be made again because of it.
+// Restart counts fuel for instances that have to be made again because of the cycle. Any number of workers cuts calls into the
+// same blocks, and each block loses one instance at most.
 func (c *Cycle) Restart(fuel int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -42,6 +42,12 @@ func (w *window) add(e ended) {
 	w.closed = min(w.closed+1, windowCalls)
 }
 
+// charge adds fuel for starts to the last call.
+func (w *window) charge(fuel int64) {
+	w.calls[(w.next+windowCalls-1)%windowCalls].starts += fuel
+	w.starts += fuel
+}
+
 func (w *window) count(e ended, n int) {
 	if e.weight > 0 {
 		w.faults += n

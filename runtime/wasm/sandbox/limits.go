@@ -18,8 +18,8 @@ type Limits struct {
 	FuelPerCycle, FuelPerCycleRow int64
 	// FuelStart is the fuel of making an instance: the copies of its segments, start section,
 	// _initialize and configuration together. FuelRestarts is the fuel of making instances
-	// again after faults, for the faults of the last 100 cycles or calls; with it, that of
-	// allocating and filling their regions.
+	// again, during the last 100 cycles or calls; with it, that of allocating and filling
+	// their regions.
 	FuelStart, FuelRestarts int64
 	// Deadline is how long a call may take by the clock. It is a backstop: fuel runs out
 	// long before.
