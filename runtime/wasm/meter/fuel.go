@@ -11,9 +11,11 @@ const (
 	// prices of Config are multiples of it.
 	Iteration = fuelLoop + 5
 
-	fuelLoop     = 2   // besides the instructions of an iteration
-	fuelEntry    = 64  // of a function
-	fuelCall     = 64  // besides entry, parameters and results
+	fuelLoop     = 2  // besides the instructions of an iteration
+	fuelEntry    = 64 // of a function
+	fuelCall     = 64 // besides entry, parameters and results
+	fuelValue    = 8  // each of them beyond freeValues: they go by way of the stack
+	freeValues   = 8
 	fuelAccess   = 128 // of memory, of a table
 	fuelIndirect = fuelCall + 3*fuelAccess
 	fuelTable    = 64 // a jump by br_table

@@ -162,7 +162,8 @@ func (b *body) call(at int, op byte) bool {
 	if b.dead {
 		return true
 	}
-	b.path = b.path.plus((len(t.Params)+len(t.Results))/2, len(t.Params)+len(t.Results))
+	values := len(t.Params) + len(t.Results)
+	b.path = b.path.plus(values/2, values+fuelValue*max(0, values-freeValues))
 	b.calls++
 	if !b.shape.calls && b.r.config.Omit&PartDepth == 0 {
 		b.shape.calls = true

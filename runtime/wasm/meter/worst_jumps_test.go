@@ -30,6 +30,7 @@ func addCalls(kinds map[string]*mod) {
 			repeated(len(many), func(int) { a.op(0x1a) })
 		})
 	})
+	addValues(kinds)
 	const functions = 60_000
 	body := func(size int, more func(a *asm)) []fn {
 		a := &asm{}
@@ -76,6 +77,44 @@ func addCalls(kinds map[string]*mod) {
 	kinds["br_table far"] = rounds(nil, nil, func(a *asm) { jumps(a, 4000, 20) })
 	kinds["decisions"] = rounds(nil, nil, func(a *asm) { decisions(a, 11, 0) })
 	kinds["decisions far"] = rounds(nil, nil, func(a *asm) { decisions(a, 11, 25) })
+}
+
+// addValues adds calls that pass as many values as there may be: from one function to the next, without an instruction for
+// each, and in a recursion whose stack no cache has.
+func addValues(kinds map[string]*mod) {
+	const most = 255
+	for name, typ := range map[string]byte{"i64": tI64, "v128": tV128} {
+		values, local := slices.Repeat([]byte{typ}, most), map[byte]int{tI64: wI64, tV128: wV128}[typ]
+		kinds["255 parameters of "+name] = rounds(&mod{funcs: []fn{{sig: sig{params: values}}}}, nil, func(a *asm) {
+			repeated(8, func(int) { repeated(most, func(int) { a.opN(0x20, local) }); a.opN(0x10, 0) })
+		})
+		give, deep := &asm{}, &asm{}
+		for range most {
+			zero(give, typ)
+		}
+		m := &mod{funcs: []fn{{sig: sig{results: values}, body: give.b}, {sig: sig{params: values}}}}
+		for i := range 16 {
+			next := &asm{}
+			next.opN(0x10, []int{0, i + 1}[min(i, 1)])
+			m.funcs = append(m.funcs, fn{sig: sig{results: values}, body: next.b})
+		}
+		kinds["255 results of "+name+", passed on"] = rounds(m, nil, func(a *asm) { repeated(8, func(int) { a.opN(0x10, 17); a.opN(0x10, 1) }) })
+		deep.opN(0x20, 0)
+		deep.op(0x04, empty)
+		deep.opN(0x20, 0)
+		deep.i32(1)
+		deep.op(0x6b)
+		for i := range most - 1 {
+			deep.opN(0x20, i+1)
+		}
+		deep.opN(0x10, 0)
+		deep.op(0x0b)
+		kinds["recursion with 255 parameters of "+name] = rounds(&mod{funcs: []fn{{sig: sig{params: append([]byte{tI32}, values[1:]...)}, body: deep.b}}}, nil, func(a *asm) {
+			a.i32(100)
+			repeated(most-1, func(int) { a.opN(0x20, local) })
+			a.opN(0x10, 0)
+		})
+	}
 }
 
 // jumps writes a br_table over n blocks with so many instructions.
@@ -158,9 +197,9 @@ func addBulk(kinds map[string]*mod, all int32) {
 		})
 	}
 	kinds["data.drop"] = rounds(&mod{data: [][]byte{segment}}, nil, func(a *asm) { repeated(64, func(int) { a.misc(9, 0) }) })
-	const elements = 1 << 16
+	const elements = 1 << 15 // each; tables may have twice as many together
 	refs := []table{{tFuncref, elements, elements}, {tFuncref, elements, elements}}
-	for name, n := range map[string]int32{"0": 0, "1": 1, "65,536": elements} {
+	for name, n := range map[string]int32{"0": 0, "1": 1, "32,768": elements} {
 		kinds["table.fill of "+name] = rounds(&mod{tables: refs}, nil, func(a *asm) {
 			repeated(8, func(int) { a.i32(0); a.op(0xd0, tFuncref); unknown(n)(a); a.misc(17, 0) })
 		})

@@ -4,6 +4,8 @@ import (
 	"context"
 	"math"
 	"runtime"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -15,6 +17,9 @@ import (
 // mostTimesPlain bounds BenchmarkWorst: fuel that the worst code uses may take as many times what it takes in a loop that
 // does nothing.
 const mostTimesPlain = 32
+
+// mostTimesCopied bounds it for code that moves many bytes or values, which needs no cache misses to be slow.
+const mostTimesCopied = 6
 
 // BenchmarkWorst measures what fuel takes at most, by kinds of instructions: each in the code that makes it slowest. It
 // reports the time of a unit in ns, and how many times that of a plain loop it is, and fails above mostTimesPlain. What
@@ -37,8 +42,12 @@ func BenchmarkWorst(b *testing.B) {
 			b.ReportMetric(float64(w.fuelPerRound), "fuel/round")
 			b.ReportMetric(best, "ns/unit")
 			b.ReportMetric(best/base, "times-plain")
-			if best > mostTimesPlain*base {
-				b.Errorf("%.2f ns a unit, %.1f times those of a plain loop, want at most %d", best, best/base, mostTimesPlain)
+			most := mostTimesPlain
+			if slices.ContainsFunc([]string{"255 ", "memory.copy", "memory.fill", "v128 loads"}, func(part string) bool { return strings.Contains(name, part) }) {
+				most = mostTimesCopied
+			}
+			if best > float64(most)*base {
+				b.Errorf("%.2f ns a unit, %.1f times those of a plain loop, want at most %d", best, best/base, most)
 			}
 		})
 	}

@@ -58,7 +58,7 @@ const priceOfKey = 16
 // priceOfSet that of a value that the host keeps.
 func priceOfCopy(bytes int) int64 { return int64(bytes) / 64 }
 
-func priceOfSet(bytes int) int64 { return 32 + int64(bytes)/16 }
+func priceOfSet(bytes int) int64 { return 32 + int64(bytes)/4 }
 
 // What making an instance costs, in units.
 

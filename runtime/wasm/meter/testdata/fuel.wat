@@ -35,4 +35,7 @@
   (func (export "fill pages") (memory.fill (i32.const 0) (i32.const 1) (i32.const 131172)))
   (func (export "grow") (drop (memory.grow (i32.const 2))))
   (func (export "cannot grow") (drop (memory.grow (i32.const 1000))))
-  (func (export "copy table") (table.copy $t $t (i32.const 0) (i32.const 1) (i32.const 1000))))
+  (func (export "copy table") (table.copy $t $t (i32.const 0) (i32.const 1) (i32.const 1000)))
+  (func $twelve (param i64 i64 i64 i64 i64 i64 i64 i64 i64 i64 i64 i64))
+  (func (export "twelve values")
+    (call $twelve (i64.const 0) (i64.const 0) (i64.const 0) (i64.const 0) (i64.const 0) (i64.const 0) (i64.const 0) (i64.const 0) (i64.const 0) (i64.const 0) (i64.const 0) (i64.const 0))))
