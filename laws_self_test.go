@@ -45,6 +45,7 @@ func TestLayersChecker(t *testing.T) {
 		{"test library outside a test", "abi/a.go", importing("github.com/google/go-cmp/cmp"), "standard library only"},
 		{"second importer of wazero", "runtime/assembly/a.go", importing("github.com/tetratelabs/wazero"), "which only runtime/wasm and abi/conformance may"},
 		{"second importer of client-go", "runtime/sim/input/a.go", importing("k8s.io/client-go/kubernetes/scheme"), "which only runtime/kube and hostplugins/bridge may"},
+		{"assembly pulls in client-go", "runtime/assembly/a.go", importing(us + "hostplugins/bridge"), "which only runtime/kube and cmd/app may"},
 		{"second importer of viper", "cmd/app/a.go", importing("github.com/spf13/viper"), "Remedy: go through runtime/config"},
 		{"second importer of oras", "cmd/app/a.go", importing("oras.land/oras-go/v2"), "which only runtime/market may"},
 		{"kubernetes itself", "hostplugins/nodename/a.go", importing("k8s.io/kubernetes/pkg/scheduler/framework"), "which nothing here may"},

@@ -202,6 +202,9 @@ func design() rules {
 				why: "wazero can be replaced as long as one package speaks to it; the kit's tests run its guests on wazero's interpreter"},
 			{path: "k8s.io/client-go", by: "runtime/kube hostplugins/bridge",
 				why: "nothing else may talk to an API server; the rest sees small interfaces"},
+			{path: module + "/hostplugins/bridge", by: "runtime/kube cmd/app",
+				why: "it makes a program larger by all clients and informers of client-go, so that linking its tests takes twice as long; " +
+					"take it as assembly.Framework"},
 			{path: "github.com/spf13/viper", by: "runtime/config",
 				why: "flags, files and environment meet in one place"},
 			{path: "github.com/google/jsonschema-go", by: "abi/schema runtime/report",

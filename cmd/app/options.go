@@ -99,6 +99,14 @@ func (p *program) check() error { return errors.Join(p.errs...) }
 
 // addTo adds the plugins that are compiled in to what a scheduler is made of.
 func (p *program) addTo(c assembly.Config) assembly.Config {
-	c.Framework, c.Plugins = p.framework, p.host
+	c.Framework, c.Plugins = p.hosts(nil), p.host
 	return c
+}
+
+// hosts returns what hosts the plugins of kube-scheduler's framework, and nil if there are none. deps may be nil.
+func (p *program) hosts(deps func(profile string) bridge.Deps) assembly.Framework {
+	if len(p.framework) == 0 {
+		return nil
+	}
+	return &bridge.Hosts{Sources: p.framework, Deps: deps}
 }

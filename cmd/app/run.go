@@ -254,7 +254,7 @@ func (o *runOptions) schedule(ctx context.Context, s *config.Scheduler, modules 
 		assembly.Deps{
 			Binder: cluster, Evictor: cluster, Patcher: cluster, Outlet: cluster,
 			Recorder: recording.recorder(), Objects: cluster, Budgets: cluster.Budgets(), Storage: cluster.Storage(), Devices: cluster.Devices(), Services: cluster.Services(), Controllers: cluster.Controllers(),
-			Observer: both{w}, Moved: w.moved, Gated: cluster.Gated, Handled: w.metrics.Handled, Worked: w.metrics.Worked, Broken: w.broken, Framework: cluster.Framework, Log: log,
+			Observer: both{w}, Moved: w.moved, Gated: cluster.Gated, Handled: w.metrics.Handled, Worked: w.metrics.Worked, Broken: w.broken, Framework: o.program.hosts(cluster.Framework), Log: log,
 			Panicked: w.panicked, Suspects: w.suspects,
 		})
 	if err != nil {

@@ -13,7 +13,6 @@ import (
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -58,20 +57,7 @@ type Deps struct {
 	APICacher     framework.APICacher
 	// Scheduler returns the loop that runs the profile, which is created after its plugins; nil
 	// means that there is none, so that no pod waits and none can be activated.
-	Scheduler func() Scheduler
-}
-
-// Scheduler is what hosted plugins can request of the scheduling loop, from any goroutine.
-// Requests take effect before the next scheduling attempt.
-type Scheduler interface {
-	// WaitingPods returns the pods that wait at Permit.
-	WaitingPods() []plugin.WaitingPod
-	// AllowWaiting ends one plugin's wait for a pod.
-	AllowWaiting(uid types.UID, plugin string)
-	// RejectWaiting sends a waiting pod back to the queue.
-	RejectWaiting(uid types.UID, by, reason string)
-	// Activate moves parked pods to the active queue.
-	Activate(uids ...types.UID)
+	Scheduler func() plugin.Loop
 }
 
 // Source describes a plugin that can be hosted.

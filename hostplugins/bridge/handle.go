@@ -15,6 +15,7 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/kube-scheduler/framework"
 
+	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
@@ -115,7 +116,7 @@ func (h *Handle) Activate(_ klog.Logger, pods map[string]*v1.Pod) {
 	s.Activate(uids...)
 }
 
-func (h *Handle) scheduler() Scheduler {
+func (h *Handle) scheduler() plugin.Loop {
 	if h.b.deps.Scheduler == nil {
 		return nil
 	}

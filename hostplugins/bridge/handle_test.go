@@ -48,7 +48,7 @@ func TestWaitingPods(t *testing.T) {
 	for _, name := range []string{"p", "q"} {
 		l.waiting = append(l.waiting, plugin.WaitingPod{Pod: state.NewPod(pod(name)), Plugins: []string{"A", "B"}})
 	}
-	h, _ := handle(t, bridge.Deps{Scheduler: func() bridge.Scheduler { return l }})
+	h, _ := handle(t, bridge.Deps{Scheduler: func() plugin.Loop { return l }})
 	var names []string
 	h.IterateOverWaitingPods(func(w framework.WaitingPod) {
 		names = append(names, text("%s for %v", w.GetPod().Name, w.GetPendingPlugins()))

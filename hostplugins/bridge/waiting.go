@@ -16,7 +16,7 @@ import (
 // waitingPod implements framework.WaitingPod.
 type waitingPod struct {
 	plugin.WaitingPod
-	scheduler Scheduler
+	scheduler plugin.Loop
 }
 
 var _ framework.WaitingPod = waitingPod{}

@@ -17,7 +17,6 @@ import (
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/hostplugins"
-	"github.com/berth-scheduler/berth/hostplugins/bridge"
 	"github.com/berth-scheduler/berth/runtime/cache"
 	"github.com/berth-scheduler/berth/runtime/config"
 	"github.com/berth-scheduler/berth/runtime/cycle"
@@ -46,9 +45,8 @@ type Config struct {
 	// Plugins (optional) are plugins that profiles can name besides the native ones; they
 	// replace native plugins and modules of the same name.
 	Plugins plugin.Registry
-	// Framework (optional) are plugins of kube-scheduler's framework that profiles can name.
-	// Each profile that uses some hosts them in a bridge of its own.
-	Framework []bridge.Source
+	// Framework (optional) hosts plugins of kube-scheduler's framework that profiles can name, without a cluster.
+	Framework Framework
 	// Modules (optional) makes the plugins whose args are a *Module.
 	Modules *Modules
 	// Attached (optional) are plugins beside those of profiles, until Attach replaces them.
@@ -132,9 +130,8 @@ type Deps struct {
 	// Overrun (optional) is for replays, and needs a Recorder: it completes a call of a module that did not end by
 	// itself in the recording, and returns true.
 	Overrun func(call *inbox.Overrun) bool
-	// Framework (optional) returns the dependencies of framework plugins in a profile. Assembly
-	// sets Scheduler.
-	Framework func(profile string) bridge.Deps
+	// Framework (optional) takes the place of Config.Framework: it hosts the same plugins, and they see the cluster.
+	Framework Framework
 	Log       *slog.Logger     // optional
 	Spawn     func(run func()) // optional, see scheduler.Deps
 }
@@ -175,7 +172,7 @@ type Assembly struct {
 	// Modules.
 	process, trials *memory.Process
 	shadow          *shadow.Shadow
-	bridges         map[string]*bridge.Bridge // by profile; under mu as well
+	hosted          map[string]plugin.Registry // framework plugins by profile; under mu as well
 	// loop is Scheduler, for framework plugins that may need it while it is being made.
 	loop atomic.Pointer[scheduler.Scheduler]
 	// life ends with Close. It is the context of framework plugins.

@@ -144,7 +144,7 @@ func (a *Assembly) buildProfile(
 		a.closing.release(b)
 		return nil
 	}
-	if len(a.config.Plugins)+len(a.config.Framework) > 0 {
+	if a.config.compiles() {
 		if err := profile.Settle(a.compiledIn(b)); err != nil {
 			return fail(fmt.Errorf("profile %q: %w", profile.SchedulerName, err))
 		}

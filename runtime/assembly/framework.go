@@ -1,38 +1,59 @@
 package assembly
 
 import (
+	"context"
 	"maps"
+	"slices"
 
-	"github.com/berth-scheduler/berth/hostplugins/bridge"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 )
 
+// Framework hosts plugins of kube-scheduler's framework, as hostplugins/bridge.Hosts does. It is an interface so that
+// client-go, which hosting needs, is only in programs that have such plugins.
+type Framework interface {
+	// Names returns the names of the plugins.
+	Names() []string
+	// Registry returns factories of the plugins for one profile, whose plugins share what they are hosted in. ctx
+	// ends with the scheduler. loop returns nil while the scheduler is being made.
+	Registry(ctx context.Context, profile string, parallelism int, loop func() plugin.Loop) plugin.Registry
+}
+
 // withFramework returns a registry that also has the framework plugins, hosted for a profile.
 func (a *Assembly) withFramework(registry plugin.Registry, profile string, parallelism int32) plugin.Registry {
-	if len(a.config.Framework) == 0 {
+	host := a.config.Framework
+	if host == nil {
 		return registry
 	}
-	b := a.bridges[profile]
-	if b == nil {
-		var deps bridge.Deps
-		if a.deps.Framework != nil {
-			deps = a.deps.Framework(profile)
-		}
-		deps.Scheduler = func() bridge.Scheduler {
+	if a.deps.Framework != nil {
+		host = a.deps.Framework
+	}
+	hosted, ok := a.hosted[profile]
+	if !ok {
+		hosted = host.Registry(a.life, profile, int(parallelism), func() plugin.Loop {
 			if s := a.loop.Load(); s != nil {
 				return s
 			}
 			return nil
+		})
+		if a.hosted == nil {
+			a.hosted = make(map[string]plugin.Registry)
 		}
-		b = bridge.New(bridge.Config{Profile: profile, Parallelism: int(parallelism)}, deps)
-		if a.bridges == nil {
-			a.bridges = make(map[string]*bridge.Bridge)
-		}
-		a.bridges[profile] = b
+		a.hosted[profile] = hosted
 	}
 	out := maps.Clone(registry)
-	maps.Copy(out, b.Registry(a.life, a.config.Framework...))
+	maps.Copy(out, hosted)
 	return out
+}
+
+// compiles reports whether Config has plugins.
+func (c *Config) compiles() bool { return len(c.Plugins) > 0 || c.Framework != nil }
+
+// frameworkNames returns the names of the framework plugins.
+func (c *Config) frameworkNames() []string {
+	if c.Framework == nil {
+		return nil
+	}
+	return c.Framework.Names()
 }
 
 // compiledIn returns a function that returns the points of a profile's plugins from Config. The
@@ -44,7 +65,8 @@ func (a *Assembly) compiledIn(b *built) func(name string) ([]string, bool) {
 			return nil, false
 		}
 		_, own := a.config.Plugins[name]
-		if _, hosted := made.plugin.(*bridge.Plugin); !own && !hosted {
+		_, isModule := made.args.(*Module)
+		if !own && (isModule || !slices.Contains(a.config.frameworkNames(), name)) {
 			return nil, false
 		}
 		for _, point := range plugin.Points(made.plugin) {

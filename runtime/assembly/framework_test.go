@@ -3,39 +3,61 @@ package assembly
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
-
-	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/kube-scheduler/framework"
+	"time"
 
 	"github.com/berth-scheduler/berth/abi"
-	"github.com/berth-scheduler/berth/hostplugins/bridge"
 	"github.com/berth-scheduler/berth/runtime/config"
+	"github.com/berth-scheduler/berth/runtime/internal/clock"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 )
 
-// evens is a framework plugin that wants nodes whose names end with one of the digits in its
-// args.
+// evens is a hosted plugin that wants rows whose numbers end with one of the digits in its args.
 type evens struct {
+	info   plugin.Info
 	digits string
-	handle framework.Handle
+	loop   func() plugin.Loop
 	life   context.Context //nolint:containedctx // the test looks at it
 	closed bool
 }
 
-func (*evens) Name() string { return "Evens" }
+func (e *evens) Info() *plugin.Info { return &e.info }
 
-func (e *evens) Filter(_ context.Context, _ framework.CycleState, _ *v1.Pod, node framework.NodeInfo) *framework.Status {
-	if name := node.Node().Name; !strings.Contains(e.digits, name[len(name)-1:]) {
-		return framework.NewStatus(framework.Unschedulable, "odd")
+func (e *evens) Filter(_ *plugin.Cycle, rows []uint32, out *plugin.Verdicts) {
+	odd := out.Reason("odd")
+	for i, row := range rows {
+		if !strings.Contains(e.digits, strconv.Itoa(int(row%10))) {
+			out.Reject(i, abi.Unschedulable, odd)
+		}
 	}
-	return nil
 }
 
 func (e *evens) Close() error { e.closed = true; return nil }
+
+// hosts is a Framework with the plugin Evens.
+type hosts struct {
+	err    error
+	made   map[string]*evens // by profile
+	called []string          // with which profile and parallelism
+}
+
+func (*hosts) Names() []string { return []string{"Evens"} }
+
+func (h *hosts) Registry(ctx context.Context, profile string, parallelism int, loop func() plugin.Loop) plugin.Registry {
+	h.called = append(h.called, fmt.Sprint(profile, " ", parallelism))
+	return plugin.Registry{"Evens": func(args any) (plugin.Plugin, error) {
+		raw, _ := args.([]byte)
+		e := &evens{info: plugin.Info{Name: "Evens"}, digits: string(raw), loop: loop, life: ctx}
+		if h.made != nil {
+			h.made[profile] = e
+		}
+		return e, h.err
+	}}
+}
 
 // last is a plugin of Berth's own that scores the last node best.
 type last struct{ info plugin.Info }
@@ -70,14 +92,9 @@ profiles:
 	if err != nil {
 		t.Fatal(err)
 	}
-	made := make(map[string]*evens)
+	host := &hosts{made: make(map[string]*evens)}
 	c := Config{
-		Scheduler: s, Modules: modules,
-		Framework: []bridge.Source{{Name: "Evens", Factory: func(ctx context.Context, args runtime.Object, h framework.Handle) (framework.Plugin, error) {
-			e := &evens{digits: string(args.(*runtime.Unknown).Raw), handle: h, life: ctx}
-			made[h.ProfileName()] = e
-			return e, nil
-		}}},
+		Scheduler: s, Modules: modules, Framework: host,
 		Plugins: plugin.Registry{"Last": func(args any) (plugin.Plugin, error) {
 			if args != nil {
 				return nil, errors.New("no args were given")
@@ -107,22 +124,28 @@ profiles:
 	if len(status.CompiledIn) != 4 || status.CompiledIn[0].Profile != "a" || status.CompiledIn[0].Name != "Evens" || !slices.Equal(status.CompiledIn[0].Points, []string{"filter"}) {
 		t.Errorf("status %+v", status.CompiledIn)
 	}
-	for profile, e := range made {
+	for profile, e := range host.made {
 		if e.life.Err() != nil || e.closed {
 			t.Errorf("the plugin of %s has ended", profile)
 		}
-		if e.handle.RejectWaitingPod("p") || e.handle.ClientSet() == nil {
-			t.Errorf("the handle of %s", profile)
+		if e.loop() != plugin.Loop(r.scheduler.Scheduler) {
+			t.Errorf("the loop of %s", profile)
 		}
 	}
+	if _, err := r.scheduler.Reload(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"a 16", "b 16"}; !slices.Equal(host.called, want) {
+		t.Errorf("hosted for %q, want once for each of %q", host.called, want)
+	}
 	r.scheduler.Close()
-	for profile, e := range made {
+	for profile, e := range host.made {
 		if e.life.Err() == nil || !e.closed {
 			t.Errorf("the plugin of %s still runs", profile)
 		}
 	}
-	if len(made) != 2 {
-		t.Errorf("%d plugins were made", len(made))
+	if len(host.made) != 2 {
+		t.Errorf("%d plugins were made", len(host.made))
 	}
 }
 
@@ -141,13 +164,30 @@ func TestCompiledInRefused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = NewUnconnected(Config{Scheduler: s, Modules: modules, Framework: []bridge.Source{{
-			Name: "Evens", Factory: func(context.Context, runtime.Object, framework.Handle) (framework.Plugin, error) {
-				return &evens{}, c.err
-			},
-		}}})
+		_, err = NewUnconnected(Config{Scheduler: s, Modules: modules, Framework: &hosts{err: c.err}})
 		if err == nil || err.Error() != want {
 			t.Errorf("got %v\nwant %s", err, want)
 		}
+	}
+}
+
+// TestConnected: plugins that see the cluster take the place of those of Config, and Config still has those.
+func TestConnected(t *testing.T) {
+	modules := NewModules(ModulesConfig{})
+	s, _, err := config.Parse([]byte("apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles: [{plugins: {multiPoint: {enabled: [{name: Evens}]}}}]\n"),
+		"s.yaml", modules.Catalog("Evens"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	without, with := &hosts{}, &hosts{}
+	r := &recorder{clock: clock.NewStep(time.Unix(0, 0))}
+	a, err := New(Config{Scheduler: s, Modules: modules, Framework: without},
+		Deps{Clock: r.clock, Binder: r, Outlet: r, Observer: r, Spawn: func(run func()) { run() }, Framework: with})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	if len(without.called) != 0 || len(with.called) != 1 || a.Config().Framework != Framework(without) {
+		t.Errorf("asked %q of those without a cluster, %q of those with; the configuration has %v", without.called, with.called, a.Config().Framework)
 	}
 }

@@ -148,7 +148,7 @@ func readsWhole(m *Module) string {
 
 // lacks says why a recording would not give the same decisions again; empty if it does.
 func (a *Assembly) lacks(all []*built) string {
-	if len(a.config.Plugins)+len(a.config.Framework) > 0 {
+	if a.config.compiles() {
 		return "plugins are compiled into the program"
 	}
 	for _, b := range all {

@@ -254,10 +254,7 @@ func (x *Attached) meets(o *Attached) bool {
 // compiled returns a plugin of Config in a profile; empty if there is none.
 func (a *Assembly) compiled(p *config.Profile) string {
 	names := slices.Sorted(maps.Keys(a.config.Plugins))
-	for _, source := range a.config.Framework {
-		names = append(names, source.Name)
-	}
-	for _, name := range names {
+	for _, name := range append(names, a.config.frameworkNames()...) {
 		if lists(p, name) {
 			return name
 		}

@@ -441,10 +441,3 @@ type PostBind interface {
 	Plugin
 	PostBind(p *Placement) Directives
 }
-
-// WaitingPod is a pod that waits at Permit, as code outside the loop sees it.
-type WaitingPod struct {
-	Pod *state.Pod
-	// Plugins are the ones that have not allowed it yet.
-	Plugins []string
-}
