@@ -191,8 +191,8 @@ func list(patterns []string) (map[string]string, error) {
 	return packages, nil
 }
 
-// command returns how a test of a folder is repeated: with the seed, and the flags but those that choose tests. The
-// module is not always that at the top, where bin/runtests is.
+// command returns how a test of a folder is repeated: with the seed, and the flags but those that choose tests or how
+// programs start. The module is not always that at the top, where bin/runtests is.
 func command(seed string, flags []string) func(folder, test string) string {
 	var before, after string
 	here, err := os.Getwd()
@@ -206,7 +206,7 @@ func command(seed string, flags []string) func(folder, test string) string {
 	}
 	for _, f := range flags {
 		name, _, _ := strings.Cut(strings.TrimLeft(f, "-"), "=")
-		if name != "run" && name != "skip" && name != "count" && name != "vet" {
+		if name != "run" && name != "skip" && name != "count" && name != "vet" && name != "exec" {
 			after += " " + f
 		}
 	}

@@ -16,7 +16,7 @@ func TestReport(t *testing.T) {
 	}
 	var out bytes.Buffer
 	r := newReport(&out)
-	r.repeat = command("7", []string{"-vet=off", "-run=Test", "-race"})
+	r.repeat = command("7", []string{"-vet=off", "-exec=env GOGC=400", "-run=Test", "-race"})
 	r.expect(map[string]string{"m/good": "good", "m/bad": "bad", "m/broken": "broken", "m/hangs": "hangs", "m/left": "left"})
 	for line := range bytes.Lines(events) {
 		r.line(line)
