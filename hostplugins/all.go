@@ -65,8 +65,8 @@ type Deps struct {
 }
 
 // before37 reports whether plugins have the defaults and texts of Kubernetes 1.36: VolumeBinding scores only with a shape,
-// NodeVolumeLimits lets a pod onto a node that lacks its driver, devices have whole capacities, and PostFilter says so if there is
-// nothing to deallocate, and nothing of what preemption found.
+// NodeVolumeLimits lets a pod onto a node that lacks its driver, and PostFilter says so if there is nothing to deallocate, and
+// nothing of what preemption found.
 func (d *Deps) before37() bool { return d.Release != 0 && d.Release < 37 }
 
 // All returns the registry. Arguments are nil or pointers to the types of

@@ -33,11 +33,10 @@ func NewDevices(all objects.Devices, writer objects.ClaimWriter, waiter objects.
 	return Devices{objects: all, ledger: dynamicresources.NewLedger(all), writer: writer, waiter: waiter}
 }
 
-// Of returns the devices with what plugins of a minor version of Kubernetes 1 know of them, before anything is allocated; 0 means
-// Release.
-func (d Devices) Of(release uint64) Devices {
-	if deps := (Deps{Release: release}); d.ledger != nil && deps.before37() {
-		d.ledger = dynamicresources.NewWholeLedger(d.objects)
+// Fractional returns the devices, before anything is allocated, with valid ranges of capacities that may have fractions.
+func (d Devices) Fractional() Devices {
+	if d.ledger != nil {
+		d.ledger = dynamicresources.NewFractionalLedger(d.objects)
 	}
 	return d
 }

@@ -21,13 +21,6 @@ import (
 // features are the feature gates that are on by default in kube-scheduler v1.37. An empty set would make the
 // library take another allocator, which knows no partitions.
 func features() structured.Features {
-	f := wholeFeatures()
-	f.FractionalCapacityRange = true
-	return f
-}
-
-// wholeFeatures are those of v1.36.
-func wholeFeatures() structured.Features {
 	return structured.Features{
 		AdminAccess: true, PrioritizedList: true, PartitionableDevices: true, DeviceTaints: true,
 		DeviceBindingAndStatus: true, ConsumableCapacity: true,
@@ -103,8 +96,13 @@ type key struct{ namespace, name string }
 // NewLedger returns the ledger of a cluster.
 func NewLedger(devices objects.Devices) *Ledger { return newLedger(devices, features()) }
 
-// NewWholeLedger returns a ledger like NewLedger, whose devices have whole capacities, as before v1.37 of Kubernetes.
-func NewWholeLedger(devices objects.Devices) *Ledger { return newLedger(devices, wholeFeatures()) }
+// NewFractionalLedger returns a ledger like NewLedger, which counts thousandths where a capacity's valid range has fractions. It is for
+// kube-scheduler's gate DRAFractionalCapacityRange, which is on by default only with --min-compatibility-version=1.37.
+func NewFractionalLedger(devices objects.Devices) *Ledger {
+	f := features()
+	f.FractionalCapacityRange = true
+	return newLedger(devices, f)
+}
 
 func newLedger(devices objects.Devices, f structured.Features) *Ledger {
 	l := &Ledger{

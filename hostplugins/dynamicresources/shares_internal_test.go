@@ -2,6 +2,7 @@ package dynamicresources
 
 import (
 	"testing"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
@@ -10,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
+	"github.com/berth-scheduler/berth/runtime/plugin/objects"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
@@ -81,6 +83,43 @@ func TestSharesWithoutCapacity(t *testing.T) {
 		if fit := f.place(t, asks(request(1)), at); fit != 1 {
 			t.Errorf("%d nodes fit, want 1", fit)
 		}
+	}
+}
+
+// TestFractions: where a valid range has fractions, a request counts in whole units, as in kube-scheduler without the gate
+// DRAFractionalCapacityRange. With it, it counts in thousandths.
+func TestFractions(t *testing.T) {
+	for name, c := range map[string]struct {
+		ledger func(objects.Devices) *Ledger
+		want   []int
+	}{
+		"whole":      {NewLedger, []int{1, 0}},
+		"fractional": {NewFractionalLedger, []int{1, 1, 1, 0}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFleet(t, 0, false)
+			f.ledger = c.ledger(f.store.Devices())
+			var err error
+			if f.plugin, err = New(nil, Deps{Devices: f.store.Devices(), Ledger: f.ledger, Search: patient{}, Now: func() time.Time { return time.Unix(0, 0) }}); err != nil {
+				t.Fatal(err)
+			}
+			f.add("n", resourcev1.ResourceSliceSpec{Devices: []resourcev1.Device{{
+				Name: "d", AllowMultipleAllocations: ptr.To(true),
+				Capacity: map[resourcev1.QualifiedName]resourcev1.DeviceCapacity{"cores": {
+					Value: resource.MustParse("1"),
+					RequestPolicy: &resourcev1.CapacityRequestPolicy{Default: ptr.To(resource.MustParse("1")), ValidRange: &resourcev1.CapacityRequestPolicyRange{
+						Min: ptr.To(resource.MustParse("200m")), Step: ptr.To(resource.MustParse("100m")),
+					}},
+				}},
+			}}})
+			third := request(1)
+			third.Exactly.Capacity = &resourcev1.CapacityRequirements{Requests: map[resourcev1.QualifiedName]resource.Quantity{"cores": resource.MustParse("250m")}}
+			for i, want := range c.want {
+				if fit := f.place(t, asks(third), at); fit != want {
+					t.Errorf("pod %d: %d nodes fit, want %d", i+1, fit, want)
+				}
+			}
+		})
 	}
 }
 

@@ -208,7 +208,9 @@ func New(c Config, d Deps) (*Assembly, error) {
 	if d.Clock == nil {
 		d.Clock = clock.Real{}
 	}
-	d.Devices = d.Devices.Of(c.Kubernetes)
+	if c.Gates.On(config.FractionalCapacity) {
+		d.Devices = d.Devices.Fractional()
+	}
 	whole := c.Scheduler
 	var trials []trial
 	var err error

@@ -14,6 +14,9 @@ import (
 // TolerationOperators is the feature gate of the operators Lt and Gt of tolerations (KEP-5471).
 const TolerationOperators = "TaintTolerationComparisonOperators"
 
+// FractionalCapacity is the feature gate of fractions in the valid ranges of capacities that claims share (KEP-5075).
+const FractionalCapacity = "DRAFractionalCapacityRange"
+
 // Gates are the feature gates that are not at their defaults, among those that Berth can switch.
 type Gates struct {
 	on map[string]bool

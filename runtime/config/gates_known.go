@@ -59,7 +59,7 @@ func gates() []gate {
 		{"DRADeviceTaintRules", stable, on, always},
 		{"DRADeviceTaints", stable, on, always},
 		{"DRAExtendedResource", stable, on | locked, always},
-		{"DRAFractionalCapacityRange", beta, off, always},
+		{"DRAFractionalCapacityRange", beta, off, switched},
 		{"DRAListTypeAttributes", alpha, off, absent},
 		{"DRANodeAllocatableResources", alpha, off, absent},
 		{"DRAOptionalNodeOperations", alpha, off, absent},

@@ -10,7 +10,7 @@ import (
 
 // TestGates: what is on, warned of and refused.
 func TestGates(t *testing.T) {
-	const operators = config.TolerationOperators
+	const operators, fractions = config.TolerationOperators, config.FractionalCapacity
 	for _, c := range []struct {
 		given                      []string
 		gates, warned, refusedWith string
@@ -19,6 +19,10 @@ func TestGates(t *testing.T) {
 		{given: []string{operators + "=true"}, gates: operators + "=true"},
 		{given: []string{"kube:" + operators + " = T"}, gates: operators + "=true"},
 		{given: []string{operators + "=true", operators + "=false"}},
+		{given: []string{fractions + "=true"}, gates: fractions + "=true"},
+		{given: []string{fractions + "=false"}},
+		{given: []string{operators + "=1", fractions + "=1"}, gates: fractions + "=true," + operators + "=true"},
+		{given: []string{"AllBeta=true"}, gates: fractions + "=true", warned: "Berth has no code"},
 		{given: []string{"AllAlpha=true"}, gates: operators + "=true", warned: "CompositePodGroup"},
 		{given: []string{"AllAlpha=true", operators + "=false"}, warned: "CompositePodGroup"},
 		{given: []string{"GenericWorkload=true"}, warned: "feature gate GenericWorkload: Berth has no code for it"},
@@ -47,8 +51,10 @@ func TestGates(t *testing.T) {
 		if c.refusedWith != "" || gates.String() != c.gates || (c.warned != "") != (len(warnings) > 0) || c.warned != "" && !warned {
 			t.Errorf("%v: got %q, warnings %v; want %q, warning %q, error %q", c.given, gates, warnings, c.gates, c.warned, c.refusedWith)
 		}
-		if gates.On(operators) != (c.gates != "") {
-			t.Errorf("%v: On(%s) is %v", c.given, operators, gates.On(operators))
+		for _, name := range []string{operators, fractions} {
+			if gates.On(name) != strings.Contains(c.gates, name) {
+				t.Errorf("%v: On(%s) is %v", c.given, name, gates.On(name))
+			}
 		}
 	}
 }
