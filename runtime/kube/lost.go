@@ -25,7 +25,7 @@ const (
 
 // failed records a failed list or watch, and logs the first of each loss. The informer itself retries with
 // growing pauses. Watches that end or are too old are normal. An optional kind that the API server does not have is
-// listed again and again, too, because it may be enabled later.
+// listed again and again, too, because it may be enabled later, or come with an upgrade of the API server.
 func (w *watches) failed(k *kind, err error) {
 	why := failing
 	switch {
