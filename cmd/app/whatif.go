@@ -131,7 +131,7 @@ func (o *whatIfOptions) run(ctx context.Context, stdout, stderr io.Writer) error
 	switch {
 	case err != nil:
 		return &failure{fmt.Errorf("print the answer: %w", err)}
-	case o.failOnUnschedule && answer.Summary.DoNotFit+answer.Summary.Gated > 0:
+	case o.failOnUnschedule && answer.Summary.DoNotFit+answer.Summary.Gated+answer.Summary.NotAdmitted > 0:
 		return &failure{errSilent}
 	}
 	return nil

@@ -11,7 +11,7 @@ import (
 )
 
 // Optional returns the objects that say what the API server and the DaemonSet controller make of new pods, as far as the client's user may
-// list them, and the kinds of which they are all: PriorityClass, RuntimeClass, LimitRange, DaemonSet and
+// list them, and the kinds of which they are all: PriorityClass, RuntimeClass, LimitRange, ResourceQuota, DaemonSet and
 // MutatingWebhookConfiguration (with ValidatingWebhookConfiguration). kube-scheduler needs none of them, so a scheduler may lack the
 // right to read them. A kind that cannot be listed, for whatever reason, is not among the kinds.
 func Optional(ctx context.Context, client kubernetes.Interface) (objects []runtime.Object, kinds []string) {
@@ -24,6 +24,7 @@ func Optional(ctx context.Context, client kubernetes.Interface) (objects []runti
 		{"PriorityClass", []optional{{"scheduling.k8s.io", "priorityclasses", as(client.SchedulingV1().PriorityClasses().List)}}},
 		{"RuntimeClass", []optional{{"node.k8s.io", "runtimeclasses", as(client.NodeV1().RuntimeClasses().List)}}},
 		{"LimitRange", []optional{{"", "limitranges", as(client.CoreV1().LimitRanges(all).List)}}},
+		{"ResourceQuota", []optional{{"", "resourcequotas", as(client.CoreV1().ResourceQuotas(all).List)}}},
 		{"DaemonSet", []optional{{"apps", "daemonsets", as(client.AppsV1().DaemonSets(all).List)}}},
 		{"MutatingWebhookConfiguration", []optional{
 			{"admissionregistration.k8s.io", "mutatingwebhookconfigurations", as(webhooks.MutatingWebhookConfigurations().List)},

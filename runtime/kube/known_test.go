@@ -24,7 +24,7 @@ import (
 func TestOptional(t *testing.T) {
 	named := metav1.ObjectMeta{Name: "x"}
 	all := []string{
-		"scheduling.k8s.io/priorityclasses", "node.k8s.io/runtimeclasses", "/limitranges", "apps/daemonsets",
+		"scheduling.k8s.io/priorityclasses", "node.k8s.io/runtimeclasses", "/limitranges", "/resourcequotas", "apps/daemonsets",
 		"admissionregistration.k8s.io/mutatingwebhookconfigurations", "admissionregistration.k8s.io/validatingwebhookconfigurations",
 	}
 	for _, c := range []struct {
@@ -32,14 +32,15 @@ func TestOptional(t *testing.T) {
 		may, fail, kinds []string
 		objects          int
 	}{
-		{"everything", all, nil, []string{"PriorityClass", "RuntimeClass", "LimitRange", "DaemonSet", "MutatingWebhookConfiguration"}, 6},
+		{"everything", all, nil, []string{"PriorityClass", "RuntimeClass", "LimitRange", "ResourceQuota", "DaemonSet", "MutatingWebhookConfiguration"}, 7},
 		{"nothing", nil, nil, nil, 0},
-		{"some", all[1:4], nil, []string{"RuntimeClass", "LimitRange", "DaemonSet"}, 3},
-		{"webhooks of one kind", all[4:5], nil, nil, 1},
-		{"a list that fails", all, all[:1], []string{"RuntimeClass", "LimitRange", "DaemonSet", "MutatingWebhookConfiguration"}, 5},
+		{"some", all[1:5], nil, []string{"RuntimeClass", "LimitRange", "ResourceQuota", "DaemonSet"}, 4},
+		{"webhooks of one kind", all[5:6], nil, nil, 1},
+		{"a list that fails", all, all[:1], []string{"RuntimeClass", "LimitRange", "ResourceQuota", "DaemonSet", "MutatingWebhookConfiguration"}, 6},
 	} {
 		client := fake.NewClientset(
 			&schedulingv1.PriorityClass{ObjectMeta: named}, &nodev1.RuntimeClass{ObjectMeta: named}, &v1.LimitRange{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "x"}},
+			&v1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "x"}},
 			&appsv1.DaemonSet{ObjectMeta: metav1.ObjectMeta{Namespace: "b", Name: "x"}},
 			&admissionv1.MutatingWebhookConfiguration{ObjectMeta: named}, &admissionv1.ValidatingWebhookConfiguration{ObjectMeta: named},
 		)

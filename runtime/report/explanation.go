@@ -24,6 +24,8 @@ const (
 	DoesNotFit Outcome = "DoesNotFit"
 	// Gated: it is not tried.
 	Gated Outcome = "Gated"
+	// NotAdmitted: the API server would refuse the pod, so there would be none.
+	NotAdmitted Outcome = "NotAdmitted"
 	// Failed: an error ended the attempt, which says nothing about the pod.
 	Failed Outcome = "Failed"
 )

@@ -15,6 +15,7 @@ const (
 	FitsAfterPreemption = report.FitsAfterPreemption
 	DoesNotFit          = report.DoesNotFit
 	Gated               = report.Gated
+	NotAdmitted         = report.NotAdmitted
 )
 
 // Answer is the answer to a Request.
@@ -50,6 +51,8 @@ type Summary struct {
 	FitAfterPreemption int `json:"fitAfterPreemption"`
 	DoNotFit           int `json:"doNotFit"`
 	Gated              int `json:"gated"`
+	// NotAdmitted are pods that the API server would refuse: LimitRanges and ResourceQuotas do.
+	NotAdmitted int `json:"notAdmitted,omitempty"`
 	// Victims are pods that would be preempted.
 	Victims int `json:"victims"`
 	// NodesUsed are nodes that would get pods, AddedNodesUsed those of them that were added.
@@ -72,6 +75,8 @@ func (s *Summary) count(p *Pod) {
 		s.FitAfterPreemption++
 	case Gated:
 		s.Gated++
+	case NotAdmitted:
+		s.NotAdmitted++
 	case DoesNotFit, report.Failed: // answers have no failures
 		s.DoNotFit++
 	}
@@ -91,7 +96,7 @@ type Pod struct {
 	From string `json:"from,omitempty"`
 	// Victims are pods, NAMESPACE/NAME, that would be preempted for this one.
 	Victims []string `json:"victims,omitempty"`
-	// Message is the message of the pod's PodScheduled condition.
+	// Message is the message of the pod's PodScheduled condition, or says why it is not admitted.
 	Message string `json:"message,omitempty"`
 	// Reasons are the nodes that were rejected at the last attempt, by plugin and reasons, the
 	// most nodes first.

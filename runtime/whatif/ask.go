@@ -117,6 +117,7 @@ type question struct {
 	added     map[string]bool // nodes
 	placed    []*state.Pod    // once the pods that fit are
 	known     *input.Known
+	quotas    *input.Quotas
 	profiles  map[string]bool
 	unknown   []string // what could not be looked up
 	daemons   int      // pods of the cluster's DaemonSets on added nodes
@@ -158,6 +159,7 @@ func (c *Cluster) question(r *Request) (*question, error) {
 	if err != nil {
 		return nil, err
 	}
+	q.countQuotas(c, r)
 	q.daemonsOfAdded(c, r)
 	for i := range r.Pods {
 		if err := q.template(r, i); err != nil {
@@ -192,7 +194,7 @@ func (q *question) template(r *Request, i int) error {
 	for n := range template.Count {
 		pod := template.Nth(n)
 		pod.UID = cmp.Or(r.pending, types.UID(fmt.Sprintf("whatif-%d-%d", i, n)))
-		q.add(pod, Pod{Template: &i})
+		q.create(pod, Pod{Template: &i}, r.pending != "")
 	}
 	return nil
 }
@@ -205,15 +207,58 @@ func (q *question) admit(where string, pod *v1.Pod) error {
 		return bad
 	}
 	for _, u := range unknown {
-		if !slices.Contains(q.unknown, u) {
-			q.unknown = append(q.unknown, u)
-		}
+		q.doubt(u)
 	}
 	if !q.profiles[pod.Spec.SchedulerName] {
 		return fmt.Errorf("%s: pod %s: spec.schedulerName: no profile is named %q; profiles are %s", where, pod.Namespace+"/"+cmp.Or(pod.Name, pod.GenerateName+"0"),
 			pod.Spec.SchedulerName, strings.Join(slices.Sorted(maps.Keys(q.profiles)), ", "))
 	}
 	return nil
+}
+
+// countQuotas finds out what is used of quotas. Pods of DaemonSets that the question replaces use nothing.
+func (q *question) countQuotas(c *Cluster, r *Request) {
+	if len(q.known.ResourceQuotas) == 0 {
+		q.quotas = q.known.Quotas(nil)
+		return
+	}
+	existing := slices.Clone(c.Nominated)
+	for _, pod := range c.Bound {
+		existing = append(existing, pod.Object)
+	}
+	q.quotas = q.known.Quotas(existing)
+	for _, pod := range existing {
+		if daemonSetOf(pod, r.DaemonSets) != nil {
+			q.quotas.Release(pod)
+		}
+	}
+}
+
+// create asks about a pod, unless the API server would refuse it. One that exists was not refused.
+func (q *question) create(pod *v1.Pod, answer Pod, exists bool) {
+	if !exists {
+		if why := q.refusal(pod); why != "" {
+			answer.Namespace, answer.Name, answer.Code, answer.Message = pod.Namespace, pod.Name, NotAdmitted, input.WouldRefuse+why
+			q.pods = append(q.pods, asked{pod: pod, answer: answer})
+			return
+		}
+	}
+	q.add(pod, answer)
+}
+
+// refusal says why LimitRanges or quotas refuse a pod; "" if they do not. It then counts for quotas.
+func (q *question) refusal(pod *v1.Pod) string {
+	if why := q.known.Refusal(pod); why != "" {
+		return why
+	}
+	return q.quotas.Charge(pod)
+}
+
+// doubt adds to what was assumed, once.
+func (q *question) doubt(what string) {
+	if !slices.Contains(q.unknown, what) {
+		q.unknown = append(q.unknown, what)
+	}
 }
 
 // add asks about a pod.

@@ -97,7 +97,9 @@ func (q *question) daemonsOfAdded(c *Cluster, r *Request) {
 		for i, set := range sets {
 			if pod := input.DaemonPod(set, node, i); pod != nil {
 				if err := q.admit("DaemonSet "+set.Namespace+"/"+set.Name, pod); err != nil {
-					q.unknown = append(q.unknown, err.Error())
+					q.doubt(err.Error())
+				} else if why := q.refusal(pod); why != "" {
+					q.doubt(fmt.Sprintf("DaemonSet %s/%s has no pods on added nodes, since %s%s", set.Namespace, set.Name, input.WouldRefuse, why))
 				} else {
 					q.daemon(pod, node)
 				}
@@ -163,7 +165,7 @@ func (q *question) daemonSets(r *Request) error {
 				return err
 			}
 			pod.UID = types.UID(fmt.Sprintf("whatif-daemonset-%d-%d", i, n))
-			q.add(pod, Pod{DaemonSet: &i})
+			q.create(pod, Pod{DaemonSet: &i}, false)
 		}
 		if len(q.pods) > MaxPods {
 			return fmt.Errorf("daemonSets[%d]: with its pods there are %d to place, more than %d: ask several questions", i, len(q.pods), MaxPods)

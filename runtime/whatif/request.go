@@ -186,6 +186,7 @@ func (r *Request) Check() error {
 	each("known.priorityClasses", schedulingv1.SchemeGroupVersion.WithKind(input.KindPriorityClass), r.Known.PriorityClasses, prepare, fail)
 	each("known.runtimeClasses", nodev1.SchemeGroupVersion.WithKind(input.KindRuntimeClass), r.Known.RuntimeClasses, prepare, fail)
 	each("known.limitRanges", v1.SchemeGroupVersion.WithKind(input.KindLimitRange), r.Known.LimitRanges, prepare, fail)
+	each("known.resourceQuotas", v1.SchemeGroupVersion.WithKind(input.KindResourceQuota), r.Known.ResourceQuotas, prepare, fail)
 	each("persistentVolumeClaims", v1.SchemeGroupVersion.WithKind("PersistentVolumeClaim"), r.PersistentVolumeClaims, prepare, fail)
 	each("resourceClaims", resourcev1.SchemeGroupVersion.WithKind("ResourceClaim"), r.ResourceClaims, prepare, fail)
 	each("resourceClaimTemplates", resourcev1.SchemeGroupVersion.WithKind("ResourceClaimTemplate"), r.ResourceClaimTemplates, prepare, fail)

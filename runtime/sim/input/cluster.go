@@ -193,14 +193,11 @@ func assemble(objs []object, g *gatherer) *Objects {
 // admit sets the pod's priority and warns if its node does not exist.
 // It reports whether the pod can be used.
 func (o *Objects) admit(obj object, p *v1.Pod, made *expansion, classes *priorities, nodes map[string]bool, g *gatherer) bool {
-	unknown, wasMade := made.admit(obj, p, g)
-	if wasMade {
-		return true
-	}
+	unknown, ok := made.admit(obj, p, g)
 	if unknown != "" {
 		o.warn(obj, "", unknown)
 	}
-	if !classes.admit(obj, p, g) {
+	if !ok || !classes.admit(obj, p, g) || !made.allows(obj, p, g) {
 		return false
 	}
 	if c := classes.differs(p); c != "" {

@@ -58,7 +58,8 @@ func ofClusters() *kinds {
 // ofAdmission are the kinds of Known that files may have in every place.
 func ofAdmission() []schema.GroupVersionKind {
 	return slices.Concat(
-		version(schedulingv1.SchemeGroupVersion, KindPriorityClass), version(nodev1.SchemeGroupVersion, KindRuntimeClass), version(v1.SchemeGroupVersion, KindLimitRange),
+		version(schedulingv1.SchemeGroupVersion, KindPriorityClass), version(nodev1.SchemeGroupVersion, KindRuntimeClass),
+		version(v1.SchemeGroupVersion, KindLimitRange, KindResourceQuota),
 		version(admissionv1.SchemeGroupVersion, KindWebhooks, "ValidatingWebhookConfiguration"),
 	)
 }

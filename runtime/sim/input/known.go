@@ -21,6 +21,7 @@ type Known struct {
 	PriorityClasses []*schedulingv1.PriorityClass `json:"priorityClasses,omitempty"`
 	RuntimeClasses  []*nodev1.RuntimeClass        `json:"runtimeClasses,omitempty"`
 	LimitRanges     []*v1.LimitRange              `json:"limitRanges,omitempty"`
+	ResourceQuotas  []*v1.ResourceQuota           `json:"resourceQuotas,omitempty"`
 	DaemonSets      []*appsv1.DaemonSet           `json:"daemonSets,omitempty"`
 	// Webhooks are the names of admission webhooks that may change or refuse pods.
 	Webhooks []string `json:"webhooks,omitempty"`
@@ -31,13 +32,14 @@ const (
 	KindPriorityClass = "PriorityClass"
 	KindRuntimeClass  = "RuntimeClass"
 	KindLimitRange    = "LimitRange"
+	KindResourceQuota = "ResourceQuota"
 	KindDaemonSet     = "DaemonSet"
 	KindWebhooks      = "MutatingWebhookConfiguration"
 )
 
 // KnownKinds are all kinds of Known.
 func KnownKinds() []string {
-	return []string{KindPriorityClass, KindRuntimeClass, KindLimitRange, KindDaemonSet, KindWebhooks}
+	return []string{KindPriorityClass, KindRuntimeClass, KindLimitRange, KindResourceQuota, KindDaemonSet, KindWebhooks}
 }
 
 // Unknown returns the kinds of which objects may be missing.
@@ -59,6 +61,7 @@ func (k *Known) With(over *Known) *Known {
 		PriorityClasses: replace(k.PriorityClasses, over.PriorityClasses),
 		RuntimeClasses:  replace(k.RuntimeClasses, over.RuntimeClasses),
 		LimitRanges:     replace(k.LimitRanges, over.LimitRanges),
+		ResourceQuotas:  replace(k.ResourceQuotas, over.ResourceQuotas),
 		DaemonSets:      replace(k.DaemonSets, over.DaemonSets),
 		Webhooks:        slices.Compact(slices.Sorted(slices.Values(slices.Concat(k.Webhooks, over.Webhooks)))),
 	}

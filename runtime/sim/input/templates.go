@@ -133,6 +133,8 @@ func (k *Known) Add(o runtime.Object) {
 		k.RuntimeClasses = append(k.RuntimeClasses, x)
 	case *v1.LimitRange:
 		k.LimitRanges = append(k.LimitRanges, x)
+	case *v1.ResourceQuota:
+		k.ResourceQuotas = append(k.ResourceQuotas, x)
 	case *appsv1.DaemonSet:
 		k.DaemonSets = append(k.DaemonSets, x)
 	default:

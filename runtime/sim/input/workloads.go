@@ -2,6 +2,7 @@ package input
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -20,7 +21,8 @@ type expansion struct {
 	nodes []*v1.Node
 	pods  map[string][]*v1.Pod // by namespace
 	// paths are those of the templates of the pods that were made.
-	paths map[*v1.Pod]string
+	paths  map[*v1.Pod]string
+	quotas *Quotas
 	// named has the claims of the files, NAMESPACE/NAME.
 	named map[string]bool
 }
@@ -40,6 +42,11 @@ func expand(objs []object, g *gatherer) ([]object, *expansion) {
 			e.named[x.Namespace+"/"+x.Name] = true
 		}
 	}
+	var existing []*v1.Pod
+	if len(e.known.ResourceQuotas) > 0 {
+		existing = slices.DeleteFunc(slices.Concat(slices.Collect(maps.Values(e.pods))...), isNew)
+	}
+	e.quotas = e.known.Quotas(existing)
 	out := make([]object, 0, len(objs))
 	for _, o := range objs {
 		out = append(out, o)
@@ -154,23 +161,44 @@ func (e *expansion) add(o object, pod *v1.Pod, path string) object {
 	return object{Object: pod, meta: &pod.ObjectMeta, place: o.place}
 }
 
-// admit does what admission does to a pod that is to be created; ok is false for pods that come from a cluster.
+// isNew reports whether a pod is still to be created: it comes from no cluster.
+func isNew(pod *v1.Pod) bool {
+	return pod.Spec.NodeName == "" && pod.ResourceVersion == "" && pod.CreationTimestamp.IsZero()
+}
+
+// admit does what admission does to a pod that is to be created, but for the priority of one that is in the files itself. It reports
+// whether the pod can be used.
 func (e *expansion) admit(o object, pod *v1.Pod, g *gatherer) (unknown string, ok bool) {
 	path, wasMade := e.paths[pod]
-	if wasMade {
+	switch {
+	case wasMade:
 		if _, bad := e.known.Admit(pod); bad != nil {
 			g.refuse(o, o.place.at(nil, path+"."+bad.Path, bad.Detail, bad.Fix))
+			return "", false
 		}
-		return "", true
+	case isNew(pod):
+		e.known.limit(pod)
+		if _, bad := e.known.runtime(pod); bad != nil {
+			return fmt.Sprintf("%s: %s", bad.Path, bad.Detail), true
+		}
 	}
-	if pod.Spec.NodeName != "" || pod.ResourceVersion != "" || !pod.CreationTimestamp.IsZero() {
-		return "", false
+	return "", true
+}
+
+// allows reports whether LimitRanges and quotas allow a pod that is to be created.
+func (e *expansion) allows(o object, pod *v1.Pod, g *gatherer) bool {
+	path, wasMade := e.paths[pod]
+	if !wasMade && !isNew(pod) {
+		return true
 	}
-	e.known.limit(pod)
-	if _, bad := e.known.runtime(pod); bad != nil {
-		return fmt.Sprintf("%s: %s", bad.Path, bad.Detail), false
+	why := e.known.Refusal(pod)
+	if why == "" {
+		why = e.quotas.Charge(pod)
 	}
-	return "", false
+	if why != "" {
+		g.refuse(o, o.place.at(nil, path, WouldRefuse+why, ""))
+	}
+	return why == ""
 }
 
 // webhookOf returns the name of a configuration of webhooks that see pods being created; "" for others.

@@ -14,19 +14,27 @@ import (
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/registry/rest"
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
+	"k8s.io/kubernetes/pkg/registry/core/limitrange"
+	"k8s.io/kubernetes/pkg/registry/core/namespace"
 	"k8s.io/kubernetes/pkg/registry/core/node"
 	"k8s.io/kubernetes/pkg/registry/core/persistentvolume"
 	"k8s.io/kubernetes/pkg/registry/core/persistentvolumeclaim"
 	"k8s.io/kubernetes/pkg/registry/core/pod"
+	"k8s.io/kubernetes/pkg/registry/core/resourcequota"
+	"k8s.io/kubernetes/pkg/registry/policy/poddisruptionbudget"
 	"k8s.io/kubernetes/pkg/registry/resource/deviceclass"
 	"k8s.io/kubernetes/pkg/registry/resource/resourceclaim"
 	"k8s.io/kubernetes/pkg/registry/resource/resourceslice"
+	"k8s.io/kubernetes/pkg/registry/scheduling/priorityclass"
+	"k8s.io/kubernetes/pkg/registry/storage/csinode"
 	"k8s.io/kubernetes/pkg/registry/storage/csistoragecapacity"
 	"k8s.io/kubernetes/pkg/registry/storage/storageclass"
 
 	// Defaults of kube-apiserver.
 	_ "k8s.io/kubernetes/pkg/apis/core/install"
+	_ "k8s.io/kubernetes/pkg/apis/policy/install"
 	_ "k8s.io/kubernetes/pkg/apis/resource/install"
+	_ "k8s.io/kubernetes/pkg/apis/scheduling/install"
 	_ "k8s.io/kubernetes/pkg/apis/storage/install"
 )
 
@@ -34,6 +42,8 @@ func strategies() map[string]rest.RESTCreateStrategy {
 	return map[string]rest.RESTCreateStrategy{
 		"Node": node.Strategy, "Pod": pod.Strategy,
 		"PersistentVolume": persistentvolume.Strategy, "PersistentVolumeClaim": persistentvolumeclaim.Strategy,
+		"Namespace": namespace.Strategy, "PriorityClass": priorityclass.Strategy, "PodDisruptionBudget": poddisruptionbudget.Strategy,
+		"LimitRange": limitrange.Strategy, "ResourceQuota": resourcequota.Strategy, "CSINode": csinode.Strategy,
 		"StorageClass": storageclass.Strategy, "CSIStorageCapacity": csistoragecapacity.Strategy,
 		"DeviceClass": deviceclass.Strategy, "ResourceSlice": resourceslice.Strategy, "ResourceClaim": resourceclaim.NewStrategy(nil, nil),
 	}

@@ -170,9 +170,15 @@ func (d *Drawer) Object(kind string, i int) runtime.Object {
 		return c
 	case "ResourceSlice":
 		return d.slice(name)
+	case "ResourceClaim":
+		return d.claim(fmt.Sprintf("r-%d", i))
 	}
+	return d.ofPolicy(kind, i)
+}
+
+func (d *Drawer) claim(name string) *resourcev1.ResourceClaim {
 	c := &resourcev1.ResourceClaim{}
-	c.TypeMeta, c.ObjectMeta = meta(kind, "resource.k8s.io/v1", "default", fmt.Sprintf("r-%d", i))
+	c.TypeMeta, c.ObjectMeta = meta("ResourceClaim", "resource.k8s.io/v1", "default", name)
 	request := resourcev1.ExactDeviceRequest{DeviceClassName: d.word([]string{"c-0", "c-1"}, ""), AllocationMode: one(d, "", resourcev1.DeviceAllocationModeExactCount, resourcev1.DeviceAllocationModeAll)}
 	if request.AllocationMode != resourcev1.DeviceAllocationModeAll || d.chance(d.Odd) {
 		request.Count = one(d, int64(0), 1, 1, 2)

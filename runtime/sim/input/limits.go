@@ -1,0 +1,213 @@
+package input
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	helper "k8s.io/component-helpers/resource"
+
+	"github.com/berth-scheduler/berth/runtime/quantity"
+)
+
+// WouldRefuse begins what is said about a pod with a Refusal, or that Quotas do not allow.
+const WouldRefuse = "the API server would refuse it: "
+
+// Refusal says why the API server would refuse a pod that Admit has returned; "" if it would not. It looks at the LimitRanges of the
+// namespace (plugin/pkg/admission/limitranger in k8s.io/kubernetes), and at requests that are above a limit that one of them sets.
+func (k *Known) Refusal(pod *v1.Pod) string {
+	var why []string
+	for _, r := range k.LimitRanges {
+		if r.Namespace != pod.Namespace {
+			continue
+		}
+		if why == nil {
+			pod = withoutEndless(pod)
+			why = aboveOwnLimits(pod)
+		}
+		for i := range r.Spec.Limits {
+			why = append(why, outside(r.Name, &r.Spec.Limits[i], pod)...)
+		}
+	}
+	return few(why)
+}
+
+// aboveOwnLimits lists the requests of containers that are above their limit, or with their limits above those of the pod itself. Of
+// what cannot be overcommitted, a request and its limit must be equal.
+func aboveOwnLimits(pod *v1.Pod) []string {
+	why := []string{}
+	for _, list := range [][]v1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {
+		for i := range list {
+			own := &list[i].Resources
+			for _, name := range sorted(own.Requests) {
+				request := own.Requests[name]
+				limit, limited := own.Limits[name]
+				whole := isDevice(name) || strings.HasPrefix(string(name), v1.ResourceHugePagesPrefix)
+				switch {
+				case !limited && whole:
+					why = append(why, fmt.Sprintf("container %s requests %s of %s and has no limit", list[i].Name, request.String(), name))
+				case limited && request.Cmp(limit) > 0, limited && whole && request.Cmp(limit) != 0:
+					why = append(why, fmt.Sprintf("container %s requests %s of %s and has a limit of %s", list[i].Name, request.String(), name, limit.String()))
+				}
+			}
+			if pod.Spec.Resources == nil {
+				continue
+			}
+			for _, name := range sorted(pod.Spec.Resources.Limits) {
+				most := pod.Spec.Resources.Limits[name]
+				if limit := own.Limits[name]; limit.Cmp(most) > 0 {
+					why = append(why, fmt.Sprintf("container %s has a limit of %s of %s, the pod one of %s", list[i].Name, limit.String(), name, most.String()))
+				}
+			}
+		}
+	}
+	if own := pod.Spec.Resources; own != nil {
+		sums := helper.AggregateContainerRequests(pod, helper.PodResourcesOptions{})
+		for _, name := range sorted(own.Requests) {
+			request := own.Requests[name]
+			if sum := sums[name]; sum.Cmp(request) > 0 {
+				why = append(why, fmt.Sprintf("the pod requests %s of %s, its containers %s", request.String(), name, sum.String()))
+			}
+		}
+	}
+	return why
+}
+
+// outside lists what a pod has outside of the limits of a LimitRange.
+func outside(name string, item *v1.LimitRangeItem, pod *v1.Pod) (why []string) {
+	add := func(who string, requests, limits v1.ResourceList) {
+		for _, what := range violations(item, requests, limits) {
+			why = append(why, fmt.Sprintf("LimitRange %s: %s %s", name, who, what))
+		}
+	}
+	switch item.Type {
+	case v1.LimitTypeContainer:
+		for _, list := range [][]v1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {
+			for i := range list {
+				add("container "+list[i].Name, list[i].Resources.Requests, list[i].Resources.Limits)
+			}
+		}
+	case v1.LimitTypePod:
+		o := helper.PodResourcesOptions{ExcludeOverhead: true, SkipPodLevelResources: true}
+		requests, limits := helper.PodRequests(pod, o), helper.PodLimits(pod, o)
+		if own := pod.Spec.Resources; own != nil { // of these, admission knows two
+			for _, resource := range []v1.ResourceName{v1.ResourceCPU, v1.ResourceMemory} {
+				override(requests, own.Requests, resource)
+				override(limits, own.Limits, resource)
+			}
+		}
+		add("the pod", requests, limits)
+	case v1.LimitTypePersistentVolumeClaim: // of claims
+	}
+	return why
+}
+
+func override(list, with v1.ResourceList, name v1.ResourceName) {
+	if q, ok := with[name]; ok {
+		list[name] = q
+	}
+}
+
+// violations compares what a container or a pod has with an item of a LimitRange.
+func violations(item *v1.LimitRangeItem, requests, limits v1.ResourceList) (why []string) {
+	say := func(format string, args ...any) { why = append(why, fmt.Sprintf(format, args...)) }
+	for _, name := range sorted(item.Min) {
+		least := finite(item.Min[name])
+		request, requested := requests[name]
+		limit, limited := limits[name]
+		switch {
+		case !requested:
+			say("requests no %s, at least %s is required", name, least.String())
+		case compare(request, least) < 0:
+			say("requests %s of %s, at least %s is required", request.String(), name, least.String())
+		case limited && compare(limit, least) < 0:
+			say("has a limit of %s of %s, at least %s is required", limit.String(), name, least.String())
+		}
+	}
+	for _, name := range sorted(item.Max) {
+		most := finite(item.Max[name])
+		request, requested := requests[name]
+		limit, limited := limits[name]
+		switch {
+		case !limited:
+			say("has no limit of %s, at most %s is allowed", name, most.String())
+		case compare(limit, most) > 0:
+			say("has a limit of %s of %s, at most %s is allowed", limit.String(), name, most.String())
+		case requested && compare(request, most) > 0:
+			say("requests %s of %s, at most %s is allowed", request.String(), name, most.String())
+		}
+	}
+	for _, name := range sorted(item.MaxLimitRequestRatio) {
+		most := finite(item.MaxLimitRequestRatio[name])
+		request, limit := requests[name], limits[name]
+		if request.IsZero() || limit.IsZero() {
+			say("needs a request and a limit of %s, with a ratio of at most %s", name, most.String())
+		} else if limit.AsApproximateFloat64()/request.AsApproximateFloat64() > most.AsApproximateFloat64() {
+			say("has a limit of %s and a request of %s of %s, a ratio of at most %s is allowed", limit.String(), request.String(), name, most.String())
+		}
+	}
+	return why
+}
+
+// compare orders quantities as admission does: by thousandths if they are not too large, else by whole units.
+func compare(a, b resource.Quantity) int {
+	if x, y := quantity.Whole(a), quantity.Whole(b); x > resource.MaxMilliValue || y > resource.MaxMilliValue {
+		return cmp.Compare(x, y)
+	}
+	return cmp.Compare(quantity.Milli(a), quantity.Milli(b))
+}
+
+// withoutEndless returns a pod with quantities that can be added up and printed.
+func withoutEndless(pod *v1.Pod) *v1.Pod {
+	endless := func(pod *v1.Pod, bound bool) (found bool) {
+		for _, r := range allResources(pod) {
+			for _, list := range []v1.ResourceList{r.Requests, r.Limits} {
+				for name, q := range list {
+					if found = found || quantity.Endless(q); bound {
+						list[name] = finite(q)
+					}
+				}
+			}
+		}
+		return found
+	}
+	if !endless(pod, false) {
+		return pod
+	}
+	pod = pod.DeepCopy()
+	endless(pod, true)
+	return pod
+}
+
+// finite returns the quantity, or the nearest that has not too many digits.
+func finite(q resource.Quantity) resource.Quantity {
+	if quantity.Endless(q) {
+		return *resource.NewQuantity(quantity.Whole(q), resource.DecimalSI)
+	}
+	return q
+}
+
+// allResources are those of the containers and of the pod itself.
+func allResources(pod *v1.Pod) (all []*v1.ResourceRequirements) {
+	for _, list := range [][]v1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {
+		for i := range list {
+			all = append(all, &list[i].Resources)
+		}
+	}
+	if pod.Spec.Resources != nil {
+		all = append(all, pod.Spec.Resources)
+	}
+	return all
+}
+
+func sorted(list v1.ResourceList) []v1.ResourceName {
+	names := make([]v1.ResourceName, 0, len(list))
+	for name := range list {
+		names = append(names, name)
+	}
+	slices.SortFunc(names, func(a, b v1.ResourceName) int { return strings.Compare(string(a), string(b)) })
+	return names
+}
