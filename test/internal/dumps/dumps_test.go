@@ -90,11 +90,11 @@ func draw(t *testing.T, seed uint64, drawn, accepted map[string]int) (stored []r
 				continue
 			}
 			accepted[kind]++
-			if name := kind + "/" + object.(metav1.Object).GetName(); seen[name] {
+			name := kind + "/" + object.(metav1.Object).GetName()
+			if seen[name] {
 				continue // it is there already
-			} else {
-				seen[name] = true
 			}
+			seen[name] = true
 			switch x := object.(type) {
 			case *v1.Node:
 				nodes = append(nodes, x.Name)
