@@ -5,15 +5,14 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	helper "k8s.io/component-helpers/resource"
-
-	"github.com/berth-scheduler/berth/runtime/quantity"
 )
 
 // defaultPod is SetDefaults_Pod and SetDefaults_PodSpec of k8s.io/kubernetes
-// (pkg/apis/core/v1/defaults.go), without fields that do not affect scheduling, and the merge
-// of matchLabelKeys (pkg/registry/core/pod/strategy.go).
+// (pkg/apis/core/v1/defaults.go), without fields that do not affect scheduling, and what follows when a pod
+// is created: the merge of matchLabelKeys and the resources at pod level (pkg/registry/core/pod/strategy.go).
 func defaultPod(p *v1.Pod) {
 	s := &p.Spec
 	if s.SchedulerName == "" {
@@ -35,7 +34,9 @@ func defaultPod(p *v1.Pod) {
 			defaultPorts(list[i].Ports, s.HostNetwork)
 		}
 	}
-	defaultPodRequests(p)
+	if !isNew(p) { // otherwise admission comes first
+		defaultPodLevel(p)
+	}
 	mergeMatchLabelKeys(p)
 }
 
@@ -63,40 +64,56 @@ func defaultPorts(ports []v1.ContainerPort, hostNetwork bool) {
 	}
 }
 
-// defaultPodRequests sets the missing requests of a pod with limits at pod level: the sum over
-// its containers for resources that may be overcommitted, otherwise the limit. It skips a pod
-// whose requests would take minutes to add up.
-func defaultPodRequests(p *v1.Pod) {
+// defaultPodLevel is DefaultPodLevelResources of k8s.io/kubernetes (pkg/api/pod/util.go): of a pod that has requests or limits at pod
+// level, it sets those that are missing there. Limits of huge pages are the sum over the containers; requests are that sum for
+// resources that may be overcommitted, otherwise the limit; other limits are the sum if each container has one, at least the request.
+// Of quantities that would take minutes to add up, it adds up what the scheduler makes of them.
+func defaultPodLevel(p *v1.Pod) {
 	r := p.Spec.Resources
-	if r == nil || len(r.Limits) == 0 || anyEndless(p.Spec.InitContainers) || anyEndless(p.Spec.Containers) {
+	if r == nil || len(r.Requests)+len(r.Limits) == 0 {
 		return
 	}
-	requests := r.Requests
-	if requests == nil {
-		requests = v1.ResourceList{}
-	}
-	fill := func(from v1.ResourceList, hugePages bool) {
-		for name, q := range from {
-			huge := strings.HasPrefix(string(name), v1.ResourceHugePagesPrefix)
-			if _, ok := requests[name]; !ok && helper.IsSupportedPodLevelResource(name) && (hugePages || !huge) {
-				requests[name] = q.DeepCopy()
+	set := func(list *v1.ResourceList, name v1.ResourceName, q resource.Quantity) {
+		if _, ok := (*list)[name]; !ok && helper.IsSupportedPodLevelResource(name) {
+			if *list == nil {
+				*list = make(v1.ResourceList)
 			}
+			(*list)[name] = q.DeepCopy()
 		}
 	}
-	fill(helper.AggregateContainerRequests(p, helper.PodResourcesOptions{}), false)
-	fill(r.Limits, true)
-	r.Requests = requests
+	summed := withoutEndless(p)
+	limits := helper.AggregateContainerLimits(summed, helper.PodResourcesOptions{})
+	for name, sum := range limits {
+		if _, requested := r.Requests[name]; !requested && isHugePages(name) {
+			set(&r.Limits, name, sum)
+		}
+	}
+	for name, sum := range helper.AggregateContainerRequests(summed, helper.PodResourcesOptions{}) {
+		if !isHugePages(name) {
+			set(&r.Requests, name, sum)
+		}
+	}
+	for name, limit := range r.Limits {
+		set(&r.Requests, name, limit)
+	}
+	without := func(name v1.ResourceName) bool {
+		return slices.ContainsFunc(slices.Concat(p.Spec.InitContainers, p.Spec.Containers), func(c v1.Container) bool {
+			_, ok := c.Resources.Limits[name]
+			return !ok
+		})
+	}
+	for name, request := range r.Requests {
+		if sum, ok := limits[name]; ok && !without(name) {
+			if request = finite(request); request.Cmp(sum) > 0 {
+				sum = request
+			}
+			set(&r.Limits, name, sum)
+		}
+	}
 }
 
-func anyEndless(list []v1.Container) bool {
-	for i := range list {
-		for _, q := range list[i].Resources.Requests {
-			if quantity.Endless(q) {
-				return true
-			}
-		}
-	}
-	return false
+func isHugePages(name v1.ResourceName) bool {
+	return strings.HasPrefix(string(name), v1.ResourceHugePagesPrefix)
 }
 
 // mergeMatchLabelKeys adds matchLabelKeys and mismatchLabelKeys to the selector as expressions,

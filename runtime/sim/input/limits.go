@@ -45,7 +45,7 @@ func aboveOwnLimits(pod *v1.Pod) []string {
 			for _, name := range sorted(own.Requests) {
 				request := own.Requests[name]
 				limit, limited := own.Limits[name]
-				whole := isDevice(name) || strings.HasPrefix(string(name), v1.ResourceHugePagesPrefix)
+				whole := isDevice(name) || isHugePages(name)
 				switch {
 				case !limited && whole:
 					why = append(why, fmt.Sprintf("container %s requests %s of %s and has no limit", list[i].Name, request.String(), name))
@@ -160,25 +160,29 @@ func compare(a, b resource.Quantity) int {
 	return cmp.Compare(quantity.Milli(a), quantity.Milli(b))
 }
 
-// withoutEndless returns a pod with quantities that can be added up and printed.
-func withoutEndless(pod *v1.Pod) *v1.Pod {
-	endless := func(pod *v1.Pod, bound bool) (found bool) {
-		for _, r := range allResources(pod) {
-			for _, list := range []v1.ResourceList{r.Requests, r.Limits} {
-				for name, q := range list {
-					if found = found || quantity.Endless(q); bound {
-						list[name] = finite(q)
-					}
+// anyEndless reports whether a pod has a quantity that would take minutes to add up or to print.
+func anyEndless(pod *v1.Pod) bool {
+	for _, r := range allResources(pod) {
+		for _, list := range []v1.ResourceList{r.Requests, r.Limits} {
+			for _, q := range list {
+				if quantity.Endless(q) {
+					return true
 				}
 			}
 		}
-		return found
 	}
-	if !endless(pod, false) {
+	return false
+}
+
+// withoutEndless returns a pod with quantities that can be added up and printed.
+func withoutEndless(pod *v1.Pod) *v1.Pod {
+	if !anyEndless(pod) {
 		return pod
 	}
 	pod = pod.DeepCopy()
-	endless(pod, true)
+	for _, r := range allResources(pod) {
+		r.Requests, r.Limits = bounded(r.Requests), bounded(r.Limits)
+	}
 	return pod
 }
 

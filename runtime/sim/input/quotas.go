@@ -137,7 +137,7 @@ func ofPods(name v1.ResourceName) bool {
 		return true
 	}
 	own, requested := strings.CutPrefix(string(name), v1.DefaultResourceRequestsPrefix)
-	return strings.HasPrefix(own, v1.ResourceHugePagesPrefix) || requested && isDevice(v1.ResourceName(own))
+	return isHugePages(v1.ResourceName(own)) || requested && isDevice(v1.ResourceName(own))
 }
 
 // isDevice reports whether a resource is one that device plugins or drivers provide, in the view of quotas.
@@ -205,7 +205,7 @@ func bestEffort(pod *v1.Pod) bool {
 		return pod.Status.QOSClass == v1.PodQOSBestEffort
 	}
 	all := allResources(pod)
-	if pod.Spec.Resources != nil {
+	if helper.IsPodLevelResourcesSet(pod) {
 		all = []*v1.ResourceRequirements{pod.Spec.Resources}
 	}
 	for _, r := range all {
@@ -255,7 +255,7 @@ func usageOf(requests, limits v1.ResourceList) v1.ResourceList {
 	for name, q := range requests {
 		requested := v1.DefaultResourceRequestsPrefix + name
 		switch {
-		case name == v1.ResourceCPU, name == v1.ResourceMemory, name == v1.ResourceEphemeralStorage, strings.HasPrefix(string(name), v1.ResourceHugePagesPrefix):
+		case name == v1.ResourceCPU, name == v1.ResourceMemory, name == v1.ResourceEphemeralStorage, isHugePages(name):
 			out[name], out[requested] = q, q
 		case isDevice(name):
 			out[requested] = q

@@ -178,6 +178,7 @@ func (e *expansion) admit(o object, pod *v1.Pod, g *gatherer) (unknown string, o
 		}
 	case isNew(pod):
 		e.known.limit(pod)
+		defaultPodLevel(pod)
 		if _, bad := e.known.runtime(pod); bad != nil {
 			return fmt.Sprintf("%s: %s", bad.Path, bad.Detail), true
 		}

@@ -1,6 +1,7 @@
 package dumps
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"testing"
@@ -18,7 +19,7 @@ const namespaces = 1500
 // TestAdmission: what-if and simulate refuse the pods that LimitRanger and ResourceQuota of kube-apiserver refuse, and give the others the
 // same requests and limits.
 func TestAdmission(t *testing.T) {
-	admitted, byLimits, byQuotas, changed := 0, 0, 0, 0
+	admitted, byLimits, byQuotas, changed, podLevel := 0, 0, 0, 0, 0
 	for seed := range uint64(namespaces) {
 		d := NewDrawer(seed, []int{0, 2, 8}[seed%3])
 		known := &input.Known{Kinds: input.KnownKinds()}
@@ -44,8 +45,8 @@ func TestAdmission(t *testing.T) {
 				deadline := int64(60)
 				pod.Spec.ActiveDeadlineSeconds = &deadline
 			}
-			if d.chance(10) {
-				pod.Spec.Resources = &v1.ResourceRequirements{Requests: d.amounts(v1.ResourceCPU, v1.ResourceMemory), Limits: d.amounts(v1.ResourceCPU)}
+			if d.chance(20) {
+				d.podLevel(pod)
 			}
 			if _, _, err := Admit(pod, nil, nil); err != nil {
 				continue // it is none, whatever the namespace has
@@ -81,23 +82,28 @@ func TestAdmission(t *testing.T) {
 				}
 				if len(want.Requests)+len(want.Limits) > len(was[j].Requests)+len(was[j].Limits) {
 					changed++
+					if j == len(was)-1 {
+						podLevel++
+					}
 				}
 			}
 		}
 	}
-	t.Logf("%d pods are admitted, with %d lists of resources that were added to; %d are refused by LimitRanges, %d by quotas", admitted, changed, byLimits, byQuotas)
-	if min(admitted, changed, byLimits, byQuotas) < 500 {
+	t.Logf("%d pods are admitted, with %d lists of resources that were added to, %d of them at pod level; %d are refused by LimitRanges, %d by quotas",
+		admitted, changed, podLevel, byLimits, byQuotas)
+	if min(admitted, changed, podLevel, byLimits, byQuotas) < 500 {
 		t.Error("too few of one kind")
 	}
 }
 
+// resourcesOf returns the resources of containers, and last those at pod level.
 func resourcesOf(pod *v1.Pod) (out []*v1.ResourceRequirements) {
 	for _, list := range [][]v1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {
 		for i := range list {
 			out = append(out, &list[i].Resources)
 		}
 	}
-	return out
+	return append(out, cmp.Or(pod.Spec.Resources, &v1.ResourceRequirements{}))
 }
 
 // sameAmounts compares thousandths: a kube-apiserver rounds to them, and the scheduler, too.

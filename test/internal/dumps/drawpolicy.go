@@ -65,6 +65,29 @@ func (d *Drawer) amount() resource.Quantity {
 	return resource.MustParse(d.word([]string{"1", "2", "500m", "1500m", "3", "4"}, "0", "1n", "9223372036854775807", "8E"))
 }
 
+// podLevel gives a pod resources of its own, which may be empty, and some of its containers huge pages and limits.
+func (d *Drawer) podLevel(pod *v1.Pod) {
+	names := []v1.ResourceName{v1.ResourceCPU, v1.ResourceMemory}
+	pod.Spec.Resources = &v1.ResourceRequirements{Requests: d.amounts(names...), Limits: d.amounts(names...)}
+	if d.chance(20) {
+		pod.Spec.Resources = &v1.ResourceRequirements{Requests: v1.ResourceList{}, Limits: v1.ResourceList{v1.ResourceCPU: resource.MustParse("8")}}
+	}
+	for i := range pod.Spec.Containers {
+		own := &pod.Spec.Containers[i].Resources
+		if own.Limits == nil {
+			own.Limits = v1.ResourceList{}
+		}
+		if d.chance(40) {
+			own.Limits["hugepages-2Mi"] = resource.MustParse(one(d, "2Mi", "4Mi"))
+		}
+		for _, name := range names {
+			if _, ok := own.Limits[name]; !ok && d.chance(40) {
+				own.Limits[name] = resource.MustParse("4")
+			}
+		}
+	}
+}
+
 func (d *Drawer) limitRange(name string) *v1.LimitRange {
 	l := &v1.LimitRange{}
 	l.TypeMeta, l.ObjectMeta = meta("LimitRange", "v1", "default", name)
