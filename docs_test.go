@@ -241,51 +241,6 @@ func TestArchitectureFiles(t *testing.T) {
 	}
 }
 
-// TestRationaleIndex: the index at the top of RATIONALE.md has each heading once, and links to nothing else.
-func TestRationaleIndex(t *testing.T) {
-	text, err := os.ReadFile("RATIONALE.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, problem := range checkIndex(string(text)) {
-		t.Errorf("RATIONALE.md: %s. Remedy: give each `###` heading one link in the index, under its topic", problem)
-	}
-}
-
-// checkIndex compares the links in front of a page's first section with the headings of its third level.
-func checkIndex(page string) (problems []string) {
-	index, body, _ := strings.Cut(page, "\n## ")
-	linked := map[string]int{}
-	for _, link := range inlineLink.FindAllStringSubmatch(index, -1) {
-		linked[strings.TrimPrefix(link[1], "#")]++
-	}
-	for _, heading := range regexp.MustCompile(`(?m)^### (.+)$`).FindAllStringSubmatch(body, -1) {
-		anchor := anchor(heading[1])
-		if n := linked[anchor]; n != 1 {
-			problems = append(problems, fmt.Sprintf("the index has %d links to %q (#%s)", n, heading[1], anchor))
-		}
-		delete(linked, anchor)
-	}
-	for anchor := range linked {
-		problems = append(problems, fmt.Sprintf("the index links to #%s, which is no heading", anchor))
-	}
-	return problems
-}
-
-func TestCheckIndex(t *testing.T) {
-	page := "# P\n- [a](#why-a), [b](#why-b), [b again](#why-b), [gone](#why-z)\n\n## S\n### Why a?\n### Why `b`?\n### Why c_d-e, f?\n"
-	got := checkIndex(page)
-	want := []string{"2 links to \"Why `b`?\"", "0 links to \"Why c_d-e, f?\" (#why-c_d-e-f)", "links to #why-z, which is no heading"}
-	for _, w := range want {
-		if !strings.Contains(strings.Join(got, "\n"), w) {
-			t.Errorf("no complaint with %s", w)
-		}
-	}
-	if len(got) != len(want) {
-		t.Errorf("got %q", got)
-	}
-}
-
 // TestSandboxNamesTests: every test that docs/sandbox.md names for a promise or an attack is there.
 func TestSandboxNamesTests(t *testing.T) {
 	text, err := os.ReadFile("docs/sandbox.md")
