@@ -534,7 +534,7 @@ func TestCheckOfModules(t *testing.T) {
 		{"filter", `{"filter": [["write", 1, 16, 77]]}`, false, "only answers are written into the region"},
 	} {
 		module, man := conformance.GuestModule(t, c.guest)
-		m, err := loadEngine(module)
+		m, err := loadEngine(module, 0)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -34,14 +34,15 @@ type engineInstance struct {
 // engineKey is the context's key of the instance that calls a host function.
 type engineKey struct{}
 
-// loadEngine compiles a module and defines its imports, whose functions an instance brings.
-func loadEngine(data []byte) (*engineModule, error) {
+// loadEngine compiles a module with the features of ABI-1.1 and more, and defines its imports, whose functions an instance brings.
+func loadEngine(data []byte, more api.CoreFeatures) (*engineModule, error) {
 	parsed, err := wire.ReadModule(data)
 	if err != nil {
 		return nil, err
 	}
 	ctx := context.Background()
-	m := &engineModule{Module: parsed, runtime: wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfigInterpreter().WithMemoryLimitPages(maxPages))}
+	config := wazero.NewRuntimeConfigInterpreter().WithMemoryLimitPages(maxPages).WithCoreFeatures(api.CoreFeaturesV2 | more)
+	m := &engineModule{Module: parsed, runtime: wazero.NewRuntimeWithConfig(ctx, config)}
 	if m.compiled, err = m.runtime.CompileModule(ctx, data); err != nil {
 		return nil, err
 	}

@@ -17,6 +17,7 @@ import (
 // them where it refers to them by name.
 func mistakes() map[string]string {
 	return map[string]string{
+		"accepts tail calls":                                "modules/a tail call",
 		"points are counted from 1":                         "sight/every column and field in a filter call, pod web",
 		"the overlay row is the last of all rows":           "sight/a what-if of a guest without add_pod",
 		"columns are there that nobody declared":            "sight/a guest that declares nothing gets nothing",

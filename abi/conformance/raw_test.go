@@ -33,7 +33,7 @@ func TestRestCheckPassesRawGuests(t *testing.T) {
 			if o.Module, err = toolchain.Build(t.Context(), dir); err != nil {
 				t.Fatal(err)
 			}
-			m, err := loadEngine(o.Module)
+			m, err := loadEngine(o.Module, 0)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -7,6 +7,9 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/experimental"
+
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/abi/conformance"
 	"github.com/berth-scheduler/berth/abi/conformance/cluster"
@@ -61,7 +64,11 @@ func (h *reference) Load(_ context.Context, plugins []conformance.Plugin) (confo
 }
 
 func (h *reference) load(p *profile, one conformance.Plugin) (*plugin, error) {
-	m, err := loadEngine(one.Module)
+	var more api.CoreFeatures
+	if h.wrong("accepts tail calls") {
+		more = experimental.CoreFeaturesTailCall
+	}
+	m, err := loadEngine(one.Module, more)
 	if err != nil {
 		return nil, err
 	}
