@@ -7,6 +7,9 @@ import "strings"
 // Texts are copied for the host, which may keep them: they can be views of memory that the next
 // call overwrites.
 
+// collect is for modules, whose calls leave the garbage collector no time of its own.
+func collect() {}
+
 func (c *core) log(level Level, text string) {
 	if c.native != nil {
 		c.native.host.Log(int(level), strings.Clone(text))

@@ -7,6 +7,7 @@ import "github.com/berth-scheduler/berth/abi"
 
 // begin makes the views of a call.
 func (c *core) begin(call uint32) {
+	collect()
 	c.callAt, c.call = call, at[callRecord](&c.mem, call)
 	c.columns.refresh(c.call.header)
 	c.pod.parse(&c.mem, c.call.pod, c.call.podSize, 0)
