@@ -144,8 +144,8 @@ func drawSchema(t *rapid.T, depth int, names []string) any {
 
 // nests reports whether a keyword contains schemas.
 func nests(keyword string) bool {
-	return slices.Contains(strings.Fields("allOf anyOf oneOf not if then else properties patternProperties additionalProperties propertyNames "+
-		"prefixItems items contains dependentSchemas unevaluatedProperties unevaluatedItems"), keyword)
+	return slices.Contains(strings.Fields("allOf anyOf oneOf not if then else properties patternProperties additionalProperties "+
+		"propertyNames prefixItems items contains dependentSchemas unevaluatedProperties unevaluatedItems"), keyword)
 }
 
 func drawKeyword(t *rapid.T, name string, depth int, names []string) any {

@@ -51,9 +51,11 @@ func (c *compiler) pattern(text string) (*pattern, error) {
 	p.instructions, p.ranges = p.instructions+instructions, p.ranges+ranges
 	switch {
 	case instructions > abi.MaxPatternProgram:
-		return nil, c.fail(fmt.Sprintf("the pattern compiles to more than %d instructions (ABI-10)", abi.MaxPatternProgram), "repeat less in it: x{100} is a hundred times x")
+		return nil, c.fail(fmt.Sprintf("the pattern compiles to more than %d instructions (ABI-10)", abi.MaxPatternProgram),
+			"repeat less in it: x{100} is a hundred times x")
 	case p.instructions > abi.MaxPatternsProgram:
-		return nil, c.fail(fmt.Sprintf("the patterns compile to more than %d instructions (ABI-10)", abi.MaxPatternsProgram), "repeat less in them: x{100} is a hundred times x")
+		return nil, c.fail(fmt.Sprintf("the patterns compile to more than %d instructions (ABI-10)", abi.MaxPatternsProgram),
+			"repeat less in them: x{100} is a hundred times x")
 	case p.ranges > maxRanges:
 		return nil, c.fail("the classes of characters in the patterns have too many ranges", `repeat classes such as \pL less`)
 	}

@@ -49,6 +49,19 @@ func oneArgument(what, example string) cobra.PositionalArgs {
 	}
 }
 
+// noArguments rejects arguments. flags are those that name files, as arguments probably do; empty if there are none.
+func noArguments(flags string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) == 0:
+			return nil
+		case flags != "":
+			return fmt.Errorf("%s takes no arguments: name %s with %s", cmd.Name(), args[0], flags)
+		}
+		return fmt.Errorf("unexpected argument %q: %s takes none", args[0], cmd.CommandPath())
+	}
+}
+
 // optionalArgument allows one file or folder; what is its name in errors.
 func optionalArgument(what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {

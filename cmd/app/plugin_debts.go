@@ -31,7 +31,7 @@ preemptions. With --forgive the scheduler forgets the debt of one of them. The s
 answers only at its debug socket, so run the command on the leader's machine or in its pod.`,
 		Example: `  berth plugin debts
   kubectl exec -n kube-system POD -- /berth plugin debts --forgive team-a`,
-		Args:    cobra.NoArgs,
+		Args:    noArguments(""),
 		PreRunE: applySettings,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if socket != "" {

@@ -13,8 +13,10 @@ func TestRestGarbage(t *testing.T) {
 	for _, args := range [][]string{
 		{"build", dir, "--manifest=" + filepath.Join(dir, "manifest.json"), "-o", module},
 		{
-			"conformance", module, "--cycles=8", "--hint=" + at + "pre-filter=set k {sight}", "--hint=" + at + "filter=* success", "--hint=" + at + "score=* 7",
-			"--hint=" + at + "reserve=annotate " + at + "seen {sight}", "--hint=" + at + "permit=wait 5s", "--hint=" + at + "pre-bind=annotate " + at + "seen {state:k}",
+			"conformance", module, "--cycles=8", "--hint=" + at + "pre-filter=set k {sight}", "--hint=" + at + "filter=* success",
+			"--hint=" + at + "score=* 7",
+			"--hint=" + at + "reserve=annotate " + at + "seen {sight}", "--hint=" + at + "permit=wait 5s",
+			"--hint=" + at + "pre-bind=annotate " + at + "seen {state:k}",
 		},
 	} {
 		if stdout, stderr, err := pluginCommand(t, args...); err != nil {

@@ -25,7 +25,7 @@ PREFIX.key and PREFIX.pub. They are in cosign's format, so cosign and berth read
 other's keys. Keygen takes the password from ` + passwordVariable + `, or asks for it.`,
 		Example: `  berth plugin keygen
   berth plugin keygen --algorithm ed25519 -o team`,
-		Args:    cobra.NoArgs,
+		Args:    noArguments(""),
 		PreRunE: applySettings,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			password, err := newPassword(cmd.ErrOrStderr())

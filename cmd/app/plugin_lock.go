@@ -36,7 +36,7 @@ With --index, lock refuses a version that is yanked, unless the lock file has it
 An expired key (notAfter) still admits modules that the lock file has already.`,
 		Example: `  berth plugin lock --config scheduler.yaml
   berth plugin lock --plugin oci://ghcr.io/team/rack-aware:1.2.0 --verification-policy policy.yaml`,
-		Args:    cobra.NoArgs,
+		Args:    noArguments(""),
 		PreRunE: applySettings,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var f *index.File

@@ -26,7 +26,7 @@ If the scheduler follows a plugin folder, status also lists the files that it re
 why. Only the leader calls plugins; any other replica prints who leads.`,
 		Example: `  berth plugin status
   berth plugin status --kubeconfig ~/.kube/config --context prod`,
-		Args:    cobra.NoArgs,
+		Args:    noArguments(""),
 		PreRunE: applySettings,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			body, err := o.get(cmd.Context(), debughttp.PluginsPath)

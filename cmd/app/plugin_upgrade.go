@@ -26,7 +26,7 @@ func newPluginOutdated(p *program) *cobra.Command {
 index. IN RANGE is the newest version that is compatible with the one in use by semantic
 versioning, which berth plugin upgrade installs; LATEST is the newest of all.`,
 		Example: `  berth plugin outdated --index ghcr.io/team/index --verification-policy policy.yaml --config scheduler.yaml`,
-		Args:    cobra.NoArgs,
+		Args:    noArguments(""),
 		PreRunE: applySettings,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return o.market.within(cmd.Context(), func(ctx context.Context, client *oci.Client) error {

@@ -74,7 +74,7 @@ interrupt exits at once. The exit status is 0 after an interrupt, 1 if the lease
 was lost, and 2 for input that cannot be used.`,
 		Example: `  berth run --kubeconfig ~/.kube/config --config berth.yaml --leader-elect=false
   berth run --config /etc/kubernetes/scheduler.yaml --plugin-dir /etc/berth/plugins`,
-		Args:    cobra.NoArgs,
+		Args:    noArguments(""),
 		PreRunE: applySettings,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return o.run(cmd.Context(), cmd.ErrOrStderr())
@@ -107,7 +107,8 @@ func (o *runOptions) flags(f *pflag.FlagSet) {
 	f.StringVar(&o.record.to, "record", "", "write a recording, which berth replay repeats, to a new file in this `DIR`")
 	f.StringVar(&o.record.size, "record-size", "1Gi", "maximum size of the recordings in that folder, as a `QUANTITY`; the oldest are removed")
 	o.record.flags(f)
-	f.IntVar(&o.heldWrites, "held-pod-writes", 0, "how many pods a second may get a condition that says why a PreEnqueue plugin holds them back; 0 for none")
+	f.IntVar(&o.heldWrites, "held-pod-writes", 0, "how many pods a second may get a condition that says why a PreEnqueue plugin "+
+		"holds them back; 0 for none")
 	f.StringVar(&o.events, "events", eventsAll, "`WHICH` events to write: all, or failures to leave out events of placed pods")
 }
 
@@ -227,7 +228,9 @@ func (o *runOptions) schedule(ctx context.Context, s *config.Scheduler, modules 
 	for i := range s.Profiles {
 		profiles = append(profiles, s.Profiles[i].SchedulerName)
 	}
-	cluster, err := kube.New(kube.Config{Profiles: profiles, Quiet: o.events == eventsFailures, HeldWrites: o.heldWrites}, kube.Deps{Client: clients.Main, Plugins: clients.Plugins, KubeConfig: clients.REST, Events: clients.Events, Covered: clients.Covered, Reach: clients.Reach, Observer: w.metrics, Log: log, Panicked: w.panicked})
+	cluster, err := kube.New(kube.Config{Profiles: profiles, Quiet: o.events == eventsFailures, HeldWrites: o.heldWrites},
+		kube.Deps{Client: clients.Main, Plugins: clients.Plugins, KubeConfig: clients.REST, Events: clients.Events, Covered: clients.Covered,
+			Reach: clients.Reach, Observer: w.metrics, Log: log, Panicked: w.panicked})
 	if err != nil {
 		return err
 	}
@@ -250,11 +253,13 @@ func (o *runOptions) schedule(ctx context.Context, s *config.Scheduler, modules 
 		}
 	}()
 	a, err := assembly.New(
-		o.program.addTo(assembly.Config{Scheduler: s, Gates: o.gates.gates, Modules: modules, Seed: uint64(o.seed), MaxUnschedulable: o.unscheduled, Reuse: kept, TrialShare: o.trialShare, RecordReads: o.record.reads}),
+		o.program.addTo(assembly.Config{Scheduler: s, Gates: o.gates.gates, Modules: modules, Seed: uint64(o.seed),
+			MaxUnschedulable: o.unscheduled, Reuse: kept, TrialShare: o.trialShare, RecordReads: o.record.reads}),
 		assembly.Deps{
 			Binder: cluster, Evictor: cluster, Patcher: cluster, Outlet: cluster,
 			Recorder: recording.recorder(), Objects: cluster, Budgets: cluster.Budgets(), Storage: cluster.Storage(), Devices: cluster.Devices(), Services: cluster.Services(), Controllers: cluster.Controllers(),
-			Observer: both{w}, Moved: w.moved, Gated: cluster.Gated, Handled: w.metrics.Handled, Worked: w.metrics.Worked, Broken: w.broken, Framework: o.program.hosts(cluster.Framework), Log: log,
+			Observer: both{w}, Moved: w.moved, Gated: cluster.Gated, Handled: w.metrics.Handled, Worked: w.metrics.Worked, Broken: w.broken,
+			Framework: o.program.hosts(cluster.Framework), Log: log,
 			Panicked: w.panicked, Suspects: w.suspects,
 		})
 	if err != nil {
@@ -287,7 +292,8 @@ func (o *runOptions) schedule(ctx context.Context, s *config.Scheduler, modules 
 	if identity == "" {
 		identity = "none: leader election is off"
 	}
-	log.Info("berth starts", "version", o.program.version, "apiServer", clients.REST.Host, "profiles", profiles, "seed", o.seed, "identity", identity, "featureGates", o.gates.gates.String())
+	log.Info("berth starts", "version", o.program.version, "apiServer", clients.REST.Host, "profiles", profiles, "seed", o.seed,
+		"identity", identity, "featureGates", o.gates.gates.String())
 	err = cluster.Run(ctx, kube.RunConfig{
 		DelayCacheUntilActive: s.DelayCacheUntilActive, Grace: o.drain, Parts: w.parts,
 		Before: func(ctx context.Context) error {

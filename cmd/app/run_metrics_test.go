@@ -33,7 +33,8 @@ import (
 
 const debts = "it takes a preemption by a pod of a tenant; TestScenarios of runtime/scheduler and TestMetrics of runtime/telemetry have it"
 
-const budgets = "it takes a plugin of a tenant that has pods retried; TestNeighbours of runtime/scheduler and TestMetrics of runtime/telemetry have it"
+const budgets = "it takes a plugin of a tenant that has pods retried; TestNeighbours of runtime/scheduler and TestMetrics of " +
+	"runtime/telemetry have it"
 
 const rollouts = "it takes objects of the API; TestProgress of runtime/tenancy/follow and TestMetrics of runtime/telemetry have it"
 

@@ -65,7 +65,7 @@ module ends in a fault; and 2 for input that cannot be used.`,
 		Example: `  berth simulate --cluster cluster/ --explain team-a/web-0
   berth simulate --cluster nodes.yaml --cluster pods.yaml --config scheduler.yaml -o json
   berth simulate --trace openb --nodes n.csv --pods p.csv --inflate 1.3 --shuffle --attempts 1`,
-		Args:    noFiles,
+		Args:    noArguments("--cluster, or with --nodes or --pods"),
 		PreRunE: applySettings,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return simulate(cmd.Context(), o, cmd.OutOrStdout(), cmd.ErrOrStderr())
@@ -104,14 +104,6 @@ module ends in a fault; and 2 for input that cannot be used.`,
 
 // maxWorkers is more than any cluster has blocks of nodes.
 const maxWorkers = 256
-
-// noFiles rejects arguments, which are probably files.
-func noFiles(_ *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return fmt.Errorf("simulate takes no arguments: name %s with --cluster, or with --nodes or --pods", args[0])
-	}
-	return nil
-}
 
 func simulate(ctx context.Context, o simulateOptions, stdout, stderr io.Writer) error {
 	modules, err := o.modules.open()

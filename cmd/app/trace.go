@@ -34,7 +34,7 @@ func newTraceTypical() *cobra.Command {
 and prints the largest groups that together have 95 % of the pods. The output is JSON,
 the configuration of the example plugin fgd.`,
 		Example: `  berth trace typical --pods openb_pod_list_default.csv > fgd.json`,
-		Args:    cobra.NoArgs,
+		Args:    noArguments(""),
 		PreRunE: applySettings,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return printTypical(cmd.Context(), cmd.OutOrStdout(), format, pods)

@@ -71,7 +71,7 @@ does not fit; and 2 for input that cannot be used.`,
   berth whatif --remove-node worker-7 --kubeconfig ~/.kube/config
   berth whatif --pods deployment.yaml --cluster cluster/ --config scheduler.yaml
   berth whatif --pods deployment.yaml --recording day.berthrec --at 2026-01-31T12:00:00Z`,
-		Args:    cobra.NoArgs,
+		Args:    noArguments("--pods"),
 		PreRunE: applySettings,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return o.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
@@ -268,8 +268,9 @@ func (o *whatIfOptions) askFiles(ctx context.Context, stderr io.Writer) (*whatif
 		}
 	}
 	c := &whatif.Cluster{
-		Scheduler: o.program.addTo(assembly.Config{Seed: uint64(o.seed), Gates: o.gates.gates, Modules: modules, Scheduler: scheduler, Reuse: reuse.Default(), Attached: follow.Attachments(tenants)}),
-		Nodes:     objects.Nodes, Namespaces: objects.Namespaces, PodDisruptionBudgets: objects.PodDisruptionBudgets,
+		Scheduler: o.program.addTo(assembly.Config{Seed: uint64(o.seed), Gates: o.gates.gates, Modules: modules, Scheduler: scheduler,
+			Reuse: reuse.Default(), Attached: follow.Attachments(tenants)}),
+		Nodes: objects.Nodes, Namespaces: objects.Namespaces, PodDisruptionBudgets: objects.PodDisruptionBudgets,
 		Storage: objects.Storage(), Owners: objects.Owners(), Known: objects.Known, Log: log,
 	}
 	for _, pod := range objects.Pods {

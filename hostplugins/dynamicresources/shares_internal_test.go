@@ -100,20 +100,24 @@ func TestFractions(t *testing.T) {
 			f := newFleet(t, 0, false)
 			f.ledger = c.ledger(f.store.Devices())
 			var err error
-			if f.plugin, err = New(nil, Deps{Devices: f.store.Devices(), Ledger: f.ledger, Search: patient{}, Now: func() time.Time { return time.Unix(0, 0) }}); err != nil {
+			if f.plugin, err = New(nil, Deps{Devices: f.store.Devices(), Ledger: f.ledger, Search: patient{},
+				Now: func() time.Time { return time.Unix(0, 0) }}); err != nil {
 				t.Fatal(err)
 			}
 			f.add("n", resourcev1.ResourceSliceSpec{Devices: []resourcev1.Device{{
 				Name: "d", AllowMultipleAllocations: ptr.To(true),
 				Capacity: map[resourcev1.QualifiedName]resourcev1.DeviceCapacity{"cores": {
 					Value: resource.MustParse("1"),
-					RequestPolicy: &resourcev1.CapacityRequestPolicy{Default: ptr.To(resource.MustParse("1")), ValidRange: &resourcev1.CapacityRequestPolicyRange{
-						Min: ptr.To(resource.MustParse("200m")), Step: ptr.To(resource.MustParse("100m")),
-					}},
+					RequestPolicy: &resourcev1.CapacityRequestPolicy{Default: ptr.To(resource.MustParse("1")),
+						ValidRange: &resourcev1.CapacityRequestPolicyRange{
+							Min: ptr.To(resource.MustParse("200m")), Step: ptr.To(resource.MustParse("100m")),
+						}},
 				}},
 			}}})
 			third := request(1)
-			third.Exactly.Capacity = &resourcev1.CapacityRequirements{Requests: map[resourcev1.QualifiedName]resource.Quantity{"cores": resource.MustParse("250m")}}
+			third.Exactly.Capacity = &resourcev1.CapacityRequirements{
+				Requests: map[resourcev1.QualifiedName]resource.Quantity{"cores": resource.MustParse("250m")},
+			}
 			for i, want := range c.want {
 				if fit := f.place(t, asks(third), at); fit != want {
 					t.Errorf("pod %d: %d nodes fit, want %d", i+1, fit, want)

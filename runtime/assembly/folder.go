@@ -145,7 +145,8 @@ func (f *Folder) sync(ctx context.Context, change module.Change) error {
 	for i := range entries {
 		e := &entries[i]
 		if size := e.Size(); size > room && e.Err == nil {
-			e.Err = fmt.Errorf("%s: the modules of the folder have more bytes than all plugins may have memory: raise --plugin-memory, or remove some", e.Path)
+			e.Err = fmt.Errorf("%s: the modules of the folder have more bytes than all plugins may have memory: "+
+				"raise --plugin-memory, or remove some", e.Path)
 		} else {
 			room -= size
 		}

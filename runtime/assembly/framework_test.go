@@ -174,7 +174,8 @@ func TestCompiledInRefused(t *testing.T) {
 // TestConnected: plugins that see the cluster take the place of those of Config, and Config still has those.
 func TestConnected(t *testing.T) {
 	modules := NewModules(ModulesConfig{})
-	s, _, err := config.Parse([]byte("apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles: [{plugins: {multiPoint: {enabled: [{name: Evens}]}}}]\n"),
+	s, _, err := config.Parse([]byte("apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles: [{plugins: "+
+		"{multiPoint: {enabled: [{name: Evens}]}}}]\n"),
 		"s.yaml", modules.Catalog("Evens"))
 	if err != nil {
 		t.Fatal(err)
@@ -188,6 +189,7 @@ func TestConnected(t *testing.T) {
 	}
 	defer a.Close()
 	if len(without.called) != 0 || len(with.called) != 1 || a.Config().Framework != Framework(without) {
-		t.Errorf("asked %q of those without a cluster, %q of those with; the configuration has %v", without.called, with.called, a.Config().Framework)
+		t.Errorf("asked %q of those without a cluster, %q of those with; the configuration has %v", without.called, with.called,
+			a.Config().Framework)
 	}
 }

@@ -70,8 +70,9 @@ func (m *Modules) plugin(ctx context.Context, named *Module, kept bool, d *modul
 		Policies: policies, Shards: maxShards, Kept: kept, VerifyEvery: m.config.VerifyEvery, Grants: loaded.Grants,
 		Limits: limits, HideSeed: named.Reference.HideSeed, HideGeneration: named.Reference.HideGeneration, Breaker: opens,
 		Budget: plugin.Budget(named.Reference.Attempts),
-	}, wasm.Deps{Factory: code, Manifest: loaded.Manifest, Binder: d.binder, Namespace: d.namespace, Clock: d.clock, Bucket: d.bucket, Log: d.log,
-		Encodings: m.encodings, Process: d.process, Recovered: func() { d.recovered(loaded.Name) }, Overrun: d.overrun, Overran: d.overran})
+	}, wasm.Deps{Factory: code, Manifest: loaded.Manifest, Binder: d.binder, Namespace: d.namespace, Clock: d.clock, Bucket: d.bucket,
+		Log: d.log, Encodings: m.encodings, Process: d.process, Recovered: func() { d.recovered(loaded.Name) },
+		Overrun: d.overrun, Overran: d.overran})
 	if err == nil {
 		if err = d.process.Grow(loaded.Digest, code.Memory()); err != nil {
 			err = errors.Join(err, p.Close(ctx))
@@ -98,7 +99,8 @@ func load(process *memory.Process, l *module.Loaded) (unload func(), err error) 
 // fits refuses a module that alone takes more memory than its plugin may have, before it is compiled.
 func fits(l *module.Loaded, limits sandbox.Limits) error {
 	if size, most := sandbox.MemoryOf(l.Module), limits.WithDefaults().TotalMemory; size > most {
-		return fmt.Errorf("%s: the module and its machine code take %d bytes, and limits.memoryTotal is %d: raise it, or make the module smaller", l.Path, size, most)
+		return fmt.Errorf("%s: the module and its machine code take %d bytes, and limits.memoryTotal is %d: raise it, or make the module smaller",
+			l.Path, size, most)
 	}
 	return nil
 }
@@ -106,7 +108,8 @@ func fits(l *module.Loaded, limits sandbox.Limits) error {
 // limitsOf translates what a user wrote.
 func limitsOf(l *module.Limits) sandbox.Limits {
 	return sandbox.Limits{
-		FuelBase: l.FuelPerCall, FuelPerRow: l.FuelPerRow, FuelPerCycle: l.FuelPerCycle, FuelPerCycleRow: l.FuelPerCycleRow, FuelStart: l.FuelStart, FuelRestarts: l.FuelRestarts,
+		FuelBase: l.FuelPerCall, FuelPerRow: l.FuelPerRow, FuelPerCycle: l.FuelPerCycle, FuelPerCycleRow: l.FuelPerCycleRow,
+		FuelStart: l.FuelStart, FuelRestarts: l.FuelRestarts,
 		Deadline: l.Deadline, OwnMemory: l.Memory, TotalMemory: l.MemoryTotal, Depth: l.Depth, TableElements: l.TableElements,
 		ModuleSize: l.ModuleSize, Functions: l.Functions, Globals: l.Globals, Locals: l.Locals, Nesting: l.Nesting,
 		StateSize: l.StateSize, TextSize: l.ReasonSize, DirectiveSize: l.DirectiveSize, LogSize: l.LogSize,

@@ -107,11 +107,13 @@ func TestMachineCodeAsMemory(t *testing.T) {
 		t.Fatalf("a module of %d bytes takes %d: %v", size, taken, err)
 	}
 	t.Logf("a module of %d bytes takes %d", size, taken)
-	if _, err := try(0, module.Limits{Memory: 1 << 20, MemoryTotal: taken - 1}); err == nil || !strings.Contains(err.Error(), "when compiled, and limits.memoryTotal is") {
+	if _, err := try(0, module.Limits{Memory: 1 << 20, MemoryTotal: taken - 1}); err == nil ||
+		!strings.Contains(err.Error(), "when compiled, and limits.memoryTotal is") {
 		t.Errorf("a plugin has less memory than its machine code: %v", err)
 	}
 	// Beside its machine code the plugin needs 5 MiB.
-	if _, err := try(taken+4<<20, module.Limits{Memory: 4 << 20, MemoryTotal: 2 * taken}); err == nil || !strings.Contains(err.Error(), "the module and its machine code take") {
+	if _, err := try(taken+4<<20, module.Limits{Memory: 4 << 20, MemoryTotal: 2 * taken}); err == nil ||
+		!strings.Contains(err.Error(), "the module and its machine code take") {
 		t.Errorf("all plugins have less memory than the machine code of one: %v", err)
 	}
 	if _, err := try(taken+64<<20, module.Limits{Memory: 4 << 20, MemoryTotal: 2 * taken}); err != nil {

@@ -97,7 +97,8 @@ type KnownGate struct {
 func KnownGates() []KnownGate {
 	var out []KnownGate
 	for _, g := range gates() {
-		out = append(out, KnownGate{Name: g.name, Stage: string(g.stage), On: g.byDefault(), Locked: g.state&locked != 0, Elsewhere: g.use == elsewhere})
+		out = append(out, KnownGate{Name: g.name, Stage: string(g.stage), On: g.byDefault(), Locked: g.state&locked != 0,
+			Elsewhere: g.use == elsewhere})
 	}
 	return out
 }
@@ -183,7 +184,8 @@ func (g *gate) check(value bool) (warning string, err error) {
 		if value || !g.byDefault() {
 			return "", nil
 		}
-		return "", fmt.Errorf("feature gate %s cannot be set to false: Berth always does what it is for; remove it, or stay with kube-scheduler", g.name)
+		return "", fmt.Errorf("feature gate %s cannot be set to false: Berth always does what it is for; remove it, or stay with kube-scheduler",
+			g.name)
 	case value == g.byDefault():
 		return "", nil
 	case g.use == elsewhere:

@@ -244,7 +244,8 @@ func TestKindWithoutChanges(t *testing.T) {
 			watched.Store(w)
 			return true, w, nil
 		})
-		c, err := kube.New(kube.Config{Profiles: []string{"default-scheduler"}}, kube.Deps{Client: m, Log: slog.New(slog.NewTextHandler(&log, nil))})
+		c, err := kube.New(kube.Config{Profiles: []string{"default-scheduler"}},
+			kube.Deps{Client: m, Log: slog.New(slog.NewTextHandler(&log, nil))})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -104,7 +104,8 @@ func TestManifestRights(t *testing.T) {
 	}
 	for role, want := range map[string]map[string][]string{
 		"berth": berth, "berth:patch-pods": {"pods": {"patch"}}, "berth:what-if": {
-			"priorityclasses.scheduling.k8s.io": {"list"}, "runtimeclasses.node.k8s.io": {"list"}, "limitranges": {"list"}, "resourcequotas": {"list"}, "daemonsets.apps": {"list"},
+			"priorityclasses.scheduling.k8s.io": {"list"}, "runtimeclasses.node.k8s.io": {"list"}, "limitranges": {"list"},
+			"resourcequotas": {"list"}, "daemonsets.apps": {"list"},
 			"mutatingwebhookconfigurations.admissionregistration.k8s.io": {"list"}, "validatingwebhookconfigurations.admissionregistration.k8s.io": {"list"},
 		}, "berth:viewer": {"leases.coordination.k8s.io": {"get"}},
 	} {

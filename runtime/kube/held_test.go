@@ -35,12 +35,13 @@ func hold(t *testing.T, test func(t *testing.T, h *holder), pods ...runtime.Obje
 		h := &holder{t: t, client: fake.NewClientset(pods...)}
 		h.client.Resources = []*metav1.APIResourceList{{GroupVersion: "events.k8s.io/v1"}}
 		var err error
-		h.Cluster, err = kube.New(kube.Config{Profiles: []string{"default-scheduler"}, HeldWrites: 1}, kube.Deps{Client: h.client, Covered: func() error {
-			if h.standby.Load() {
-				return errors.New("another replica leads")
-			}
-			return nil
-		}})
+		h.Cluster, err = kube.New(kube.Config{Profiles: []string{"default-scheduler"}, HeldWrites: 1},
+			kube.Deps{Client: h.client, Covered: func() error {
+				if h.standby.Load() {
+					return errors.New("another replica leads")
+				}
+				return nil
+			}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -78,11 +79,14 @@ func (h *holder) after(d time.Duration, want ...string) {
 }
 
 func holds(name, message string) string {
-	return fmt.Sprintf(`patch status %s {"metadata":{"uid":"uid-%s"},"status":{"conditions":[{"message":"%s","reason":"NotReadyForScheduling","status":"False","type":"PodScheduled"}]}}`, name, name, message)
+	const patch = `patch status %s {"metadata":{"uid":"uid-%s"},"status":{"conditions":[` +
+		`{"message":"%s","reason":"NotReadyForScheduling","status":"False","type":"PodScheduled"}]}}`
+	return fmt.Sprintf(patch, name, name, message)
 }
 
 func lets(name string) string {
-	return fmt.Sprintf(`patch status %s {"metadata":{"uid":"uid-%s"},"status":{"conditions":[{"$patch":"delete","type":"PodScheduled"}]}}`, name, name)
+	return fmt.Sprintf(`patch status %s {"metadata":{"uid":"uid-%s"},"status":{"conditions":[{"$patch":"delete","type":"PodScheduled"}]}}`,
+		name, name)
 }
 
 // TestHeld: a hold that lasts is written once, with each change of its message, and removed when it ends.
@@ -148,7 +152,8 @@ func TestHeldOtherwise(t *testing.T) {
 		old := h.pod("failed")
 		h.Gated(old, "", "")
 		h.Failed(failure(old.Object, "no room"))
-		const unschedulable = `patch status failed {"metadata":{"uid":"uid-failed"},"status":{"conditions":[{"message":"no room","reason":"Unschedulable","status":"False","type":"PodScheduled"}]}}`
+		const unschedulable = `patch status failed {"metadata":{"uid":"uid-failed"},"status":{"conditions":[` +
+			`{"message":"no room","reason":"Unschedulable","status":"False","type":"PodScheduled"}]}}`
 		h.after(kube.HeldFor, unschedulable)
 		h.Gated(old, "", "") // a version from before the attempt
 		h.after(kube.HeldFor)
@@ -158,7 +163,8 @@ func TestHeldOtherwise(t *testing.T) {
 // TestHeldStandby: a replica that does not lead writes nothing, and what is left to write when it does.
 func TestHeldStandby(t *testing.T) {
 	said := pod("said", "", "default-scheduler")
-	said.Status.Conditions = []v1.PodCondition{{Type: v1.PodScheduled, Status: v1.ConditionFalse, Reason: kube.ReasonHeld, Message: "Quota: none left"}}
+	said.Status.Conditions = []v1.PodCondition{{Type: v1.PodScheduled, Status: v1.ConditionFalse, Reason: kube.ReasonHeld,
+		Message: "Quota: none left"}}
 	free := said.DeepCopy()
 	free.Name, free.UID = "free", "uid-free"
 	hold(t, func(_ *testing.T, h *holder) {

@@ -89,7 +89,7 @@ func (c *Cluster) podHandler(s Scheduler) cache.ResourceEventHandler {
 	return handle(
 		func(_, now *v1.Pod) {
 			if now.Spec.NodeName != "" {
-				c.forget(now.UID) // whoever bound it
+				c.forget(now.UID) // another scheduler may have bound it
 			}
 			if now.Spec.NodeName != "" || ours[now.Spec.SchedulerName] {
 				s.SetPods(state.NewPod(now))

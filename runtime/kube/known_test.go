@@ -32,11 +32,13 @@ func TestOptional(t *testing.T) {
 		may, fail, kinds []string
 		objects          int
 	}{
-		{"everything", all, nil, []string{"PriorityClass", "RuntimeClass", "LimitRange", "ResourceQuota", "DaemonSet", "MutatingWebhookConfiguration"}, 7},
+		{"everything", all, nil, []string{"PriorityClass", "RuntimeClass", "LimitRange", "ResourceQuota", "DaemonSet",
+			"MutatingWebhookConfiguration"}, 7},
 		{"nothing", nil, nil, nil, 0},
 		{"some", all[1:5], nil, []string{"RuntimeClass", "LimitRange", "ResourceQuota", "DaemonSet"}, 4},
 		{"webhooks of one kind", all[5:6], nil, nil, 1},
-		{"a list that fails", all, all[:1], []string{"RuntimeClass", "LimitRange", "ResourceQuota", "DaemonSet", "MutatingWebhookConfiguration"}, 6},
+		{"a list that fails", all, all[:1], []string{"RuntimeClass", "LimitRange", "ResourceQuota", "DaemonSet", "MutatingWebhookConfiguration"},
+			6},
 	} {
 		client := fake.NewClientset(
 			&schedulingv1.PriorityClass{ObjectMeta: named}, &nodev1.RuntimeClass{ObjectMeta: named}, &v1.LimitRange{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "x"}},

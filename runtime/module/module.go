@@ -142,7 +142,8 @@ func (s *Sources) Load(ctx context.Context, ref Reference) (*Loaded, error) {
 // accept checks what was fetched against the reference, the ABI and the policy.
 func (s *Sources) accept(ref *Reference, f *fetched) (*Loaded, error) {
 	source := ref.Source()
-	if limits, size := &ref.Limits, len(f.data); limits.ModuleSize > 0 && size > limits.ModuleSize || limits.MemoryTotal > 0 && int64(size) > limits.MemoryTotal {
+	if limits, size := &ref.Limits, len(f.data); limits.ModuleSize > 0 && size > limits.ModuleSize || limits.MemoryTotal > 0 &&
+		int64(size) > limits.MemoryTotal {
 		return nil, tooLarge(ref, int64(size))
 	}
 	if got := Digest(f.data); ref.Digest != "" && got != ref.Digest {

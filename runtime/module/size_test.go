@@ -22,7 +22,8 @@ func TestNotRead(t *testing.T) {
 	runtime.ReadMemStats(&before)
 	for i := range 20 {
 		_, err := module.Load(module.Reference{Path: fmt.Sprintf("m%d.wasm", i), Limits: module.Limits{MemoryTotal: 10 << 20}})
-		if text := message(err); !strings.Contains(text, "30408704 bytes, at most 10485760 are allowed") || !strings.Contains(text, "raise limits.memoryTotal") {
+		if text := message(err); !strings.Contains(text, "30408704 bytes, at most 10485760 are allowed") ||
+			!strings.Contains(text, "raise limits.memoryTotal") {
 			t.Fatal(text)
 		}
 	}

@@ -136,7 +136,8 @@ func (w *world) get() *scheduler.Scheduler {
 		return w.scheduler
 	}
 	deps := scheduler.Deps{
-		Clock: clock.NewHeld(w.clock), Recorder: w.recorder, Objects: w.objects, Outlet: w.outlet, Evictor: w.evictor, Observer: w.observer, Gated: w.gated, Handled: w.handled, Spawn: w.spawn, Pipelines: w.pipelines(),
+		Clock: clock.NewHeld(w.clock), Recorder: w.recorder, Objects: w.objects, Outlet: w.outlet, Evictor: w.evictor, Observer: w.observer,
+		Gated: w.gated, Handled: w.handled, Spawn: w.spawn, Pipelines: w.pipelines(),
 		Extenders: w.asked,
 	}
 	var err error

@@ -178,7 +178,9 @@ func newStateCollector(state func() *State) *stateCollector {
 
 // Describe implements prometheus.Collector.
 func (c *stateCollector) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{c.inFlight, c.pending, c.queued, c.unschedulable, c.cache, c.goroutines, c.writes, c.breakerUp, c.breakerFor, c.opened, c.fuel, c.faults, c.refused, c.yanked, c.shadow, c.step, c.share, c.attempts, c.failed, c.keptKeys, c.keptBytes, c.evicted, c.debts, c.debtsTotal, c.waiting, c.charged, c.held} {
+	for _, d := range []*prometheus.Desc{c.inFlight, c.pending, c.queued, c.unschedulable, c.cache, c.goroutines, c.writes, c.breakerUp,
+		c.breakerFor, c.opened, c.fuel, c.faults, c.refused, c.yanked, c.shadow, c.step, c.share, c.attempts, c.failed, c.keptKeys, c.keptBytes,
+		c.evicted, c.debts, c.debtsTotal, c.waiting, c.charged, c.held} {
 		out <- d
 	}
 }

@@ -95,8 +95,9 @@ func readGrant(p *v1alpha1.PluginGrant) (grant, error) {
 	s := &p.Spec
 	g := grant{
 		name: p.Name, spec: s, maxWeight: cmp.Or(s.MaxWeight, defaultMaxWeight), maxPlugins: cmp.Or(s.MaxPlugins, defaultMaxPlugins),
-		fuel: cmp.Or(s.FuelPerPod, defaultFuelPerPod), fuelRow: cmp.Or(s.FuelPerNode, defaultFuelPerNode), memory: defaultMemoryPerPlugin, fuelStarts: s.FuelForStarts,
-		count: map[string]int32{},
+		fuel: cmp.Or(s.FuelPerPod, defaultFuelPerPod), fuelRow: cmp.Or(s.FuelPerNode, defaultFuelPerNode), memory: defaultMemoryPerPlugin,
+		fuelStarts: s.FuelForStarts,
+		count:      map[string]int32{},
 	}
 	if s.Namespaces == nil && s.NamespaceSelector == nil {
 		return g, fmt.Errorf("spec: name namespaces, or select them by labels with namespaceSelector; {} selects all")

@@ -29,7 +29,7 @@ type shard struct {
 
 	guest      sandbox.Guest    // nil after a fault, until the next use
 	host       *hostCalls       // of the guest
-	charge     func(fuel int64) // whoever causes a start
+	charge     func(fuel int64) // charges a start to the pod that caused it
 	made       bool             // an instance was started
 	sixteenths int              // of calls of this shard, by any instance, since the last check
 	*mirror.Mirror

@@ -20,7 +20,7 @@ type starts struct {
 	pending    []plugin.Start // by namespace and point
 }
 
-// kind is what an instance is for.
+// kind tells instances for cycles from those for all other points.
 type kind int
 
 const (

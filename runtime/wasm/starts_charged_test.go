@@ -69,7 +69,8 @@ func TestGrowthIsCharged(t *testing.T) {
 			}
 		}
 		s := p.Status().Breaker
-		if refused == 0 || s.Opened == 0 || len(s.Namespaces) != 1 || s.Namespaces[0].Namespace != "a" || !strings.Contains(s.Cause, "starts of instances used") {
+		if refused == 0 || s.Opened == 0 || len(s.Namespaces) != 1 || s.Namespaces[0].Namespace != "a" ||
+			!strings.Contains(s.Cause, "starts of instances used") {
 			t.Errorf("%d workers: refused %d times, breaker %+v:\n%s", workers, refused, s, got)
 		}
 		// The first ones of each instance are free: that of the configuration, those of three blocks, and of pre_filter.
@@ -92,7 +93,8 @@ func TestGrowthIsCharged(t *testing.T) {
 func TestGrowthOutsideOfCycles(t *testing.T) {
 	module, man := guest(t, newRuntime(t, sandbox.RuntimeConfig{}), "guests/burns_start")
 	man.Reads.Pod = append(man.Reads.Pod, "labels")
-	p, err := wasm.New(t.Context(), wasm.Config{Name: "guest", Limits: sandbox.Limits{FuelStart: 14_000, FuelRestarts: 100_000}}, wasm.Deps{Factory: module, Manifest: man})
+	p, err := wasm.New(t.Context(), wasm.Config{Name: "guest", Limits: sandbox.Limits{FuelStart: 14_000, FuelRestarts: 100_000}},
+		wasm.Deps{Factory: module, Manifest: man})
 	if err != nil {
 		t.Fatal(err)
 	}

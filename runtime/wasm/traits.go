@@ -85,8 +85,8 @@ func nodeScopedOf(m *wire.Manifest) (out []abi.Point) {
 func infoOf(c *Config, d *Deps) (plugin.Info, error) {
 	m := d.Manifest
 	info := plugin.Info{
-		Name: c.Name, Module: m.Name + " " + m.Version, Digest: d.Factory.Digest(), Namespaces: slices.Sorted(slices.Values(c.Namespaces)), Budget: c.Budget,
-		Reads: readsOf(m), NodeScoped: nodeScopedOf(m),
+		Name: c.Name, Module: m.Name + " " + m.Version, Digest: d.Factory.Digest(), Namespaces: slices.Sorted(slices.Values(c.Namespaces)),
+		Budget: c.Budget, Reads: readsOf(m), NodeScoped: nodeScopedOf(m),
 	}
 	for _, name := range m.Enforces {
 		f, ok := state.ParseFeature(name)

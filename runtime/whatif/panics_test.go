@@ -43,9 +43,12 @@ func TestTrialPanics(t *testing.T) {
 			mine.Name = "Faulty"
 			s.Profiles[0].Points["filter"] = append(s.Profiles[0].Points["filter"], mine)
 			c.Scheduler.Scheduler = s
-			c.Scheduler.Plugins = plugin.Registry{"Faulty": func(any) (plugin.Plugin, error) { return &faulty{plugin.Info{Name: "Faulty"}, with}, nil }}
+			c.Scheduler.Plugins = plugin.Registry{"Faulty": func(any) (plugin.Plugin, error) {
+				return &faulty{plugin.Info{Name: "Faulty"}, with}, nil
+			}}
 			ask := func(name string) (*whatif.Answer, error) {
-				text, err := json.Marshal(whatif.Request{APIVersion: whatif.APIVersion, Kind: whatif.RequestKind, Pods: []whatif.Pods{{Pod: pod(name, "2", 0)}}, Explain: true})
+				text, err := json.Marshal(whatif.Request{APIVersion: whatif.APIVersion, Kind: whatif.RequestKind,
+					Pods: []whatif.Pods{{Pod: pod(name, "2", 0)}}, Explain: true})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -35,16 +35,23 @@ func TestQuotas(t *testing.T) {
 		want  string
 		says  string
 	}{
-		"room for all":            {quota("pods", "6", "4"), whatif.Request{Pods: two}, nil, "p-0 Fits b; p-1 Fits b", ""},
-		"room for one":            {quota("pods", "5", "4"), whatif.Request{Pods: two}, nil, "p-0 Fits b; p-1 NotAdmitted", "1 of pods, 5 of 5 are used"},
-		"without a status":        {quota("pods", "5", ""), whatif.Request{Pods: two}, nil, "p-0 Fits b; p-1 NotAdmitted", "1 of pods, 5 of 5 are used"},
-		"more is used than hard":  {quota("cpu", "1", "4"), whatif.Request{Pods: two}, nil, "p-0 NotAdmitted; p-1 NotAdmitted", "1 of cpu, 4 of 1 are used"},
-		"what must be there":      {quota("limits.cpu", "9", "0"), whatif.Request{Pods: two}, nil, "p-0 NotAdmitted; p-1 NotAdmitted", "container c must specify limits.cpu"},
-		"displaced pods counted":  {quota("pods", "4", "4"), whatif.Request{RemoveNodes: []string{"a"}}, nil, "set Fits b", ""},
-		"replaced pods count not": {quota("pods", "5", "4"), whatif.Request{DaemonSets: []*appsv1.DaemonSet{set}}, nil, "owner-0 Fits a; owner-1 Fits b", ""},
+		"room for all": {quota("pods", "6", "4"), whatif.Request{Pods: two}, nil, "p-0 Fits b; p-1 Fits b", ""},
+		"room for one": {quota("pods", "5", "4"), whatif.Request{Pods: two}, nil, "p-0 Fits b; p-1 NotAdmitted",
+			"1 of pods, 5 of 5 are used"},
+		"without a status": {quota("pods", "5", ""), whatif.Request{Pods: two}, nil, "p-0 Fits b; p-1 NotAdmitted",
+			"1 of pods, 5 of 5 are used"},
+		"more is used than hard": {quota("cpu", "1", "4"), whatif.Request{Pods: two}, nil, "p-0 NotAdmitted; p-1 NotAdmitted",
+			"1 of cpu, 4 of 1 are used"},
+		"what must be there": {quota("limits.cpu", "9", "0"), whatif.Request{Pods: two}, nil, "p-0 NotAdmitted; p-1 NotAdmitted",
+			"container c must specify limits.cpu"},
+		"displaced pods counted": {quota("pods", "4", "4"), whatif.Request{RemoveNodes: []string{"a"}}, nil, "set Fits b", ""},
+		"replaced pods count not": {quota("pods", "5", "4"), whatif.Request{DaemonSets: []*appsv1.DaemonSet{set}}, nil,
+			"owner-0 Fits a; owner-1 Fits b", ""},
 		"daemons of added nodes": {
-			quota("pods", "4", "4"), whatif.Request{Pods: two[:0], AddNodes: []whatif.Nodes{{Node: node("c", "8"), Count: 2}}}, []*appsv1.DaemonSet{set}, "",
-			"DaemonSet ns/owner has no pods on added nodes, since the API server would refuse it: ResourceQuota q: the pod needs 1 of pods, 4 of 4 are used",
+			quota("pods", "4", "4"), whatif.Request{Pods: two[:0], AddNodes: []whatif.Nodes{{Node: node("c", "8"), Count: 2}}},
+			[]*appsv1.DaemonSet{set}, "",
+			"DaemonSet ns/owner has no pods on added nodes, since the API server would refuse it: ResourceQuota q: the pod needs 1 of pods, " +
+				"4 of 4 are used",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

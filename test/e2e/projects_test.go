@@ -30,19 +30,25 @@ import (
 // grounds is the cluster of answersProjects: room for some projects and not for others, a tainted control plane, a node
 // with a GPU, and requests for containers that have none.
 const grounds = `
-{apiVersion: v1, kind: Node, metadata: {name: control, labels: {kubernetes.io/os: linux, kubernetes.io/hostname: control, node-role.kubernetes.io/control-plane: ""}},
- spec: {taints: [{key: node-role.kubernetes.io/control-plane, effect: NoSchedule}]}, status: {capacity: {cpu: "2", memory: 4Gi, pods: "110"}}}
+{apiVersion: v1, kind: Node, metadata: {name: control, labels: {kubernetes.io/os: linux, kubernetes.io/hostname: control,
+    node-role.kubernetes.io/control-plane: ""}},
+ spec: {taints: [{key: node-role.kubernetes.io/control-plane, effect: NoSchedule}]}, status: {capacity: {cpu: "2", memory: 4Gi,
+    pods: "110"}}}
 ---
-{apiVersion: v1, kind: Node, metadata: {name: worker-a, labels: {kubernetes.io/os: linux, kubernetes.io/hostname: worker-a, topology.kubernetes.io/zone: a}},
+{apiVersion: v1, kind: Node, metadata: {name: worker-a, labels: {kubernetes.io/os: linux, kubernetes.io/hostname: worker-a,
+    topology.kubernetes.io/zone: a}},
  status: {capacity: {cpu: "2", memory: 8Gi, pods: "110"}}}
 ---
-{apiVersion: v1, kind: Node, metadata: {name: worker-b, labels: {kubernetes.io/os: linux, kubernetes.io/hostname: worker-b, topology.kubernetes.io/zone: b}},
+{apiVersion: v1, kind: Node, metadata: {name: worker-b, labels: {kubernetes.io/os: linux, kubernetes.io/hostname: worker-b,
+    topology.kubernetes.io/zone: b}},
  status: {capacity: {cpu: 1500m, memory: 4Gi, pods: "110"}}}
 ---
 {apiVersion: v1, kind: Node, metadata: {name: gpu, labels: {kubernetes.io/os: linux, kubernetes.io/hostname: gpu}},
- spec: {taints: [{key: nvidia.com/gpu, effect: NoSchedule}]}, status: {capacity: {cpu: "8", memory: 16Gi, pods: "110", nvidia.com/gpu: "1"}}}
+ spec: {taints: [{key: nvidia.com/gpu, effect: NoSchedule}]}, status: {capacity: {cpu: "8", memory: 16Gi, pods: "110",
+    nvidia.com/gpu: "1"}}}
 ---
-{apiVersion: v1, kind: LimitRange, metadata: {name: requests, namespace: default}, spec: {limits: [{type: Container, defaultRequest: {cpu: 600m}}]}}
+{apiVersion: v1, kind: LimitRange, metadata: {name: requests, namespace: default}, spec: {limits: [{type: Container,
+    defaultRequest: {cpu: 600m}}]}}
 `
 
 // answersProjects asks what-if and simulate about manifests of well-known projects, as they are, and holds the answers
@@ -54,7 +60,8 @@ func answersProjects(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, own := range []string{"monitoring", "kube-flannel", "local-path-storage", "ingress-nginx"} { // which the API server then has
-		if _, err := client.CoreV1().Namespaces().Create(t.Context(), &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: own}}, metav1.CreateOptions{}); err != nil {
+		if _, err := client.CoreV1().Namespaces().Create(t.Context(), &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: own}},
+			metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -325,7 +332,8 @@ func (p *project) pods() (got outcome, ready bool) {
 			ready = ready && unschedulable(&pod, "") && (len(classes.Items) == 0 || !unschedulable(&pod, "unbound immediate PersistentVolumeClaims"))
 		} else if pod.Status.Phase == v1.PodPending {
 			status := []byte(`{"status":{"phase":"Running","conditions":[{"type":"Ready","status":"True"}]}}`)
-			if _, err := p.client.CoreV1().Pods(pod.Namespace).Patch(p.Context(), pod.Name, types.StrategicMergePatchType, status, metav1.PatchOptions{}, "status"); err != nil &&
+			if _, err := p.client.CoreV1().Pods(pod.Namespace).Patch(p.Context(), pod.Name, types.StrategicMergePatchType, status,
+				metav1.PatchOptions{}, "status"); err != nil &&
 				!apierrors.IsNotFound(err) {
 				p.Fatal(err)
 			}

@@ -25,7 +25,8 @@ func TestAgainstHelpers(t *testing.T) {
 		var set []v1.Taint
 		var interned []wire.Taint
 		for range rapid.IntRange(0, 4).Draw(rt, "taints") {
-			taint := v1.Taint{Key: pick("key", "a", "b", ""), Value: pick("value", "", "x", "5", "05", "+5", "-5", "6"), Effect: v1.TaintEffect(pick("effect", effects...))}
+			taint := v1.Taint{Key: pick("key", "a", "b", ""), Value: pick("value", "", "x", "5", "05", "+5", "-5", "6"),
+				Effect: v1.TaintEffect(pick("effect", effects...))}
 			set = append(set, taint)
 			interned = append(interned, wire.Taint{Key: dict.Intern(taint.Key), Value: dict.Intern(taint.Value), Effect: state.TaintEffect(taint.Effect)})
 		}
@@ -33,7 +34,8 @@ func TestAgainstHelpers(t *testing.T) {
 		for range rapid.IntRange(0, 4).Draw(rt, "tolerations") {
 			tolerations = append(tolerations, v1.Toleration{
 				Key: pick("toleration", "", "a", "b", "c"), Operator: v1.TolerationOperator(pick("operator", "", "Equal", "Exists", "Lt", "Gt", "Odd")),
-				Value: pick("toleration value", "", "x", "5", "9", "-9", "05", "9223372036854775808"), Effect: v1.TaintEffect(pick("toleration effect", append(effects, "")...)),
+				Value:  pick("toleration value", "", "x", "5", "9", "-9", "05", "9223372036854775808"),
+				Effect: v1.TaintEffect(pick("toleration effect", append(effects, "")...)),
 			})
 		}
 		resolved := taints.Resolve(nil, tolerations, dict, compare)

@@ -79,7 +79,8 @@ func replace[T interface {
 }
 
 // Admit changes a pod that is to be created as the API server's admission would: by Priority, RuntimeClass, LimitRanger and
-// DefaultTolerationSeconds (plugin/pkg/admission in k8s.io/kubernetes), and complete its resources at pod level. unknown says what could not be looked up.
+// DefaultTolerationSeconds (plugin/pkg/admission in k8s.io/kubernetes), and complete its resources at pod level. unknown says
+// what could not be looked up.
 func (k *Known) Admit(pod *v1.Pod) (unknown []string, bad *Error) {
 	for _, step := range []func(*v1.Pod) (string, *Error){k.prioritize, k.runtime} {
 		said, bad := step(pod)

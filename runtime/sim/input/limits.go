@@ -50,7 +50,8 @@ func aboveOwnLimits(pod *v1.Pod) []string {
 				case !limited && whole:
 					why = append(why, fmt.Sprintf("container %s requests %s of %s and has no limit", list[i].Name, request.String(), name))
 				case limited && request.Cmp(limit) > 0, limited && whole && request.Cmp(limit) != 0:
-					why = append(why, fmt.Sprintf("container %s requests %s of %s and has a limit of %s", list[i].Name, request.String(), name, limit.String()))
+					why = append(why, fmt.Sprintf("container %s requests %s of %s and has a limit of %s", list[i].Name, request.String(), name,
+						limit.String()))
 				}
 			}
 			if pod.Spec.Resources == nil {
@@ -59,7 +60,8 @@ func aboveOwnLimits(pod *v1.Pod) []string {
 			for _, name := range sorted(pod.Spec.Resources.Limits) {
 				most := pod.Spec.Resources.Limits[name]
 				if limit := own.Limits[name]; limit.Cmp(most) > 0 {
-					why = append(why, fmt.Sprintf("container %s has a limit of %s of %s, the pod one of %s", list[i].Name, limit.String(), name, most.String()))
+					why = append(why, fmt.Sprintf("container %s has a limit of %s of %s, the pod one of %s", list[i].Name, limit.String(), name,
+						most.String()))
 				}
 			}
 		}
@@ -146,7 +148,8 @@ func violations(item *v1.LimitRangeItem, requests, limits v1.ResourceList) (why 
 		if request.IsZero() || limit.IsZero() {
 			say("needs a request and a limit of %s, with a ratio of at most %s", name, most.String())
 		} else if limit.AsApproximateFloat64()/request.AsApproximateFloat64() > most.AsApproximateFloat64() {
-			say("has a limit of %s and a request of %s of %s, a ratio of at most %s is allowed", limit.String(), request.String(), name, most.String())
+			say("has a limit of %s and a request of %s of %s, a ratio of at most %s is allowed", limit.String(), request.String(), name,
+				most.String())
 		}
 	}
 	return why

@@ -74,7 +74,8 @@ func (q *Quotas) Charge(pod *v1.Pod) (refusal string) {
 			sum := used.DeepCopy()
 			sum.Add(request)
 			if limited && !request.IsZero() && sum.Cmp(hard) > 0 {
-				why = append(why, fmt.Sprintf("ResourceQuota %s: the pod needs %s of %s, %s of %s are used", quota.name, request.String(), name, used.String(), hard.String()))
+				why = append(why, fmt.Sprintf("ResourceQuota %s: the pod needs %s of %s, %s of %s are used", quota.name, request.String(), name,
+					used.String(), hard.String()))
 			}
 		}
 	}
@@ -143,7 +144,8 @@ func ofPods(name v1.ResourceName) bool {
 // isDevice reports whether a resource is one that device plugins or drivers provide, in the view of quotas.
 func isDevice(name v1.ResourceName) bool {
 	s := string(name)
-	return strings.Contains(s, "/") && (!strings.Contains(s, v1.ResourceDefaultNamespacePrefix) || strings.HasPrefix(s, resourcev1.ResourceDeviceClassPrefix))
+	return strings.Contains(s, "/") && (!strings.Contains(s, v1.ResourceDefaultNamespacePrefix) ||
+		strings.HasPrefix(s, resourcev1.ResourceDeviceClassPrefix))
 }
 
 func inScope(s *v1.ScopedResourceSelectorRequirement, pod *v1.Pod) bool {
@@ -231,7 +233,8 @@ func (q *quota) missing(pod *v1.Pod) string {
 			uses := usageOf(list[i].Resources.Requests, list[i].Resources.Limits)
 			for _, name := range sorted(q.hard) {
 				switch name {
-				case v1.ResourceCPU, v1.ResourceMemory, v1.ResourceRequestsCPU, v1.ResourceRequestsMemory, v1.ResourceLimitsCPU, v1.ResourceLimitsMemory:
+				case v1.ResourceCPU, v1.ResourceMemory, v1.ResourceRequestsCPU, v1.ResourceRequestsMemory, v1.ResourceLimitsCPU,
+					v1.ResourceLimitsMemory:
 					if _, ok := uses[name]; !ok {
 						out = append(out, fmt.Sprintf("container %s must specify %s", list[i].Name, name))
 					}

@@ -233,7 +233,8 @@ func (b *Breaker) newest() (found *machine) {
 func (b *Breaker) StartFault(namespace string, point abi.Point) *fault.Fault {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	detail := fmt.Sprintf("starts of instances may use %d units of fuel in %d calls, which leaves too little for one more: raise limits.fuelRestarts, or fuelForStarts of the grant, or repair the plugin", b.deps.RestartFuel, windowCalls)
+	detail := fmt.Sprintf("starts of instances may use %d units of fuel in %d calls, which leaves too little for one more: raise "+
+		"limits.fuelRestarts, or fuelForStarts of the grant, or repair the plugin", b.deps.RestartFuel, windowCalls)
 	if m := b.find(namespace); m != nil && m.last != nil {
 		detail += fmt.Sprintf("; the last fault was %s at %s: %s", m.last.Kind, m.last.Point, m.last.Detail)
 	}

@@ -190,7 +190,8 @@ func TestModules(t *testing.T) {
 		share(60)
 	}
 	var full *Full
-	if err := p.Load("sha256:2", 58<<20); !errors.As(err, &full) || !strings.Contains(err.Error(), "the module and its machine code take 58Mi") {
+	if err := p.Load("sha256:2", 58<<20); !errors.As(err, &full) ||
+		!strings.Contains(err.Error(), "the module and its machine code take 58Mi") {
 		t.Errorf("%v", err)
 	}
 	share(60)

@@ -88,8 +88,9 @@ func (p *Process) divide(size int64) error {
 		full = full || share < p.plugins[b]
 	}
 	if full {
-		return &Full{fmt.Sprintf("the module and its machine code take %s, and the %d plugins of this process, of whose memory there is %s, leave no room for them: "+
-			"raise --plugin-memory, or lower limits.memoryTotal or limits.memory of a plugin", inBytes(uint64(size)), len(p.plugins), inBytes(uint64(p.total)))}
+		return &Full{fmt.Sprintf("the module and its machine code take %s, and the %d plugins of this process, of whose memory there is %s, "+
+			"leave no room for them: raise --plugin-memory, or lower limits.memoryTotal or limits.memory of a plugin",
+			inBytes(uint64(size)), len(p.plugins), inBytes(uint64(p.total)))}
 	}
 	p.give(shares)
 	return nil

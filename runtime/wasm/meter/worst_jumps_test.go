@@ -109,7 +109,8 @@ func addValues(kinds map[string]*mod) {
 		}
 		deep.opN(0x10, 0)
 		deep.op(0x0b)
-		kinds["recursion with 255 parameters of "+name] = rounds(&mod{funcs: []fn{{sig: sig{params: append([]byte{tI32}, values[1:]...)}, body: deep.b}}}, nil, func(a *asm) {
+		kinds["recursion with 255 parameters of "+name] = rounds(&mod{funcs: []fn{{sig: sig{params: append([]byte{tI32}, values[1:]...)},
+			body: deep.b}}}, nil, func(a *asm) {
 			a.i32(100)
 			repeated(most-1, func(int) { a.opN(0x20, local) })
 			a.opN(0x10, 0)

@@ -43,7 +43,8 @@ func BenchmarkWorst(b *testing.B) {
 			b.ReportMetric(best, "ns/unit")
 			b.ReportMetric(best/base, "times-plain")
 			most := mostTimesPlain
-			if slices.ContainsFunc([]string{"255 ", "memory.copy", "memory.fill", "v128 loads"}, func(part string) bool { return strings.Contains(name, part) }) {
+			if slices.ContainsFunc([]string{"255 ", "memory.copy", "memory.fill", "v128 loads"},
+				func(part string) bool { return strings.Contains(name, part) }) {
 				most = mostTimesCopied
 			}
 			if best > float64(most)*base {

@@ -55,7 +55,8 @@ func Run(client kubernetes.Interface) (end func(), err error) {
 		return nil, err
 	}
 	replicas := replicaset.NewReplicaSetController(ctx, apps.ReplicaSets(), core.Pods(), client, replicaset.BurstReplicas)
-	stateful := statefulset.NewStatefulSetController(ctx, core.Pods(), apps.StatefulSets(), core.PersistentVolumeClaims(), apps.ControllerRevisions(), client)
+	stateful := statefulset.NewStatefulSetController(ctx, core.Pods(), apps.StatefulSets(), core.PersistentVolumeClaims(),
+		apps.ControllerRevisions(), client)
 	factory.Start(ctx.Done())
 	var running sync.WaitGroup
 	for _, run := range []func(context.Context, int){deployments.Run, replicas.Run, stateful.Run, daemons.Run, jobs.Run} {
@@ -88,12 +89,14 @@ func RunVolumes(client kubernetes.Interface) (end func(), err error) {
 	}, nil
 }
 
-func volumesOf(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory) (*persistentvolume.PersistentVolumeController, error) {
+func volumesOf(ctx context.Context, client kubernetes.Interface,
+	factory informers.SharedInformerFactory) (*persistentvolume.PersistentVolumeController, error) {
 	core := factory.Core().V1()
 	return persistentvolume.NewController(ctx, persistentvolume.ControllerParameters{
 		KubeClient: client, SyncPeriod: resync, EnableDynamicProvisioning: true,
-		VolumeInformer: core.PersistentVolumes(), ClaimInformer: core.PersistentVolumeClaims(), ClassInformer: factory.Storage().V1().StorageClasses(),
-		PodInformer: core.Pods(), NodeInformer: core.Nodes(),
+		VolumeInformer: core.PersistentVolumes(), ClaimInformer: core.PersistentVolumeClaims(),
+		ClassInformer: factory.Storage().V1().StorageClasses(),
+		PodInformer:   core.Pods(), NodeInformer: core.Nodes(),
 	})
 }
 
@@ -110,9 +113,12 @@ func Provision(ctx context.Context, client kubernetes.Interface) error {
 			continue
 		}
 		pv := &v1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "pvc-" + string(c.UID)}, Spec: v1.PersistentVolumeSpec{
-			Capacity: c.Spec.Resources.Requests, AccessModes: c.Spec.AccessModes, StorageClassName: volume.GetPersistentVolumeClaimClass(&c), VolumeMode: c.Spec.VolumeMode,
-			ClaimRef:               &v1.ObjectReference{APIVersion: "v1", Kind: "PersistentVolumeClaim", Namespace: c.Namespace, Name: c.Name, UID: c.UID},
-			PersistentVolumeSource: v1.PersistentVolumeSource{CSI: &v1.CSIPersistentVolumeSource{Driver: "csi.example.com", VolumeHandle: string(c.UID)}},
+			Capacity: c.Spec.Resources.Requests, AccessModes: c.Spec.AccessModes, StorageClassName: volume.GetPersistentVolumeClaimClass(&c),
+			VolumeMode: c.Spec.VolumeMode,
+			ClaimRef: &v1.ObjectReference{APIVersion: "v1", Kind: "PersistentVolumeClaim", Namespace: c.Namespace, Name: c.Name,
+				UID: c.UID},
+			PersistentVolumeSource: v1.PersistentVolumeSource{CSI: &v1.CSIPersistentVolumeSource{Driver: "csi.example.com",
+				VolumeHandle: string(c.UID)}},
 		}}
 		if _, err := client.CoreV1().PersistentVolumes().Create(ctx, pv, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
 			return err

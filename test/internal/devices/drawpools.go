@@ -47,7 +47,8 @@ func (c *cluster) device(i int) resourcev1.Device {
 			if c.chance(50) {
 				policy.ValidRange = &resourcev1.CapacityRequestPolicyRange{Min: resource.NewQuantity(2, resource.DecimalSI), Max: resource.NewQuantity(8, resource.DecimalSI), Step: resource.NewQuantity(2, resource.DecimalSI)}
 				if c.chance(30) { // which count as whole numbers without the gate DRAFractionalCapacityRange
-					policy.ValidRange.Min, policy.ValidRange.Step = resource.NewMilliQuantity(500, resource.DecimalSI), resource.NewMilliQuantity(1500, resource.DecimalSI)
+					policy.ValidRange.Min, policy.ValidRange.Step = resource.NewMilliQuantity(500, resource.DecimalSI),
+						resource.NewMilliQuantity(1500, resource.DecimalSI)
 				}
 			}
 			entry := d.Capacity[bytes]

@@ -45,7 +45,8 @@ func Admit(pod *v1.Pod, limits []*v1.LimitRange, quotas []v1.ResourceQuota) (*v1
 		}
 	}
 	gvk, gvr := v1.SchemeGroupVersion.WithKind("Pod"), v1.SchemeGroupVersion.WithResource("pods")
-	attributes := admission.NewAttributesRecord(internal, nil, gvk, pod.Namespace, pod.Name, gvr, "", admission.Create, &metav1.CreateOptions{}, false, nil)
+	attributes := admission.NewAttributesRecord(internal, nil, gvk, pod.Namespace, pod.Name, gvr, "", admission.Create,
+		&metav1.CreateOptions{}, false, nil)
 	charged, err := resourcequota.CheckRequest(quotas, attributes, core.NewPodEvaluator(nil, clock.RealClock{}), nil)
 	if err != nil {
 		return nil, quotas, err

@@ -91,14 +91,16 @@ func TestAdmission(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d pods are admitted, with %d lists of resources that were added to, %d of them at pod level; %d are refused by LimitRanges, %d by quotas",
+	t.Logf("%d pods are admitted, with %d lists of resources that were added to, %d of them at pod level; %d are refused "+
+		"by LimitRanges, %d by quotas",
 		admitted, changed, podLevel, byLimits, byQuotas)
 	if min(admitted, changed, byLimits, byQuotas) < 500 || podLevel < 100 {
 		t.Error("too few of one kind")
 	}
 }
 
-// beyond reports whether a pod has more of a resource than an int64 holds. Of that, LimitRanger sees some other number (docs/differences.md).
+// beyond reports whether a pod has more of a resource than an int64 holds. Of that, LimitRanger sees some other number
+// (docs/differences.md).
 func beyond(pod *v1.Pod) bool {
 	o := helper.PodResourcesOptions{SkipPodLevelResources: true}
 	for _, sums := range []v1.ResourceList{helper.PodRequests(pod, o), helper.PodLimits(pod, o)} {

@@ -26,7 +26,8 @@ func (d *Drawer) ofPolicy(kind string, i int) runtime.Object {
 	case "PriorityClass":
 		c := &schedulingv1.PriorityClass{Value: one(d, int32(1000), 1000, -5, 1_000_000_000, 2_000_000_000), GlobalDefault: d.chance(20)}
 		c.TypeMeta, c.ObjectMeta = meta(kind, "scheduling.k8s.io/v1", "", one(d, "of-the-cluster", fmt.Sprintf("pc-%d", i)))
-		c.PreemptionPolicy = one(d, nil, nil, ptr.To(v1.PreemptNever), ptr.To(v1.PreemptionPolicy(d.word([]string{"PreemptLowerPriority"}, "Sometimes"))))
+		c.PreemptionPolicy = one(d, nil, nil, ptr.To(v1.PreemptNever),
+			ptr.To(v1.PreemptionPolicy(d.word([]string{"PreemptLowerPriority"}, "Sometimes"))))
 		return c
 	case "PodDisruptionBudget":
 		b := &policyv1.PodDisruptionBudget{}
@@ -46,7 +47,8 @@ func (d *Drawer) ofPolicy(kind string, i int) runtime.Object {
 		c := &storagev1.CSINode{}
 		c.TypeMeta, c.ObjectMeta = meta(kind, "storage.k8s.io/v1", "", fmt.Sprintf("n-%d", i))
 		for j := range d.r.IntN(3) {
-			driver := storagev1.CSINodeDriver{Name: d.word([]string{"d.example.com", fmt.Sprintf("d%d.example.com", j)}, "Bad Driver", ""), NodeID: "x"}
+			driver := storagev1.CSINodeDriver{Name: d.word([]string{"d.example.com", fmt.Sprintf("d%d.example.com", j)}, "Bad Driver", ""),
+				NodeID: "x"}
 			driver.TopologyKeys = one(d, nil, []string{"zone"}, []string{d.key()})
 			if d.chance(60) {
 				driver.Allocatable = &storagev1.VolumeNodeResources{Count: one(d, nil, ptr.To(int32(one(d, 0, 1, 1<<31-1, -1))))}
@@ -70,7 +72,8 @@ func (d *Drawer) podLevel(pod *v1.Pod) {
 	names := []v1.ResourceName{v1.ResourceCPU, v1.ResourceMemory}
 	pod.Spec.Resources = &v1.ResourceRequirements{Requests: d.amounts(names...), Limits: d.amounts(names...)}
 	if d.chance(20) {
-		pod.Spec.Resources = &v1.ResourceRequirements{Requests: v1.ResourceList{}, Limits: v1.ResourceList{v1.ResourceCPU: resource.MustParse("8")}}
+		pod.Spec.Resources = &v1.ResourceRequirements{Requests: v1.ResourceList{},
+			Limits: v1.ResourceList{v1.ResourceCPU: resource.MustParse("8")}}
 	}
 	for i := range pod.Spec.Containers {
 		own := &pod.Spec.Containers[i].Resources
@@ -95,7 +98,8 @@ func (d *Drawer) limitRange(name string) *v1.LimitRange {
 		if d.chance(40) {
 			continue
 		}
-		item := v1.LimitRangeItem{Type: kind, Min: v1.ResourceList{}, Max: v1.ResourceList{}, Default: v1.ResourceList{}, DefaultRequest: v1.ResourceList{}, MaxLimitRequestRatio: v1.ResourceList{}}
+		item := v1.LimitRangeItem{Type: kind, Min: v1.ResourceList{}, Max: v1.ResourceList{}, Default: v1.ResourceList{},
+			DefaultRequest: v1.ResourceList{}, MaxLimitRequestRatio: v1.ResourceList{}}
 		names := []v1.ResourceName{v1.ResourceCPU, v1.ResourceMemory, one(d, v1.ResourceEphemeralStorage, "example.com/gpu")}
 		if kind == v1.LimitTypePersistentVolumeClaim {
 			names = []v1.ResourceName{v1.ResourceStorage}
@@ -129,13 +133,16 @@ func (d *Drawer) quota(name string) *v1.ResourceQuota {
 	q.TypeMeta, q.ObjectMeta = meta("ResourceQuota", "v1", "default", name)
 	q.Spec.Hard = v1.ResourceList{}
 	for range 1 + d.r.IntN(3) {
-		name := v1.ResourceName(d.word([]string{"pods", "count/pods", "cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory",
-			"ephemeral-storage", "requests.ephemeral-storage", "limits.ephemeral-storage", "hugepages-2Mi", "requests.hugepages-2Mi", "requests.example.com/gpu",
+		name := v1.ResourceName(d.word([]string{"pods", "count/pods", "cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu",
+			"limits.memory",
+			"ephemeral-storage", "requests.ephemeral-storage", "limits.ephemeral-storage", "hugepages-2Mi", "requests.hugepages-2Mi",
+			"requests.example.com/gpu",
 			"requests.example.com/tokens", "services", "count/deployments.apps", "requests.storage"}, "limits.example.com/gpu", "plain", ""))
 		q.Spec.Hard[name] = one(d, d.quantity(), resource.MustParse(one(d, "3", "5", "8", "12")), resource.MustParse("20Gi"))
 	}
 	scope := func() v1.ResourceQuotaScope {
-		return v1.ResourceQuotaScope(d.word([]string{"Terminating", "NotTerminating", "BestEffort", "NotBestEffort", "PriorityClass", "CrossNamespacePodAffinity"},
+		return v1.ResourceQuotaScope(d.word([]string{"Terminating", "NotTerminating", "BestEffort", "NotBestEffort", "PriorityClass",
+			"CrossNamespacePodAffinity"},
 			"VolumeAttributesClass", "Sometimes"))
 	}
 	switch d.r.IntN(4) {

@@ -71,7 +71,8 @@ func TestDumps(t *testing.T) {
 // expected are parts of warnings about what only these clusters have: pods on nodes that were not accepted, no pods, and classes that
 // are younger than their pods.
 func expected() []string {
-	return []string{"the pod uses resources of a node that does not exist", "so there is nothing to simulate", "is kept, although priorityclass"}
+	return []string{"the pod uses resources of a node that does not exist", "so there is nothing to simulate",
+		"is kept, although priorityclass"}
 }
 
 func draw(t *testing.T, seed uint64, drawn, accepted map[string]int) (stored []runtime.Object) {
@@ -79,7 +80,8 @@ func draw(t *testing.T, seed uint64, drawn, accepted map[string]int) (stored []r
 	var nodes []string
 	seen := make(map[string]bool)
 	for _, kind := range []string{
-		"Namespace", "PriorityClass", "LimitRange", "ResourceQuota", "Node", "CSINode", "StorageClass", "PersistentVolume", "PersistentVolumeClaim", "CSIStorageCapacity",
+		"Namespace", "PriorityClass", "LimitRange", "ResourceQuota", "Node", "CSINode", "StorageClass", "PersistentVolume",
+		"PersistentVolumeClaim", "CSIStorageCapacity",
 		"DeviceClass", "ResourceSlice", "ResourceClaim", "PodDisruptionBudget", "Pod",
 	} {
 		n := map[string]int{"Node": 6, "Pod": 16}[kind]
@@ -140,7 +142,8 @@ func fromObjects(objects []runtime.Object) sim.Config {
 		}
 	}
 	// The order of Objects.Storage.
-	for _, kind := range []string{"PersistentVolumeClaim", "PersistentVolume", "StorageClass", "CSINode", "CSIStorageCapacity", "ResourceClaim", "ResourceSlice", "DeviceClass"} {
+	for _, kind := range []string{"PersistentVolumeClaim", "PersistentVolume", "StorageClass", "CSINode", "CSIStorageCapacity",
+		"ResourceClaim", "ResourceSlice", "DeviceClass"} {
 		for _, object := range objects {
 			if object.GetObjectKind().GroupVersionKind().Kind == kind {
 				c.Storage = append(c.Storage, object.DeepCopyObject().(metav1.Object))
@@ -151,7 +154,8 @@ func fromObjects(objects []runtime.Object) sim.Config {
 }
 
 func fromFiles(o *input.Objects) sim.Config {
-	return withPods(sim.Config{Nodes: o.Nodes, Storage: o.Storage(), Namespaces: o.Namespaces, PodDisruptionBudgets: o.PodDisruptionBudgets}, o.Pods)
+	return withPods(sim.Config{Nodes: o.Nodes, Storage: o.Storage(), Namespaces: o.Namespaces, PodDisruptionBudgets: o.PodDisruptionBudgets},
+		o.Pods)
 }
 
 func withPods(c sim.Config, pods []*v1.Pod) sim.Config {

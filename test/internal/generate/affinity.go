@@ -85,7 +85,8 @@ func (g *Generator) spread(p *v1.Pod) {
 			MaxSkew: int32(1 + g.upTo(2)), TopologyKey: g.topologyKey(),
 			WhenUnsatisfiable: pick(g, v1.DoNotSchedule, v1.ScheduleAnyway), LabelSelector: g.selector(),
 		}
-		if s := c.LabelSelector; s != nil && len(s.MatchLabels)+len(s.MatchExpressions) == 0 && g.chance(0.9) { // all pods seldom: a listed difference
+		// all pods seldom: a listed difference
+		if s := c.LabelSelector; s != nil && len(s.MatchLabels)+len(s.MatchExpressions) == 0 && g.chance(0.9) {
 			s.MatchLabels = map[string]string{"app": pick(g, "a", "b", "c")}
 		}
 		key := c.TopologyKey + string(c.WhenUnsatisfiable)

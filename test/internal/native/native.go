@@ -40,7 +40,8 @@ func Points(name string) []abi.Point {
 // runtime/plugin/objects.
 func Deps(w *world.World, binder objects.Binder) hostplugins.Deps {
 	deps := hostplugins.Deps{Binder: binder, Budgets: budgets{w}, Services: owners{w}, Controllers: owners{w}}
-	deps.CompareTolerations = feature.DefaultFeatureGate.Enabled(features.TaintTolerationComparisonOperators) // as kube-scheduler's plugins have it
+	// as kube-scheduler's plugins have it
+	deps.CompareTolerations = feature.DefaultFeatureGate.Enabled(features.TaintTolerationComparisonOperators)
 	if w != nil {
 		deps.Storage = hostplugins.Storage{Objects: w.Storage.Objects(), Writer: nobody{}, Waiter: nobody{}, Exists: nobody{}}
 	}
