@@ -29,6 +29,7 @@ func TestBerth(t *testing.T) {
 		{"throttled", writesStatusLater},
 		{"serves", servesAlike},
 		{"projects", answersProjects},
+		{"dumps", readsDumps},
 	} {
 		t.Run(test.name, test.run)
 	}
