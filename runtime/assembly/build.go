@@ -37,6 +37,15 @@ func (b *built) has(info *plugin.Info) bool {
 	return false
 }
 
+// retire frees what the plugins that another set of the profile lacks have for scheduling cycles.
+func (b *built) retire(next *built) {
+	for name, made := range b.plugins {
+		if p, ok := made.plugin.(*wasm.Plugin); ok && next.plugins[name] != made {
+			p.Retire()
+		}
+	}
+}
+
 // madePlugin is a plugin and what it was made from.
 type madePlugin struct {
 	plugin plugin.Plugin
@@ -130,7 +139,7 @@ func (a *Assembly) buildProfile(
 				whole = false
 				continue
 			}
-			made, err := a.newPlugin(ctx, profile.SchedulerName, ref.Name, args, registry, old)
+			made, err := a.newPlugin(ctx, s, profile.SchedulerName, ref.Name, args, registry, old)
 			if err != nil {
 				refused.add(ref.Name, args, fmt.Errorf("profile %q: %s%w", profile.SchedulerName, given.Position, err))
 				whole = false
@@ -222,7 +231,9 @@ func (b *built) share(name string) state.Share {
 
 // newPlugin makes a plugin from its args: from a module, or with the registry. It reuses an
 // existing plugin that is the same.
-func (a *Assembly) newPlugin(ctx context.Context, profile, name string, args any, registry plugin.Registry, old *built) (*madePlugin, error) {
+func (a *Assembly) newPlugin(
+	ctx context.Context, s *config.Scheduler, profile, name string, args any, registry plugin.Registry, old *built,
+) (*madePlugin, error) {
 	if old != nil {
 		if made, ok := old.plugins[name]; ok && made.same(args) {
 			return made, nil
@@ -252,10 +263,33 @@ func (a *Assembly) newPlugin(ctx context.Context, profile, name string, args any
 			deps.log = deps.log.With("shadow", named.trial)
 		}
 	} else {
+		deps.replaces = a.replaced(s, profile, name)
 		deps.replayed = a.deps.Overrun != nil
 		deps.overrun, deps.overran = a.overruns(profile, name)
 	}
 	return a.config.Modules.plugin(ctx, named, !a.config.Reuse.Off(), &deps)
+}
+
+// replaced returns the running plugin whose place one of a configuration takes.
+func (a *Assembly) replaced(s *config.Scheduler, profile, name string) (out replaced) {
+	for _, b := range a.mu.built {
+		made := b.plugins[name]
+		if made == nil || b.profile.SchedulerName != profile {
+			continue
+		}
+		if out.plugin, _ = made.plugin.(*wasm.Plugin); out.plugin == nil {
+			return out
+		}
+		out.digest = made.module().Loaded.Digest
+	}
+	for i := range s.Profiles {
+		for _, args := range s.Profiles[i].Args {
+			if m, ok := args.Typed.(*Module); ok && m.Loaded.Digest == out.digest {
+				out.digest = "" // it is not returned
+			}
+		}
+	}
+	return out
 }
 
 // logger returns the logger of a profile's plugins.

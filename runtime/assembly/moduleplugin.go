@@ -27,6 +27,7 @@ type moduleDeps struct {
 	recovered func(plugin string)
 	bucket    *wasm.FuelBucket
 	process   *memory.Process // memory of the scheduler's plugins
+	replaces  replaced
 	clock     clock.Clock
 	log       *slog.Logger
 	// replayed plugins end calls where a recording says, and overrun and overran are as in wasm.Deps.
@@ -45,7 +46,7 @@ func (m *Modules) plugin(ctx context.Context, named *Module, kept bool, d *modul
 	if d.replayed {
 		limits.Deadline = math.MaxInt64 // a replay ends the calls that were ended, however slow it is
 	}
-	unload, err := load(d.process, loaded)
+	unload, err := load(d.process, loaded, d.replaces.digest)
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +72,7 @@ func (m *Modules) plugin(ctx context.Context, named *Module, kept bool, d *modul
 		Limits: limits, HideSeed: named.Reference.HideSeed, HideGeneration: named.Reference.HideGeneration, Breaker: opens,
 		Budget: plugin.Budget(named.Reference.Attempts),
 	}, wasm.Deps{Factory: code, Manifest: loaded.Manifest, Binder: d.binder, Namespace: d.namespace, Clock: d.clock, Bucket: d.bucket,
-		Log: d.log, Encodings: m.encodings, Process: d.process, Recovered: func() { d.recovered(loaded.Name) },
+		Log: d.log, Encodings: m.encodings, Process: d.process, Replaces: d.replaces.plugin, Recovered: func() { d.recovered(loaded.Name) },
 		Overrun: d.overrun, Overran: d.overran})
 	if err == nil {
 		if err = d.process.Grow(loaded.Digest, code.Memory()); err != nil {
@@ -88,9 +89,15 @@ func (m *Modules) plugin(ctx context.Context, named *Module, kept bool, d *modul
 	}}, nil
 }
 
+// replaced is the plugin whose place another one takes.
+type replaced struct {
+	plugin *wasm.Plugin // nil if there is none
+	digest string       // of its module, if that is used no more; empty otherwise
+}
+
 // load counts a module's bytes and machine code as memory of the process, until unload is called.
-func load(process *memory.Process, l *module.Loaded) (unload func(), err error) {
-	if err := process.Load(l.Digest, sandbox.MemoryOf(l.Module)); err != nil {
+func load(process *memory.Process, l *module.Loaded, replaces string) (unload func(), err error) {
+	if err := process.Load(l.Digest, sandbox.MemoryOf(l.Module), replaces); err != nil {
 		return nil, fmt.Errorf("%s: %w", l.Path, err)
 	}
 	return func() { process.Unload(l.Digest) }, nil

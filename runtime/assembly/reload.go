@@ -7,6 +7,7 @@ import (
 
 	"github.com/berth-scheduler/berth/runtime/config"
 	"github.com/berth-scheduler/berth/runtime/pipeline"
+	"github.com/berth-scheduler/berth/runtime/scheduler"
 )
 
 // Reload replaces the plugins of the running scheduler with those of another configuration. It
@@ -79,14 +80,21 @@ func (a *Assembly) reload(ctx context.Context, s *config.Scheduler, all []Attach
 		}
 	}
 	changed = slices.Sorted(maps.Keys(differ))
-	drained := func() { // on the loop
-		for _, b := range old {
-			a.closing.releaseLater(b)
-		}
+	left := scheduler.Left{
+		Replaced: func() {
+			for i, b := range old {
+				b.retire(next[i])
+			}
+		},
+		Drained: func() {
+			for _, b := range old {
+				a.closing.releaseLater(b)
+			}
+		},
 	}
 	recorded, err := a.swapped(s, next, &with)
 	if err == nil {
-		err = a.Scheduler.Swap(pipelines, changed, recorded, drained)
+		err = a.Scheduler.Swap(pipelines, changed, recorded, left)
 	}
 	if err != nil {
 		a.releaseAll(next)

@@ -22,11 +22,17 @@ type retired struct {
 	drained   func()
 }
 
+// Left is told what becomes of the old pipelines, on the loop. Both are optional.
+type Left struct {
+	// Replaced is called when only pods in flight use them, and Drained when no pod does any more.
+	Replaced, Drained func()
+}
+
 // prepared is a set of pipelines that is to replace the current one.
 type prepared struct {
 	pipelines []*pipeline.Pipeline
 	changed   []string
-	drained   func()
+	left      Left
 }
 
 // Swap replaces the pipelines before the next attempt; a profile may keep its pipeline. changed
@@ -34,8 +40,7 @@ type prepared struct {
 // or gate are retried, and the queue is reordered if its plugin is among them.
 //
 // Pods in flight continue with their plugins. Those that wait at Permit move to the new pipelines, if the
-// plugins are the same that bind them; drained (optional) is called when no pod uses the
-// old pipelines any more. At most two old sets are kept: with a third, the pods that wait in
+// plugins are the same that bind them. left is told when the old pipelines are used no more. At most two old sets are kept: with a third, the pods that wait in
 // the oldest one are rejected.
 //
 // Deps.Recorder gets recorded.
@@ -44,7 +49,7 @@ type prepared struct {
 //
 // The profiles are not those of the scheduler, or do not sort the queue in the same way. Then
 // nothing is changed.
-func (s *Scheduler) Swap(pipelines []*pipeline.Pipeline, changed []string, recorded inbox.Swap, drained func()) error {
+func (s *Scheduler) Swap(pipelines []*pipeline.Pipeline, changed []string, recorded inbox.Swap, left Left) error {
 	if len(pipelines) != len(s.profiles) {
 		return fmt.Errorf("scheduler: %d profiles cannot replace %d", len(pipelines), len(s.profiles))
 	}
@@ -57,7 +62,7 @@ func (s *Scheduler) Swap(pipelines []*pipeline.Pipeline, changed []string, recor
 		}
 	}
 	s.inbox.mu.Lock()
-	s.inbox.prepared = append(s.inbox.prepared, prepared{slices.Clone(pipelines), slices.Clone(changed), drained})
+	s.inbox.prepared = append(s.inbox.prepared, prepared{slices.Clone(pipelines), slices.Clone(changed), left})
 	s.inbox.events = append(s.inbox.events, &recorded)
 	s.inbox.mu.Unlock()
 	s.wake()
@@ -72,7 +77,7 @@ func (s *Scheduler) swap() {
 	s.inbox.mu.Unlock()
 	pipelines, changed := next.pipelines, next.changed
 	s.tellWork()
-	old, before := retired{drained: next.drained}, maps.Clone(s.pipelines)
+	old, before := retired{drained: next.left.Drained}, maps.Clone(s.pipelines)
 	for i, p := range s.deps.Pipelines {
 		if p != pipelines[i] {
 			old.pipelines = append(old.pipelines, p)
@@ -83,6 +88,9 @@ func (s *Scheduler) swap() {
 	reorder := slices.Contains(changed, s.deps.Pipelines[0].QueueSort().Info().Name) ||
 		slices.Contains(changed, pipelines[0].QueueSort().Info().Name)
 	s.deps.Pipelines = pipelines
+	if next.left.Replaced != nil {
+		next.left.Replaced()
+	}
 	s.inheritNew(before)
 	for _, w := range s.waiting { // a change of plugins that do not bind the pod is none of its concern
 		w.binding.Move(s.pipelines[w.pod.Pod.Profile])

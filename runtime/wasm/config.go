@@ -71,6 +71,9 @@ type Deps struct {
 	// Process (optional) is the memory that the plugin shares with the others of the
 	// process; nil leaves it all that its limits allow.
 	Process *memory.Process
+	// Replaces (optional) is the version whose place the plugin takes. If there is no memory for both, the plugin has that of
+	// the other one, which must be retired before this one is called.
+	Replaces *Plugin
 	// Binder carries out the directive bind. It is required if the manifest has bind.
 	Binder objects.Binder
 	// Namespace (optional) returns a namespace by name, nil if it is not known, for points

@@ -69,9 +69,13 @@ func New(ctx context.Context, c Config, d Deps) (*Plugin, error) {
 		Origin: origin, Now: d.Clock.Now, CycleFuel: c.Limits.FuelPerCycle, RestartFuel: c.Limits.FuelRestarts,
 		Recovered: d.Recovered, Log: d.Log.With("plugin", c.Name),
 	})
-	p.budget = memory.NewBudget(memory.Config{
+	budget := memory.Config{
 		Name: c.Name, Own: c.Limits.OwnMemory, Total: c.Limits.TotalMemory, Manifest: d.Manifest, Process: d.Process, Shrink: p.cycles.shrink,
-	})
+	}
+	if d.Replaces != nil {
+		budget.Replaces = d.Replaces.budget
+	}
+	p.budget = memory.NewBudget(budget)
 	if err := p.budget.Join(took); err != nil {
 		return nil, fmt.Errorf("plugin %s: %w", c.Name, err)
 	}
@@ -92,6 +96,10 @@ func (p *Plugin) Points() []abi.Point {
 		return false
 	})
 }
+
+// Retire closes the instances for scheduling cycles, of which there will be no more: another version has taken the plugin's
+// place. Pods in flight may still need the others.
+func (p *Plugin) Retire() { p.budget.Retire() }
 
 // Close frees the plugin's instances when the calls that run have ended. Later calls are
 // faults.

@@ -36,6 +36,9 @@ type Config struct {
 	Manifest *wire.Manifest
 	// Process (optional) is the memory that plugins share; nil leaves the plugin its Total.
 	Process *Process
+	// Replaces (optional) is the budget of the version whose place the plugin takes. If there is no room for both, they
+	// count as one.
+	Replaces *Budget
 	// Shrink is called when the plugin's share becomes smaller. It closes the cycle
 	// instances if they exceed it.
 	Shrink func()
@@ -88,7 +91,7 @@ func (b *Budget) Join(started Started) error {
 		if err != nil || b.config.Process == nil {
 			return err
 		}
-		if err = b.config.Process.join(b, int64(b.division.least)); err == nil || b.binding <= 1 {
+		if err = b.config.Process.join(b, int64(b.division.least), b.config.Replaces); err == nil || b.binding <= 1 {
 			return err
 		}
 	}
@@ -106,6 +109,19 @@ type Started struct {
 func (b *Budget) Leave() {
 	if b.config.Process != nil {
 		b.config.Process.leave(b)
+	}
+}
+
+// Retire leaves the plugin only what pods in flight need: instances outside of cycles, state and patches. Cycle instances
+// are closed. The caller holds no lock that Shrink of a plugin takes.
+func (b *Budget) Retire() {
+	d := &b.division
+	needs := d.state
+	if d.aux > 0 {
+		needs += d.aux + d.place + d.deep
+	}
+	if b.config.Process != nil {
+		b.config.Process.retire(b, int64(needs))
 	}
 }
 

@@ -113,7 +113,7 @@ func TestShares(t *testing.T) {
 	seeded.Check(t, func(t *rapid.T) {
 		p := NewProcess(rapid.Int64Range(1, 1<<20).Draw(t, "total"))
 		for _, limit := range rapid.SliceOfN(rapid.Int64Range(1, 1<<20), 1, 8).Draw(t, "limits") {
-			p.plugins[NewBudget(Config{Total: limit})] = 0
+			p.plugins[NewBudget(Config{Total: limit})] = &claim{most: limit}
 		}
 		shares, sum, largest := p.shares(), int64(0), int64(0)
 		for _, share := range shares {
@@ -184,18 +184,18 @@ func TestModules(t *testing.T) {
 		}
 	}
 	for range 2 {
-		if err := p.Load("sha256:1", 40<<20); err != nil {
+		if err := p.Load("sha256:1", 40<<20, ""); err != nil {
 			t.Fatal(err)
 		}
 		share(60)
 	}
 	var full *Full
-	if err := p.Load("sha256:2", 58<<20); !errors.As(err, &full) ||
+	if err := p.Load("sha256:2", 58<<20, ""); !errors.As(err, &full) ||
 		!strings.Contains(err.Error(), "the module and its machine code take 58Mi") {
 		t.Errorf("%v", err)
 	}
 	share(60)
-	if err := p.Load("sha256:3", 10<<20); err != nil {
+	if err := p.Load("sha256:3", 10<<20, ""); err != nil {
 		t.Fatal(err)
 	}
 	share(50)
@@ -204,7 +204,67 @@ func TestModules(t *testing.T) {
 	p.Unload("sha256:1")
 	share(80)
 	alone := NewProcess(10 << 20)
-	if err := alone.Load("sha256:1", 11<<20); !errors.As(err, &full) {
+	if err := alone.Load("sha256:1", 11<<20, ""); !errors.As(err, &full) {
 		t.Errorf("a module has more memory than there is: %v", err)
 	}
+}
+
+// TestReplaced: a version for which there is no room beside the old one has as much as that, and so has its module. What pods in
+// flight keep of the old one counts apart if there is room.
+func TestReplaced(t *testing.T) {
+	seeded.Check(t, func(t *rapid.T) {
+		p, beside := NewProcess(100<<20), NewBudget(Config{Total: 50 << 20})
+		p.plugins[beside] = &claim{most: 50 << 20}
+		if err := p.Load("1", 10<<20, ""); err != nil {
+			t.Fatal(err)
+		}
+		needs := int64(rapid.IntRange(0, 40).Draw(t, "needs")) << 20
+		var versions []*Budget
+		add := func(least, size int64) error {
+			b, digest, old, before := NewBudget(Config{Total: 50 << 20, Shrink: func() {}}), string(rune('1'+len(versions))), (*Budget)(nil), ""
+			if len(versions) > 0 {
+				old, before = versions[len(versions)-1], string(rune('0'+len(versions)))
+			}
+			if err := p.Load(digest, size, before); err != nil {
+				return err
+			}
+			if err := p.join(b, least, old); err != nil {
+				p.Unload(digest)
+				return err
+			}
+			versions = append(versions, b)
+			return nil
+		}
+		beside.config.Shrink = func() {}
+		p.plugins[beside].least = 45 << 20
+		for n := range rapid.IntRange(1, 3).Draw(t, "versions") {
+			if err := add(40<<20, 10<<20); err != nil {
+				t.Fatalf("version %d: %v", n, err)
+			}
+			if err := add(46<<20, 10<<20); err == nil {
+				t.Fatal("a version needs more than the old one leaves")
+			}
+			if got := versions[n].share.Load(); got != 45<<20 {
+				t.Fatalf("version %d has %d bytes", n, got)
+			}
+			if n > 0 {
+				p.retire(versions[n-1], needs)
+			}
+		}
+		last := versions[len(versions)-1]
+		for i, b := range versions[:len(versions)-1] {
+			if got := b.share.Load(); got != needs {
+				t.Fatalf("version %d keeps %d bytes, want %d", i, got, needs)
+			}
+			p.leave(b)
+			p.Unload(string(rune('1' + i)))
+		}
+		if got := last.share.Load(); got != 45<<20 || len(p.plugins) != 2 || p.left() != 90<<20 {
+			t.Fatalf("in the end the plugin has %d bytes of %d", got, p.left())
+		}
+		p.leave(beside)
+		if got := last.share.Load(); got != 50<<20 {
+			t.Fatalf("alone the plugin has %d bytes", got)
+		}
+	})
 }
