@@ -94,11 +94,12 @@ func (s *Scheduler) failed(pod *state.QueuedPod, status *plugin.Status, nominati
 	var known bool
 	if status.Rejected() {
 		reason = v1.PodReasonUnschedulable
+	} else if s.openOf(pod.Pod, status.Plugin) != nil {
+		pod.Rejectors = []string{status.Plugin}
+	}
+	if status.Rejected() && len(pod.Rejectors)+len(pod.Pending) > 0 {
 		known = s.queue.AddUnschedulable(pod)
-	} else {
-		if s.openOf(pod.Pod, status.Plugin) != nil {
-			pod.Rejectors = []string{status.Plugin}
-		}
+	} else { // it is retried after a pause, whatever events come; so is a pod that preBind or bind rejected
 		if p := s.pipelines[pod.Pod.Profile]; p != nil {
 			s.caused(p.Plugin(status.Plugin), pod.Pod, budgets.Wakeups)
 		}
