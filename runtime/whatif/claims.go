@@ -2,6 +2,7 @@ package whatif
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 
@@ -27,22 +28,31 @@ func (p pods) owned(claim metav1.Object) (instead types.UID, ok bool) {
 	return instead, ok
 }
 
-// storage takes the cluster's storage objects without what left with pods, and adds the claims of the question.
+// storage takes the cluster's storage objects without what left with pods, and adds those of the question. Of two of one name
+// that counts which the cluster would have once the question's was applied.
 //
 // The claim of an ephemeral volume is deleted with its pod, and the simulation creates another one with the next pod. A resource
 // claim from a template goes to the next pod, without devices: its template may not be known. Others are free once nobody
 // uses them.
 func (q *question) storage(c *Cluster, r *Request, left pods) {
 	replaced, deleted := make(map[nameOf]bool), make(map[types.UID]bool)
-	for _, o := range r.claims() {
-		replaced[name(o)] = true
+	for _, o := range r.Storage() {
+		replaced[name(o)] = !immutable(o)
 	}
 	for _, o := range c.Storage {
 		if claim, ok := o.(*v1.PersistentVolumeClaim); ok {
 			_, deleted[claim.UID] = left.owned(claim)
 		}
 	}
+	has := make(map[nameOf]bool)
 	var classes []*storagev1.StorageClass
+	add := func(o metav1.Object) {
+		if class, ok := o.(*storagev1.StorageClass); ok {
+			classes = append(classes, class)
+		}
+		has[name(o)] = true
+		q.config.Storage = append(q.config.Storage, o)
+	}
 	for _, o := range c.Storage {
 		if replaced[name(o)] {
 			continue
@@ -62,23 +72,65 @@ func (q *question) storage(c *Cluster, r *Request, left pods) {
 				continue
 			}
 			o = claim
-		case *storagev1.StorageClass:
-			classes = append(classes, x)
 		}
-		q.config.Storage = append(q.config.Storage, o)
+		add(o)
+	}
+	first := len(q.config.Storage)
+	for _, o := range r.Storage() {
+		if !has[name(o)] {
+			add(o)
+		}
 	}
 	class := input.DefaultStorageClass(classes)
-	for _, o := range r.claims() {
+	for i, o := range q.config.Storage[first:] {
 		if claim, ok := o.(*v1.PersistentVolumeClaim); ok && claim.Spec.StorageClassName == nil && class != "" {
 			claim = claim.DeepCopy()
 			claim.Spec.StorageClassName = &class
-			o = claim
+			q.config.Storage[first+i] = claim
 		}
-		q.config.Storage = append(q.config.Storage, o)
 	}
 }
 
-// nameOf tells claims, and their templates, apart.
+// immutable reports whether an object stays as it is when another one of its name is applied: the API server refuses changes of its
+// spec, and its status, volume or devices stay.
+func immutable(o metav1.Object) bool {
+	switch o.(type) {
+	case *v1.PersistentVolumeClaim, *v1.PersistentVolume, *storagev1.StorageClass, *storagev1.CSINode, *storagev1.VolumeAttachment,
+		*resourcev1.ResourceClaim, *resourcev1.ResourceClaimTemplate:
+		return true
+	}
+	return false
+}
+
+// namespaces returns the cluster's namespaces with those of a question. Labels of both count.
+func namespaces(have, asked []*v1.Namespace) []*v1.Namespace {
+	out := slices.Clone(have)
+	for _, n := range asked {
+		i := slices.IndexFunc(out, func(o *v1.Namespace) bool { return o.Name == n.Name })
+		if i < 0 {
+			out = append(out, n)
+			continue
+		}
+		both := out[i].DeepCopy()
+		if both.Labels == nil {
+			both.Labels = make(map[string]string)
+		}
+		maps.Copy(both.Labels, n.Labels)
+		out[i] = both
+	}
+	return out
+}
+
+// applied returns the cluster's objects with those of a question, which replace others of their name.
+func applied[T metav1.Object](have, asked []T) []T {
+	replaced := make(map[nameOf]bool)
+	for _, o := range asked {
+		replaced[name(o)] = true
+	}
+	return append(slices.DeleteFunc(slices.Clone(have), func(o T) bool { return replaced[name(o)] }), asked...)
+}
+
+// nameOf tells objects apart.
 type nameOf struct {
 	kind reflect.Type
 	types.NamespacedName
@@ -86,12 +138,6 @@ type nameOf struct {
 
 func name(o metav1.Object) nameOf {
 	return nameOf{reflect.TypeOf(o), types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}}
-}
-
-// claims returns the claims of the question, and the templates of claims.
-func (r *Request) claims() []metav1.Object {
-	o := input.Objects{PersistentVolumeClaims: r.PersistentVolumeClaims, ResourceClaims: r.ResourceClaims, ResourceClaimTemplates: r.ResourceClaimTemplates}
-	return o.Storage()
 }
 
 // free returns a claim as it is without the pods; nil if it left with one.

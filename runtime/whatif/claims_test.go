@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berth-scheduler/berth/runtime/report"
+	"github.com/berth-scheduler/berth/runtime/sim/input"
 	"github.com/berth-scheduler/berth/runtime/state"
 	"github.com/berth-scheduler/berth/runtime/whatif"
 )
@@ -150,21 +151,24 @@ func TestAskPodClaims(t *testing.T) {
 	}
 }
 
-// TestAskedClaims: a question brings the resource claims that its pods need, or templates of them. They replace those of the cluster.
+// TestAskedClaims: a question brings the resource claims that its pods need, or templates of them. A claim that the cluster has stays as it is
+// there.
 func TestAskedClaims(t *testing.T) {
 	shared := metav1.ObjectMeta{Namespace: "ns", Name: "shared", UID: "shared"}
 	inUse := devices(shared, "a", "elsewhere")
 	free := devices(shared, "")[0].(*resourcev1.ResourceClaim)
+	other := devices(metav1.ObjectMeta{Namespace: "ns", Name: "other", UID: "other"}, "")[0].(*resourcev1.ResourceClaim)
 	template := &resourcev1.ResourceClaimTemplate{ObjectMeta: shared, Spec: resourcev1.ResourceClaimTemplateSpec{Spec: free.Spec}}
 	for name, c := range map[string]struct {
 		ask  whatif.Request
 		want string
 	}{
 		"the cluster's":    {whatif.Request{Pods: []whatif.Pods{{Pod: pod("p", "2", 0, uses("shared", false))}}}, "p DoesNotFit"},
-		"a claim":          {whatif.Request{Pods: []whatif.Pods{{Pod: pod("p", "2", 0, uses("shared", false))}}, ResourceClaims: []*resourcev1.ResourceClaim{free}}, "p Fits b"},
+		"the same again":   {whatif.Request{Pods: []whatif.Pods{{Pod: pod("p", "2", 0, uses("shared", false))}}, Related: input.Related{ResourceClaims: []*resourcev1.ResourceClaim{free}}}, "p DoesNotFit"},
+		"another claim":    {whatif.Request{Pods: []whatif.Pods{{Pod: pod("p", "2", 0, uses("other", false))}}, Related: input.Related{ResourceClaims: []*resourcev1.ResourceClaim{other}}}, "p Fits b"},
 		"no template":      {whatif.Request{Pods: []whatif.Pods{{Pod: pod("p", "2", 0, uses("shared", true))}}}, "p Gated"},
-		"a template":       {whatif.Request{Pods: []whatif.Pods{{Pod: pod("p", "2", 0, uses("shared", true))}}, ResourceClaimTemplates: []*resourcev1.ResourceClaimTemplate{template}}, "p Fits b"},
-		"one device, each": {whatif.Request{Pods: []whatif.Pods{{Pod: pod("p", "1", 0, uses("shared", true)), Count: 2}}, ResourceClaimTemplates: []*resourcev1.ResourceClaimTemplate{template}}, "p-0 Fits b; p-1 DoesNotFit"},
+		"a template":       {whatif.Request{Pods: []whatif.Pods{{Pod: pod("p", "2", 0, uses("shared", true))}}, Related: input.Related{ResourceClaimTemplates: []*resourcev1.ResourceClaimTemplate{template}}}, "p Fits b"},
+		"one device, each": {whatif.Request{Pods: []whatif.Pods{{Pod: pod("p", "1", 0, uses("shared", true)), Count: 2}}, Related: input.Related{ResourceClaimTemplates: []*resourcev1.ResourceClaimTemplate{template}}}, "p-0 Fits b; p-1 DoesNotFit"},
 	} {
 		cluster := full()
 		cluster.Storage = inUse

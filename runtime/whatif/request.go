@@ -8,13 +8,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
-	nodev1 "k8s.io/api/node/v1"
-	resourcev1 "k8s.io/api/resource/v1"
-	schedulingv1 "k8s.io/api/scheduling/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -63,15 +60,8 @@ type Request struct {
 	// Explain asks for Answer.Explanations.
 	Explain bool `json:"explain,omitempty"`
 
-	// Objects that the pods need and the cluster does not have yet. One of a name that the
-	// cluster has replaces it.
-	PersistentVolumeClaims []*v1.PersistentVolumeClaim         `json:"persistentVolumeClaims,omitempty"`
-	ResourceClaims         []*resourcev1.ResourceClaim         `json:"resourceClaims,omitempty"`
-	ResourceClaimTemplates []*resourcev1.ResourceClaimTemplate `json:"resourceClaimTemplates,omitempty"`
-	Services               []*v1.Service                       `json:"services,omitempty"`
-	ReplicationControllers []*v1.ReplicationController         `json:"replicationControllers,omitempty"`
-	ReplicaSets            []*appsv1.ReplicaSet                `json:"replicaSets,omitempty"`
-	StatefulSets           []*appsv1.StatefulSet               `json:"statefulSets,omitempty"`
+	// Related are objects that the cluster does not have yet. See question.storage for those of a name that it has.
+	input.Related
 
 	// pending is the UID of the only pod, if it exists: what was made for it is its own.
 	pending types.UID
@@ -91,24 +81,10 @@ type Nodes struct {
 
 // NewRequest returns a question about pods from files.
 func NewRequest(t *input.Templates) *Request {
-	r := &Request{
+	return &Request{
 		APIVersion: APIVersion, Kind: RequestKind,
-		PersistentVolumeClaims: t.Claims, ResourceClaims: t.ResourceClaims, ResourceClaimTemplates: t.ResourceClaimTemplates,
-		Pods: t.Pods, DaemonSets: t.DaemonSets, Known: t.Known,
+		Pods: t.Pods, DaemonSets: t.DaemonSets, Known: t.Known, Related: t.Related,
 	}
-	for _, o := range t.Owners {
-		switch x := o.(type) {
-		case *v1.Service:
-			r.Services = append(r.Services, x)
-		case *v1.ReplicationController:
-			r.ReplicationControllers = append(r.ReplicationControllers, x)
-		case *appsv1.ReplicaSet:
-			r.ReplicaSets = append(r.ReplicaSets, x)
-		case *appsv1.StatefulSet:
-			r.StatefulSets = append(r.StatefulSets, x)
-		}
-	}
-	return r
 }
 
 // Decode reads a question in JSON, strictly, and checks it. Objects get the defaults of an API
@@ -181,19 +157,16 @@ func (r *Request) Check() error {
 	if copies > MaxCopies {
 		fail("with their counts, the pods and nodes have %d bytes, at most %d are allowed: ask about fewer, or leave out what does not matter", copies, MaxCopies)
 	}
-	each("daemonSets", input.KindOfDaemonSets(), r.DaemonSets, prepare, fail)
-	each("known.daemonSets", input.KindOfDaemonSets(), r.Known.DaemonSets, prepare, fail)
-	each("known.priorityClasses", schedulingv1.SchemeGroupVersion.WithKind(input.KindPriorityClass), r.Known.PriorityClasses, prepare, fail)
-	each("known.runtimeClasses", nodev1.SchemeGroupVersion.WithKind(input.KindRuntimeClass), r.Known.RuntimeClasses, prepare, fail)
-	each("known.limitRanges", v1.SchemeGroupVersion.WithKind(input.KindLimitRange), r.Known.LimitRanges, prepare, fail)
-	each("known.resourceQuotas", v1.SchemeGroupVersion.WithKind(input.KindResourceQuota), r.Known.ResourceQuotas, prepare, fail)
-	each("persistentVolumeClaims", v1.SchemeGroupVersion.WithKind("PersistentVolumeClaim"), r.PersistentVolumeClaims, prepare, fail)
-	each("resourceClaims", resourcev1.SchemeGroupVersion.WithKind("ResourceClaim"), r.ResourceClaims, prepare, fail)
-	each("resourceClaimTemplates", resourcev1.SchemeGroupVersion.WithKind("ResourceClaimTemplate"), r.ResourceClaimTemplates, prepare, fail)
-	each("services", v1.SchemeGroupVersion.WithKind("Service"), r.Services, prepare, fail)
-	each("replicationControllers", v1.SchemeGroupVersion.WithKind("ReplicationController"), r.ReplicationControllers, prepare, fail)
-	each("replicaSets", appsv1.SchemeGroupVersion.WithKind("ReplicaSet"), r.ReplicaSets, prepare, fail)
-	each("statefulSets", appsv1.SchemeGroupVersion.WithKind("StatefulSet"), r.StatefulSets, prepare, fail)
+	lists := append(r.Lists(), input.ListOf("daemonSets", appsv1.SchemeGroupVersion, input.KindDaemonSet, r.DaemonSets))
+	for _, l := range slices.Concat(lists, r.Known.Lists()) {
+		for i, o := range l.Objects {
+			if where := fmt.Sprintf("%s[%d]", l.Name, i); o == nil {
+				fail("%s: it is missing", where)
+			} else {
+				prepare(where, l.Kind, o)
+			}
+		}
+	}
 	return errors.Join(errs...)
 }
 
@@ -212,26 +185,4 @@ func count(where string, n, most int, total *int, fail func(string, ...any)) int
 	}
 	*total += min(n, most)
 	return n
-}
-
-// each prepares the objects of a list.
-func each[T interface {
-	comparable
-	runtime.Object
-	metav1.Object
-}](list string, gvk schema.GroupVersionKind, objects []T, prepare func(string, schema.GroupVersionKind, runtime.Object), fail func(string, ...any)) {
-	var none T
-	for i, o := range objects {
-		if where := fmt.Sprintf("%s[%d]", list, i); o == none {
-			fail("%s: it is missing", where)
-		} else {
-			prepare(where, gvk, o)
-		}
-	}
-}
-
-// owners returns services and controllers.
-func (r *Request) owners() []metav1.Object {
-	o := input.Objects{Services: r.Services, ReplicationControllers: r.ReplicationControllers, ReplicaSets: r.ReplicaSets, StatefulSets: r.StatefulSets}
-	return o.Owners()
 }

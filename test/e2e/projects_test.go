@@ -148,7 +148,6 @@ func (p *project) prepare() {
 	if err := objects.Apply(p.Context(), []byte(grounds)); err != nil {
 		p.Fatal(err)
 	}
-	p.apply("StorageClass") // of the cluster, for what-if
 	dump, err := objects.Dump(p.Context(), "nodes", "namespaces", "pods", "priorityclasses", "limitranges", "storageclasses")
 	if err != nil {
 		p.Fatal(err)
@@ -203,7 +202,7 @@ func (p *project) answer(command string, args ...string) outcome {
 // create creates the objects, has controllers make the pods and Berth place them, and returns what became of them.
 func (p *project) create() map[string]*tally {
 	p.Helper()
-	p.apply("")
+	p.apply()
 	run(p.T, p.Cluster, cluster.Scheduler{Config: profile, User: cluster.KubeScheduler})
 	end, err := controllers.Run(p.client)
 	if err != nil {
@@ -234,8 +233,8 @@ func (p *project) later(got outcome) {
 	}
 }
 
-// apply creates what the API server has kinds for, or only one kind of it.
-func (p *project) apply(kind string) {
+// apply creates what the API server has kinds for.
+func (p *project) apply() {
 	p.Helper()
 	files, err := filepath.Glob(filepath.Join(p.folder, "*.yaml"))
 	if err != nil {
@@ -247,9 +246,6 @@ func (p *project) apply(kind string) {
 			p.Fatal(err)
 		}
 		for document := range strings.SplitSeq("\n"+string(text), "\n---") {
-			if kind != "" && !strings.Contains(document, "\nkind: "+kind+"\n") {
-				continue
-			}
 			if err := p.objects().Apply(p.Context(), []byte(document)); err != nil && !meta.IsNoMatchError(err) {
 				p.Fatalf("%s: %v", file, err)
 			}

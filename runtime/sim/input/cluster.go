@@ -6,10 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
-	policyv1 "k8s.io/api/policy/v1"
-	resourcev1 "k8s.io/api/resource/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -44,27 +41,10 @@ func (w Warning) String() string {
 
 // Objects are the objects of cluster files, defaulted and checked, in input order.
 type Objects struct {
-	Nodes                  []*v1.Node
-	Pods                   []*v1.Pod // those that have not terminated and can be scheduled
-	Namespaces             []*v1.Namespace
-	PriorityClasses        []*schedulingv1.PriorityClass // the two built-in classes only if they are in a file
-	PodDisruptionBudgets   []*policyv1.PodDisruptionBudget
-	Services               []*v1.Service
-	PersistentVolumes      []*v1.PersistentVolume
-	PersistentVolumeClaims []*v1.PersistentVolumeClaim
-	StorageClasses         []*storagev1.StorageClass
-	CSINodes               []*storagev1.CSINode
-	CSIStorageCapacities   []*storagev1.CSIStorageCapacity
-	CSIDrivers             []*storagev1.CSIDriver
-	VolumeAttachments      []*storagev1.VolumeAttachment
-	ResourceClaims         []*resourcev1.ResourceClaim
-	ResourceClaimTemplates []*resourcev1.ResourceClaimTemplate
-	ResourceSlices         []*resourcev1.ResourceSlice
-	DeviceClasses          []*resourcev1.DeviceClass
-	DeviceTaintRules       []*resourcev1.DeviceTaintRule
-	ReplicationControllers []*v1.ReplicationController
-	ReplicaSets            []*appsv1.ReplicaSet
-	StatefulSets           []*appsv1.StatefulSet
+	Nodes []*v1.Node
+	Pods  []*v1.Pod // those that have not terminated and can be scheduled
+	Related
+	PriorityClasses []*schedulingv1.PriorityClass // the two built-in classes only if they are in a file
 	// Known are those that decide what becomes of new pods at the API server, and on added nodes.
 	Known Known
 	// Of the kinds of berth.dev, only form and names are checked here; package tenancy does the
@@ -256,50 +236,16 @@ func (o *Objects) keep(obj object) {
 		o.Nodes = append(o.Nodes, x)
 	case *v1.Pod:
 		o.Pods = append(o.Pods, x)
-	case *v1.Namespace:
-		o.Namespaces = append(o.Namespaces, x)
 	case *schedulingv1.PriorityClass:
 		o.PriorityClasses = append(o.PriorityClasses, x)
-	case *policyv1.PodDisruptionBudget:
-		o.PodDisruptionBudgets = append(o.PodDisruptionBudgets, x)
-	case *v1.Service:
-		o.Services = append(o.Services, x)
-	case *v1.PersistentVolume:
-		o.PersistentVolumes = append(o.PersistentVolumes, x)
-	case *v1.PersistentVolumeClaim:
-		o.PersistentVolumeClaims = append(o.PersistentVolumeClaims, x)
-	case *storagev1.StorageClass:
-		o.StorageClasses = append(o.StorageClasses, x)
-	case *storagev1.CSINode:
-		o.CSINodes = append(o.CSINodes, x)
-	case *storagev1.CSIStorageCapacity:
-		o.CSIStorageCapacities = append(o.CSIStorageCapacities, x)
-	case *storagev1.CSIDriver:
-		o.CSIDrivers = append(o.CSIDrivers, x)
-	case *storagev1.VolumeAttachment:
-		o.VolumeAttachments = append(o.VolumeAttachments, x)
-	case *resourcev1.ResourceClaim:
-		o.ResourceClaims = append(o.ResourceClaims, x)
-	case *resourcev1.ResourceClaimTemplate:
-		o.ResourceClaimTemplates = append(o.ResourceClaimTemplates, x)
-	case *resourcev1.ResourceSlice:
-		o.ResourceSlices = append(o.ResourceSlices, x)
-	case *resourcev1.DeviceClass:
-		o.DeviceClasses = append(o.DeviceClasses, x)
-	case *resourcev1.DeviceTaintRule:
-		o.DeviceTaintRules = append(o.DeviceTaintRules, x)
-	case *v1.ReplicationController:
-		o.ReplicationControllers = append(o.ReplicationControllers, x)
-	case *appsv1.ReplicaSet:
-		o.ReplicaSets = append(o.ReplicaSets, x)
-	case *appsv1.StatefulSet:
-		o.StatefulSets = append(o.StatefulSets, x)
 	case *v1alpha1.SchedulerPlugin:
 		o.SchedulerPlugins = append(o.SchedulerPlugins, x)
 	case *v1alpha1.PluginGrant:
 		o.PluginGrants = append(o.PluginGrants, x)
 	case *v1alpha1.TenantPlugin:
 		o.TenantPlugins = append(o.TenantPlugins, x)
+	default:
+		o.Add(x)
 	}
 }
 

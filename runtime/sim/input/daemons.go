@@ -5,16 +5,10 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 	"k8s.io/klog/v2"
 )
-
-// KindOfDaemonSets is that of DaemonSets.
-func KindOfDaemonSets() schema.GroupVersionKind {
-	return appsv1.SchemeGroupVersion.WithKind("DaemonSet")
-}
 
 // DaemonPod returns the pod that the DaemonSet controller makes for a node, with a number in its name; nil if
 // it makes none (pkg/controller/daemon in k8s.io/kubernetes).

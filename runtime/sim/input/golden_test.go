@@ -106,27 +106,18 @@ func traceOptions(t *testing.T, words string) (o TraceOptions) {
 func (o *Objects) all() (out []metav1.Object) {
 	out = appendAll(out, o.Nodes)
 	out = appendAll(out, o.Pods)
-	out = appendAll(out, o.Namespaces)
 	out = appendAll(out, o.PriorityClasses)
-	out = appendAll(out, o.PodDisruptionBudgets)
-	out = appendAll(out, o.Services)
-	out = appendAll(out, o.PersistentVolumes)
-	out = appendAll(out, o.PersistentVolumeClaims)
-	out = appendAll(out, o.StorageClasses)
-	out = appendAll(out, o.CSINodes)
-	out = appendAll(out, o.CSIStorageCapacities)
-	out = appendAll(out, o.CSIDrivers)
-	out = appendAll(out, o.VolumeAttachments)
-	out = appendAll(out, o.ResourceClaims)
-	out = appendAll(out, o.ResourceClaimTemplates)
-	out = appendAll(out, o.ResourceSlices)
-	out = appendAll(out, o.DeviceClasses)
-	out = appendAll(out, o.ReplicationControllers)
-	out = appendAll(out, o.ReplicaSets)
-	out = appendAll(out, o.StatefulSets)
+	out = append(out, flat(o.Lists())...)
 	out = appendAll(out, o.SchedulerPlugins)
 	out = appendAll(out, o.PluginGrants)
 	return appendAll(out, o.TenantPlugins)
+}
+
+func appendAll[T metav1.Object](out []metav1.Object, list []T) []metav1.Object {
+	for _, object := range list {
+		out = append(out, object)
+	}
+	return out
 }
 
 func dump(t *testing.T, o *Objects) string {

@@ -43,12 +43,8 @@ func version(gv schema.GroupVersion, names ...string) (out []schema.GroupVersion
 func ofClusters() *kinds {
 	k := &kinds{others: "remove it; simulations do not use it"}
 	k.all = slices.Concat(
-		version(v1.SchemeGroupVersion, "Node", "Pod", "Namespace", "Service", "PersistentVolume", "PersistentVolumeClaim", "ReplicationController"),
-		ofAdmission(),
-		version(policyv1.SchemeGroupVersion, "PodDisruptionBudget"),
-		version(storagev1.SchemeGroupVersion, "StorageClass", "CSINode", "CSIStorageCapacity", "CSIDriver", "VolumeAttachment"),
-		version(resourcev1.SchemeGroupVersion, "ResourceClaim", "ResourceClaimTemplate", "ResourceSlice", "DeviceClass", "DeviceTaintRule"),
-		version(appsv1.SchemeGroupVersion, "ReplicaSet", "StatefulSet", "Deployment", "DaemonSet"),
+		version(v1.SchemeGroupVersion, "Node", "Pod"), ofRelated(), ofAdmission(),
+		version(appsv1.SchemeGroupVersion, "Deployment", "DaemonSet"),
 		version(batchv1.SchemeGroupVersion, "Job", "CronJob"),
 		version(v1alpha1.GroupVersion(), v1alpha1.KindSchedulerPlugin, v1alpha1.KindPluginGrant, v1alpha1.KindTenantPlugin),
 	)

@@ -42,6 +42,17 @@ func KnownKinds() []string {
 	return []string{KindPriorityClass, KindRuntimeClass, KindLimitRange, KindResourceQuota, KindDaemonSet, KindWebhooks}
 }
 
+// Lists returns the objects, kind by kind.
+func (k *Known) Lists() []List {
+	return []List{
+		ListOf("known.priorityClasses", schedulingv1.SchemeGroupVersion, KindPriorityClass, k.PriorityClasses),
+		ListOf("known.runtimeClasses", nodev1.SchemeGroupVersion, KindRuntimeClass, k.RuntimeClasses),
+		ListOf("known.limitRanges", v1.SchemeGroupVersion, KindLimitRange, k.LimitRanges),
+		ListOf("known.resourceQuotas", v1.SchemeGroupVersion, KindResourceQuota, k.ResourceQuotas),
+		ListOf("known.daemonSets", appsv1.SchemeGroupVersion, KindDaemonSet, k.DaemonSets),
+	}
+}
+
 // Unknown returns the kinds of which objects may be missing.
 func (k *Known) Unknown() (kinds []string) {
 	for _, kind := range KnownKinds() {
@@ -101,10 +112,8 @@ func (k *Known) Admit(pod *v1.Pod) (unknown []string, bad *Error) {
 func (k *Known) prioritize(pod *v1.Pod) (unknown string, bad *Error) {
 	s := &pod.Spec
 	if s.PriorityClassName == "" && s.Priority == nil {
-		for _, class := range k.PriorityClasses {
-			if class.GlobalDefault {
-				s.PriorityClassName = class.Name
-			}
+		if class := k.defaultClass(); class != nil {
+			s.PriorityClassName = class.Name
 		}
 	}
 	value, policy := int32(0), v1.PreemptLowerPriority
@@ -130,6 +139,16 @@ func (k *Known) prioritize(pod *v1.Pod) (unknown string, bad *Error) {
 	}
 	setPriority(pod, value, policy)
 	return unknown, nil
+}
+
+// defaultClass returns the class of pods that name none: of several default classes that of the lowest value.
+func (k *Known) defaultClass() (least *schedulingv1.PriorityClass) {
+	for _, class := range k.PriorityClasses {
+		if class.GlobalDefault && (least == nil || class.Value < least.Value) {
+			least = class
+		}
+	}
+	return least
 }
 
 func (k *Known) priorityNames() []string {

@@ -137,7 +137,8 @@ func defaultStorage(s *storagev1.StorageClass) {
 }
 
 // DefaultStorageClass returns the class of claims that name none: the newest of the classes
-// marked as default, then the first by name; "" if there is none.
+// marked as default, then the first by name; "" if there is none. A class without a time of creation
+// would be created now.
 func DefaultStorageClass(classes []*storagev1.StorageClass) string {
 	var best *storagev1.StorageClass
 	for _, s := range classes {
@@ -145,8 +146,7 @@ func DefaultStorageClass(classes []*storagev1.StorageClass) string {
 			s.Annotations["storageclass.beta.kubernetes.io/is-default-class"] != "true" {
 			continue
 		}
-		if best == nil || best.CreationTimestamp.Before(&s.CreationTimestamp) ||
-			best.CreationTimestamp.Equal(&s.CreationTimestamp) && s.Name < best.Name {
+		if best == nil || newer(s, best) {
 			best = s
 		}
 	}
@@ -154,4 +154,15 @@ func DefaultStorageClass(classes []*storagev1.StorageClass) string {
 		return ""
 	}
 	return best.Name
+}
+
+func newer(a, b *storagev1.StorageClass) bool {
+	switch t, u := a.CreationTimestamp, b.CreationTimestamp; {
+	case t.Equal(&u):
+		return a.Name < b.Name
+	case t.IsZero() || u.IsZero():
+		return t.IsZero()
+	default:
+		return u.Before(&t)
+	}
 }

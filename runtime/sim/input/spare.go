@@ -76,7 +76,7 @@ func former(gv schema.GroupVersion) bool {
 	switch gv.String() {
 	case "extensions/v1beta1", "apps/v1beta1", "apps/v1beta2", "batch/v1beta1", "batch/v2alpha1", "policy/v1beta1",
 		"scheduling.k8s.io/v1alpha1", "scheduling.k8s.io/v1beta1", "node.k8s.io/v1alpha1", "node.k8s.io/v1beta1",
-		"admissionregistration.k8s.io/v1beta1":
+		"storage.k8s.io/v1alpha1", "storage.k8s.io/v1beta1", "admissionregistration.k8s.io/v1beta1":
 		return true
 	}
 	return false

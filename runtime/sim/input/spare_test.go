@@ -22,6 +22,10 @@ func TestSpare(t *testing.T) {
 		"cronjob": {
 			"{apiVersion: batch/v1beta1, kind: CronJob, metadata: {name: a}, spec: {}}\n", "1 CronJob of batch/v1beta1", "write apiVersion: batch/v1",
 		},
+		"driver": {
+			"{apiVersion: storage.k8s.io/v1beta1, kind: CSIDriver, metadata: {name: a}, spec: {}}\n", "1 CSIDriver of storage.k8s.io/v1beta1",
+			"write apiVersion: storage.k8s.io/v1",
+		},
 		"json": {
 			`{"apiVersion": "apps/v1beta2", "kind": "DaemonSet", "metadata": {"name": "a"}}` + "\n", "1 DaemonSet of apps/v1beta2",
 			"write apiVersion: apps/v1",

@@ -8,9 +8,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	v1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
-	resourcev1 "k8s.io/api/resource/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
@@ -19,11 +17,7 @@ import (
 type Templates struct {
 	Pods       []Template          // in input order
 	DaemonSets []*appsv1.DaemonSet // of which each node gets a pod
-	Claims     []*v1.PersistentVolumeClaim
-	Owners     []metav1.Object // services and controllers
-	// ResourceClaims and ResourceClaimTemplates are those for devices.
-	ResourceClaims         []*resourcev1.ResourceClaim
-	ResourceClaimTemplates []*resourcev1.ResourceClaimTemplate
+	Related
 	// Known are objects of the files that decide what becomes of the pods at the API server.
 	Known Known
 	// LeftOut counts the objects that make no pods, such as "2 ConfigMaps, 1 Secret".
@@ -42,7 +36,7 @@ func LoadTemplates(ctx context.Context, paths []string, known *Known) (*Template
 	if err != nil {
 		return nil, err
 	}
-	objs = unique(g.withoutPatches(objs, true), &g)
+	objs = unique(latest(g.withoutPatches(objs, true)), &g)
 	newPriorities(objs, &g)
 	t := &Templates{}
 	for _, o := range objs {
@@ -64,20 +58,32 @@ func LoadTemplates(ctx context.Context, paths []string, known *Known) (*Template
 	return t, g.err()
 }
 
+// latest drops objects that make no pods and come again with the same name, as several manifests have their namespace: the last
+// one counts, as it would at the API server.
+func latest(objs []object) (kept []object) {
+	last := make(map[identity]int, len(objs))
+	for i, o := range objs {
+		last[identityOf(o)] = i
+	}
+	for i, o := range objs {
+		_, makesPods := makes(o)
+		switch o.Object.(type) {
+		case *v1.Pod, *appsv1.DaemonSet:
+			makesPods = true
+		}
+		if makesPods || last[identityOf(o)] == i {
+			kept = append(kept, o)
+		}
+	}
+	return kept
+}
+
 // keep adds an object of the files.
 func (t *Templates) keep(o object, known *Known, g *gatherer) {
 	switch x := o.Object.(type) {
 	case *v1.Pod:
 		check(o, x, "", known, g)
 		t.Pods = append(t.Pods, Template{Pod: x, Count: 1})
-	case *v1.PersistentVolumeClaim:
-		t.Claims = append(t.Claims, x)
-	case *resourcev1.ResourceClaim:
-		t.ResourceClaims = append(t.ResourceClaims, x)
-	case *resourcev1.ResourceClaimTemplate:
-		t.ResourceClaimTemplates = append(t.ResourceClaimTemplates, x)
-	case *v1.Service:
-		t.Owners = append(t.Owners, x)
 	case *appsv1.DaemonSet:
 		pod := of(x, &x.Spec.Template, 1, nil).Pod
 		g.add(prepareTemplate(o, pod, "spec.template")...)
@@ -86,6 +92,8 @@ func (t *Templates) keep(o object, known *Known, g *gatherer) {
 	default:
 		if m, ok := makes(o); ok {
 			t.made(o, &m, known, g)
+		} else {
+			t.Add(x)
 		}
 	}
 }
@@ -107,15 +115,12 @@ func (t *Templates) made(o object, m *made, known *Known, g *gatherer) {
 		return
 	}
 	check(o, m.Pod, m.path+".", known, g)
-	switch m.owner.(type) {
-	case *v1.ReplicationController, *appsv1.ReplicaSet, *appsv1.StatefulSet:
-		t.Owners = append(t.Owners, m.owner)
-	}
+	t.Add(m.owner.(runtime.Object))
 	switch {
 	case m.Count == 0:
 	case len(m.claims) > 0:
 		pods, claims := m.all(0)
-		t.Claims = append(t.Claims, claims...)
+		t.PersistentVolumeClaims = append(t.PersistentVolumeClaims, claims...)
 		for _, pod := range pods {
 			t.Pods = append(t.Pods, Template{Pod: pod, Count: 1})
 		}
@@ -183,11 +188,9 @@ func ofTemplates() *kinds {
 	return &kinds{
 		all: slices.Concat(
 			version(v1.SchemeGroupVersion, "Pod"),
-			version(appsv1.SchemeGroupVersion, "Deployment", "ReplicaSet", "StatefulSet", "DaemonSet"),
+			version(appsv1.SchemeGroupVersion, "Deployment", "DaemonSet"),
 			version(batchv1.SchemeGroupVersion, "Job", "CronJob"),
-			version(v1.SchemeGroupVersion, "ReplicationController", "PersistentVolumeClaim", "Service"),
-			version(resourcev1.SchemeGroupVersion, "ResourceClaim", "ResourceClaimTemplate"),
-			ofAdmission(),
+			ofRelated(), ofAdmission(),
 		),
 		others: "remove it",
 		clean: func(o object) {
