@@ -20,6 +20,7 @@ func pluginsOf(s assembly.Status) (breakers []telemetry.Breaker, guests []teleme
 		of := telemetry.PluginOf{Plugin: p.Name, Profile: p.Profile}
 		breakers = append(breakers, telemetry.Breaker{
 			PluginOf: of, Digest: p.Digest, Open: p.Breaker.State != breaker.Closed, Opened: p.Breaker.Opened, Namespaces: notCalledFor(&p.Breaker),
+			Starts: map[string]int64{"first": p.Started.First, "lost": p.Started.Lost, "resized": p.Started.Resized},
 		})
 		for j := range p.Work {
 			w := &p.Work[j]

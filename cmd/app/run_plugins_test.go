@@ -22,11 +22,14 @@ func TestPluginMetrics(t *testing.T) {
 			Name: "one", Digest: "sha256:1", Breaker: breaker.Status{State: breaker.Open, Opened: 2, Namespaces: []breaker.NamespaceStatus{{Namespace: "x"}}},
 			Work: []wasm.Work{{Point: abi.Filter, Fuel: 10, Faults: []wasm.FaultCount{{Kind: fault.Trap, Count: 3}}}},
 		}},
-		{Profile: "b", Status: wasm.Status{Name: "one", Digest: "sha256:1"}},
+		{Profile: "b", Status: wasm.Status{Name: "one", Digest: "sha256:1", Started: wasm.StartCounts{First: 4, Lost: 5, Resized: 6}}},
 	}}
 	breakers, guests := pluginsOf(status)
 	a, b := telemetry.PluginOf{Plugin: "one", Profile: "a"}, telemetry.PluginOf{Plugin: "one", Profile: "b"}
-	if diff := cmp.Diff([]telemetry.Breaker{{PluginOf: a, Digest: "sha256:1", Open: true, Opened: 2, Namespaces: []string{"x"}}, {PluginOf: b, Digest: "sha256:1"}}, breakers); diff != "" {
+	if diff := cmp.Diff([]telemetry.Breaker{
+		{PluginOf: a, Digest: "sha256:1", Open: true, Opened: 2, Namespaces: []string{"x"}, Starts: map[string]int64{"first": 0, "lost": 0, "resized": 0}},
+		{PluginOf: b, Digest: "sha256:1", Starts: map[string]int64{"first": 4, "lost": 5, "resized": 6}},
+	}, breakers); diff != "" {
 		t.Error(diff)
 	}
 	want := []telemetry.Guest{{PluginOf: a, Digest: "sha256:1", Point: "Filter", Fuel: 10, Faults: map[string]int64{"trap": 3}}}

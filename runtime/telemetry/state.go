@@ -60,7 +60,7 @@ type Budget struct {
 	Charged, Held int64
 }
 
-// Breaker is the circuit breaker of a plugin.
+// Breaker is the circuit breaker of a plugin, and the starts that it looks at.
 type Breaker struct {
 	PluginOf
 	Digest string
@@ -69,6 +69,8 @@ type Breaker struct {
 	Opened int
 	// Namespaces are those with whose pods the plugin failed, so that it is not called for them. There are at most a few hundred.
 	Namespaces []string
+	// Starts counts starts of instances, by cause.
+	Starts map[string]int64
 }
 
 // TrialCounts counts decisions that a plugin in shadow repeated, by how they compared, and those that it
@@ -114,7 +116,7 @@ type Guest struct {
 type stateCollector struct {
 	state                                                                                      func() *State
 	inFlight, pending, queued, unschedulable, cache, goroutines, writes, breakerUp, breakerFor *prometheus.Desc
-	opened, fuel, faults, refused, yanked, shadow                                              *prometheus.Desc
+	opened, starts, fuel, faults, refused, yanked, shadow                                      *prometheus.Desc
 	step, share, attempts, failed                                                              *prometheus.Desc
 	keptKeys, keptBytes, evicted                                                               *prometheus.Desc
 	waiting, charged, held                                                                     *prometheus.Desc
@@ -152,6 +154,7 @@ func newStateCollector(state func() *State) *stateCollector {
 		refused: prometheus.NewDesc("berth_plugin_folder_refused",
 			"1 if a file of the plugin folder cannot be used, otherwise 0; its last good version runs instead, if any.", []string{"file"}, nil),
 		opened: ofPlugin("breaker_opened_total", "How often the scheduler stopped calling a plugin because of its faults."),
+		starts: ofPlugin("starts_total", "Starts of instances, by cause: first, lost (a call failed, or the instance had grown too large) or resized.", "cause"),
 		shadow: prometheus.NewDesc("berth_shadow_decisions_total",
 			"Decisions compared with those of a plugin in shadow, by result: same, elsewhere, placed, pending, preemption or failed; missed are those for which no time was left.",
 			[]string{"plugin", "profile", "result"}, nil),
@@ -179,7 +182,7 @@ func newStateCollector(state func() *State) *stateCollector {
 // Describe implements prometheus.Collector.
 func (c *stateCollector) Describe(out chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{c.inFlight, c.pending, c.queued, c.unschedulable, c.cache, c.goroutines, c.writes, c.breakerUp,
-		c.breakerFor, c.opened, c.fuel, c.faults, c.refused, c.yanked, c.shadow, c.step, c.share, c.attempts, c.failed, c.keptKeys, c.keptBytes,
+		c.breakerFor, c.opened, c.starts, c.fuel, c.faults, c.refused, c.yanked, c.shadow, c.step, c.share, c.attempts, c.failed, c.keptKeys, c.keptBytes,
 		c.evicted, c.debts, c.debtsTotal, c.waiting, c.charged, c.held} {
 		out <- d
 	}
@@ -255,6 +258,9 @@ func (c *stateCollector) Collect(out chan<- prometheus.Metric) {
 			flag(c.breakerFor, true, b.Plugin, b.Digest, b.Profile, namespace)
 		}
 		count(c.opened, int64(b.Opened), b.Plugin, b.Digest, b.Profile)
+		for cause, n := range b.Starts {
+			count(c.starts, n, b.Plugin, b.Digest, b.Profile, cause)
+		}
 	}
 	for _, y := range s.Yanks {
 		flag(c.yanked, y.Yanked, y.Plugin, y.Digest, y.Profile)

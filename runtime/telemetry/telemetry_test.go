@@ -39,7 +39,7 @@ func TestMetrics(t *testing.T) {
 		Events: map[string]int{"NodeAdd": 11}, Popped: 12, Kept: telemetry.Kept{Keys: 13, Bytes: 1 << 20, Evicted: 14},
 		Budgets:  []telemetry.Budget{{Kind: "pending", Waiting: 3, Charged: 20, Held: 7}},
 		Debts:    telemetry.Debts{Open: 1, Opened: 15, Paid: 11, Decayed: 2, Forgiven: 3, Void: 4},
-		Breakers: []telemetry.Breaker{{PluginOf: telemetry.PluginOf{Plugin: "guest", Profile: "default-scheduler"}, Digest: "sha256:1", Open: true, Opened: 3, Namespaces: []string{"team-a"}}},
+		Breakers: []telemetry.Breaker{{PluginOf: telemetry.PluginOf{Plugin: "guest", Profile: "default-scheduler"}, Digest: "sha256:1", Open: true, Opened: 3, Namespaces: []string{"team-a"}, Starts: map[string]int64{"lost": 6}}},
 		Guests: []telemetry.Guest{{
 			PluginOf: telemetry.PluginOf{Plugin: "guest", Profile: "default-scheduler"}, Digest: "sha256:1", Point: "Filter",
 			Fuel: 1234, Faults: map[string]int64{"trap": 5},
@@ -141,6 +141,7 @@ func TestMetrics(t *testing.T) {
 		`berth_plugin_yanked{digest="sha256:1",plugin="guest",` + of + `} 1`,
 		`berth_plugin_breaker_open_namespaces{digest="sha256:1",namespace="team-a",plugin="guest",` + of + `} 1`,
 		`berth_plugin_breaker_opened_total{digest="sha256:1",plugin="guest",` + of + `} 3`,
+		`berth_plugin_starts_total{cause="lost",digest="sha256:1",plugin="guest",` + of + `} 6`,
 		`berth_plugin_fuel_total` + guest + ` 1234`,
 		`berth_plugin_faults_by_kind_total{digest="sha256:1",extension_point="Filter",kind="trap",plugin="guest",` + of + `} 5`,
 		`berth_plugin_folder_refused{file="plugins/bad.wasm"} 1`,

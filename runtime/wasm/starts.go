@@ -17,8 +17,13 @@ type starts struct {
 	// free is how many instances of a kind were started that had not been there before, and paid how many starts
 	// are left of those that faults were charged for.
 	free, paid [numKinds]int
+	counts     StartCounts
 	pending    []plugin.Start // by namespace and point
 }
+
+// StartCounts counts starts of instances: the First of each, those in place of one that was Lost because a call failed or it had
+// grown too large, and those because it must be Resized, or there must be another number of them.
+type StartCounts struct{ First, Lost, Resized int64 }
 
 // kind tells instances for cycles from those for all other points.
 type kind int
@@ -36,18 +41,21 @@ func (s *starts) pay(k kind) {
 	s.paid[k]++
 }
 
-// owes reports whether a start is to be charged: it is none of the first ones of so many instances.
+// owes counts a start, and reports whether it is to be charged: it is none of the first ones of so many instances.
 func (s *starts) owes(k kind, instances int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
 	case s.paid[k] > 0:
 		s.paid[k]--
+		s.counts.Lost++
 		return false
 	case s.free[k] < instances:
 		s.free[k]++
+		s.counts.First++
 		return false
 	}
+	s.counts.Resized++
 	return true
 }
 
@@ -65,6 +73,12 @@ func (s *starts) add(namespace string, point abi.Point, fuel int64) {
 		s.pending = slices.Insert(s.pending, i, plugin.Start{Namespace: namespace, Point: point})
 	}
 	s.pending[i].Fuel += fuel
+}
+
+func (s *starts) count() StartCounts {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.counts
 }
 
 // TakeStarts implements plugin.Breaker.

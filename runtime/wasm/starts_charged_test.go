@@ -77,6 +77,9 @@ func TestGrowthIsCharged(t *testing.T) {
 		if most := charged/12_300 + 5; int64(factory.made) > most || charged > 3*restarts {
 			t.Errorf("%d workers: %d instances were started, and %d units charged", workers, factory.made, charged)
 		}
+		if n := p.Status().Started; n.First != 4 || n.Resized == 0 || n.First+n.Lost+n.Resized != int64(factory.made-1) { // one tried the configuration
+			t.Errorf("%d workers: of %d instances %+v were counted", workers, factory.made, n)
+		}
 		if want == "" {
 			want = got.String()
 		} else if got.String() != want {

@@ -29,6 +29,8 @@ type Status struct {
 	// Instances, and MemoryMax what they may grow to.
 	Memory, Guests, MemoryMax, MemoryTotal int64
 	Instances                              int
+	// Started counts the starts of instances.
+	Started StartCounts
 	// Written is bytes written into the memory of guests.
 	Written uint64
 }
@@ -111,7 +113,7 @@ func (p *Plugin) Status() Status {
 	m := p.manifest
 	s := Status{
 		Name: p.config.Name, Module: m.Name, Version: m.Version, ABI: m.ABI, Digest: p.info.Digest,
-		Namespaces: slices.Clone(p.info.Namespaces), Written: p.written.Load(), Breaker: p.breaker.Status(),
+		Namespaces: slices.Clone(p.info.Namespaces), Written: p.written.Load(), Breaker: p.breaker.Status(), Started: p.starts.count(),
 	}
 	u := p.budget.Usage()
 	s.Guests, s.Instances, s.Memory, s.MemoryMax, s.MemoryTotal = u.Guests, u.Instances, u.Guests+u.Host, u.Max, u.Share
