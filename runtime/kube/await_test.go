@@ -31,6 +31,7 @@ type mute struct {
 	away    atomic.Bool
 	asked   atomic.Int64
 	answers chan error
+	served  atomic.Pointer[metav1.APIResourceList] // what discovery says of every group; nil for what the fake client does
 }
 
 func newMute() *mute {
@@ -58,6 +59,13 @@ type muteDiscovery struct {
 func (d *muteDiscovery) ServerVersion() (*version.Info, error) {
 	d.client.asked.Add(1)
 	return &version.Info{}, <-d.client.answers
+}
+
+func (d *muteDiscovery) ServerResourcesForGroupVersion(groupVersion string) (*metav1.APIResourceList, error) {
+	if served := d.client.served.Load(); served != nil {
+		return served, nil
+	}
+	return d.DiscoveryInterfaces.ServerResourcesForGroupVersion(groupVersion)
 }
 
 // TestAwait: while the API server does not even refuse, waiting ends all the same when
