@@ -73,7 +73,7 @@ func answersProjects(t *testing.T) {
 	if err != nil || len(folders) < 10 {
 		t.Fatal(folders, err)
 	}
-	placed, waits := 0, 0
+	placed, waits, compared := 0, 0, 0
 	for _, folder := range folders {
 		if filepath.Ext(folder) == ".md" {
 			continue
@@ -89,6 +89,7 @@ func answersProjects(t *testing.T) {
 					t.Errorf("%s says\n%v\nthe cluster\n%v", name, p.grouped(answer), got)
 				}
 			}
+			compared += p.compared
 			for _, w := range got {
 				placed += w.placed
 				waits += w.waits
@@ -96,8 +97,8 @@ func answersProjects(t *testing.T) {
 			t.Logf("%v", got)
 		})
 	}
-	t.Logf("%d pods are placed, %d wait", placed, waits)
-	if placed < 20 || waits < 3 {
+	t.Logf("%d pods are placed, %d wait, %d are compared", placed, waits, compared)
+	if placed < 20 || waits < 3 || compared < 20 {
 		t.Error("too few pods")
 	}
 }
@@ -122,12 +123,13 @@ func (w *tally) String() string {
 type project struct {
 	*testing.T
 	*cluster.Cluster
-	client  kubernetes.Interface
-	folder  string
-	cluster string         // the file of the cluster before
-	daemons []string       // namespace/name of DaemonSets
-	others  []string       // of the other workloads
-	ordered map[string]int // replicas of StatefulSets whose pods are made one after the other
+	client   kubernetes.Interface
+	folder   string
+	cluster  string         // the file of the cluster before
+	daemons  []string       // namespace/name of DaemonSets
+	others   []string       // of the other workloads
+	ordered  map[string]int // replicas of StatefulSets whose pods are made one after the other
+	compared int            // pods of shapes
 }
 
 // prepare makes the cluster, and writes it to a file.
@@ -214,6 +216,7 @@ func (p *project) create() map[string]*tally {
 		got, ready := p.pods()
 		p.later(got)
 		if ready && len(got) >= expected {
+			p.compared = p.shapes()
 			return p.grouped(got)
 		}
 		if time.Now().After(until) {
