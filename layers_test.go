@@ -50,7 +50,7 @@ func design() rules {
 				why: "anything under runtime may import it, so it must not pull anything in",
 				fix: "take an interface or a function as argument, or move the code to the layer whose types it needs"},
 
-			{pkg: "runtime/internal/strictyaml", on: nothing,
+			{pkg: "runtime/internal/strictyaml", on: "internal",
 				why: "configurations, manifests and clusters are read with the same strictness, in one place",
 				fix: "return the tree or its JSON, and let the caller give it a meaning"},
 

@@ -15,8 +15,8 @@ import (
 type argsKind struct {
 	kind string
 	// decode returns a pointer to the typed arguments with defaults, or nil after reporting
-	// mistakes. The tree is nil if the file has no args.
-	decode func(r *report, path *field.Path, tree map[string]any) any
+	// mistakes. raw is empty if the file has no args.
+	decode func(r *report, path *field.Path, raw []byte) any
 }
 
 // argsKinds returns the built-in plugins that take arguments. To add a plugin, add a row with
@@ -35,12 +35,15 @@ func argsKinds(cat Catalog) map[string]argsKind {
 }
 
 func kindOfArgs[T any](kind string, defaults func(*T), check func(*report, *field.Path, *T)) argsKind {
-	return argsKind{kind: kind, decode: func(r *report, path *field.Path, tree map[string]any) any {
+	return argsKind{kind: kind, decode: func(r *report, path *field.Path, raw []byte) any {
 		into := new(T)
 		before := len(r.errs)
-		checkArgsHeader(r, path, tree, kind)
-		if tree != nil && !decodeTree(r, path, tree, into) {
-			return nil
+		if len(raw) > 0 {
+			tree, ok := decodeArgs(r, path, raw, into)
+			checkArgsHeader(r, path, tree, kind)
+			if !ok {
+				return nil
+			}
 		}
 		if defaults != nil {
 			defaults(into)
@@ -129,13 +132,8 @@ func readArgs(r *report, kinds map[string]argsKind, path *field.Path, c configv1
 		r.add(path, "plugin "+quote(c.Name)+" takes no args", "remove them")
 		return Args{}, false
 	}
-	var tree map[string]any
-	if err := unmarshalNumbers(c.Args.Raw, &tree); err != nil {
-		r.add(path, err.Error(), "")
-		return Args{}, false
-	}
 	a = r.argsAt(c.Args.Raw, path)
-	a.Typed = kind.decode(r, path, tree)
+	a.Typed = kind.decode(r, path, c.Args.Raw)
 	return a, true
 }
 
@@ -168,19 +166,9 @@ func DecodeArgs[T any](a Args, into *T) error {
 	if a.Path != "" {
 		base = field.NewPath(a.Path)
 	}
-	var value any
-	if err := unmarshalNumbers(a.Raw, &value); err != nil {
-		r.add(base, "not valid JSON: "+err.Error(), "")
-		return r.err()
-	}
-	tree, ok := value.(map[string]any)
-	if !ok {
-		mismatch(r, base, "a mapping", value)
-		return r.err()
-	}
 	fresh := new(T)
 	*fresh = *into
-	if decodeTree(r, base, tree, fresh); len(r.errs) > 0 {
+	if decodeArgs(r, base, a.Raw, fresh); len(r.errs) > 0 {
 		return r.err()
 	}
 	*into = *fresh

@@ -21,8 +21,8 @@ func TestDecodeArgs(t *testing.T) {
 		{``, "", ""},
 		{`{"name": ["a"], "inner": {"limit": 3000000000}}`, path,
 			path + ".inner.limit: expected a 32-bit integer, found the number 3000000000\n" +
-				path + `.name: unknown field "name"; did you mean "names"?`},
-		{`{"names": "a"}`, "", `names: expected a list, found the string "a"`},
+				path + `.name: unknown field; did you mean "names"?`},
+		{`{"names": "a"}`, "", `names: expected a list, found the string "a"; write each item below it after a dash`},
 		{`[1]`, path, path + ": expected a mapping, found a list"},
 		{`{`, "", "not valid JSON: unexpected EOF"},
 	}

@@ -38,7 +38,7 @@ func readDocument(file string, data []byte) (document, []*Error) {
 	r := newReport(file, doc.lines)
 	twice, more := strictyaml.Duplicates(root)
 	for _, d := range twice {
-		r.errs = append(r.errs, &Error{File: file, Line: d.Key.Line, Path: text(pathOf(d.Path)),
+		r.errs = append(r.errs, &Error{File: file, Line: d.Key.Line, Path: text(pathOf(nil, d.Path)),
 			Detail: fmt.Sprintf("the field is given twice, first in line %d", d.First.Line), Fix: "keep one of them"})
 	}
 	if more > 0 {
@@ -57,7 +57,7 @@ func readDocument(file string, data []byte) (document, []*Error) {
 	}
 	tree, ok := value.(map[string]any)
 	if !ok {
-		r.add(nil, "expected a mapping, found "+kindOf(value), "begin with apiVersion and kind")
+		r.add(nil, "expected a mapping, found "+strictyaml.Describe(value), "begin with apiVersion and kind")
 	}
 	doc.tree = tree
 	return doc, r.errs
@@ -66,9 +66,8 @@ func readDocument(file string, data []byte) (document, []*Error) {
 // maxExpanded bounds the size of a file with its aliases expanded, in bytes of its texts.
 const maxExpanded = 16 << 20
 
-// pathOf is a path of keys and indices.
-func pathOf(steps []any) *field.Path {
-	var path *field.Path
+// pathOf is a path of keys and indices below another one.
+func pathOf(path *field.Path, steps []any) *field.Path {
 	for _, step := range steps {
 		if i, ok := step.(int); ok {
 			path = path.Index(i)
@@ -103,7 +102,7 @@ func headerField(r *report, tree map[string]any, name, want string) (string, boo
 	case nil:
 		r.add(field.NewPath(name), "the field is missing", "add "+name+": "+want)
 	default:
-		r.add(field.NewPath(name), "expected a string, found "+kindOf(v), "write "+name+": "+want)
+		r.add(field.NewPath(name), "expected a string, found "+strictyaml.Describe(v), "write "+name+": "+want)
 	}
 	return "", false
 }

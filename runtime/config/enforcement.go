@@ -26,13 +26,8 @@ func allowUnenforced(r *report, cat Catalog, path *field.Path, in []configv1.Plu
 			continue
 		}
 		at := path.Index(i).Child("args")
-		var tree map[string]any
-		if err := unmarshalNumbers(c.Args.Raw, &tree); err != nil {
-			r.add(at, err.Error(), "")
-			return nil
-		}
 		var args enforcementArgs
-		if !decodeTree(r, at, tree, &args) {
+		if _, ok := decodeArgs(r, at, c.Args.Raw, &args); !ok {
 			return nil
 		}
 		for j, name := range args.AllowUnenforced {

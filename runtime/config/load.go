@@ -53,7 +53,7 @@ func Parse(data []byte, name string, cat Catalog) (*Scheduler, []Warning, error)
 		return nil, nil, r.err()
 	}
 	cfg := &configv1.KubeSchedulerConfiguration{}
-	if !decodeTree(r, nil, doc.tree, cfg) {
+	if !decodeTree(r, nil, doc.lines.root, doc.tree, cfg) {
 		return nil, nil, r.err()
 	}
 	return build(r, cfg, cat)

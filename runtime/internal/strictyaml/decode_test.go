@@ -26,22 +26,23 @@ type document struct {
 // TestDecode: a mistake is named by its line and path, and all are.
 func TestDecode(t *testing.T) {
 	for text, want := range map[string]string{
-		"nme: x\n":                           "line 1: nme: unknown field; the fields here are at, by, inners, list, name, one",
-		"name: x\none:\n  lst: []\nx: 1\n":   "line 3: one.lst: unknown field; the fields here are at, by, list\nline 4: x: unknown field; the fields here are at, by, inners, list, name, one",
-		"inners:\n- list: [a]\n- {by: []}\n": "line 3: inners[1].by: expected a mapping",
-		"inners: {list: a}\n":                "line 1: inners: expected a list",
-		"name: [x]\n":                        "line 1: name: expected a single value",
-		"name: x\nname: y\n":                 "line 2: name: the field is given twice, first in line 1",
-		"name: 3\n":                          "name: expected string, found number",
-		"one: {by: {a: b}}\n":                "one.by: expected int, found string",
-		"one: {by: {\"a b\": []}}\n":         `line 1: one.by["a b"]: expected a single value`,
-		"- a\n":                              "line 1: expected a mapping",
+		"nme: x\n": `line 1: nme: unknown field; did you mean "name"?`,
+		"name: x\none:\n  lst: []\nx: 1\n": "line 3: one.lst: unknown field; did you mean \"list\"?\n" +
+			"line 4: x: unknown field; the fields here are at, by, inners, list, name, one",
+		"inners:\n- list: [a]\n- {by: []}\n": "line 3: inners[1].by: expected a mapping, found a list; write its fields below it, indented",
+		"inners: {list: a}\n":                "line 1: inners: expected a list, found a mapping; write each item below it after a dash",
+		"name: [x]\n":                        "line 1: name: expected a string, found a list",
+		"name: x\nname: z\n":                 "line 2: name: the field is given twice, first in line 1",
+		"name: 3\n":                          `line 1: name: expected a string, found the number 3; quote it: "3"`,
+		"one: {by: {a: b}}\n":                `line 1: one.by.a: expected a 64-bit integer, found the string "b"`,
+		"one: {by: {\"a b\": []}}\n":         `line 1: one.by[a b]: expected a 64-bit integer, found a list`,
+		"- a\n":                              "line 1: expected a mapping, found a list; write its fields below it, indented",
 		"":                                   "the file is empty",
 		"name: x\n---\nname: y\n":            "line 2: a second document begins",
 		"name: [\n":                          "line 1: did not find expected node content",
 		"one: &a {by: {b: *a}}\n":            "its aliases stand for more than 1000 bytes, or for themselves: write them out",
 		"name: \"\\e[2J\"\n\"\\e[2J\": 1\n":  `line 2: ["\x1b[2J"]: unknown field; the fields here are at, by, inners, list, name, one`,
-		"at: soon\n":                         `parsing time "soon" as "2006-01-02T15:04:05Z07:00": cannot parse "soon" as "2006"`,
+		"at: soon\n":                         `line 1: at: invalid value: parsing time "soon" as "2006-01-02T15:04:05Z07:00": cannot parse "soon" as "2006"`,
 	} {
 		var d document
 		err := strictyaml.Decode([]byte(text), 1000, &d)

@@ -7,6 +7,7 @@ import (
 	stdjson "encoding/json"
 	"errors"
 	"path/filepath"
+	"reflect"
 	"strconv"
 	"strings"
 
@@ -294,8 +295,8 @@ func (d *decoder) explain(at place, n *yaml.Node, gvk schema.GroupVersionKind, e
 		}
 	}
 	if obj, e := d.scheme.New(gvk); e == nil && n != nil {
-		for _, m := range mismatches(n, obj) {
-			out = append(out, &Error{File: at.chunk.file, Line: at.line(m.node), Path: m.path, Detail: m.detail, Fix: m.fix})
+		for _, m := range strictyaml.Mismatches(n, reflect.TypeOf(obj), underStatus) {
+			out = append(out, &Error{File: at.chunk.file, Line: at.line(m.Node), Path: strictyaml.PathOf(m.Path), Detail: m.Detail, Fix: m.Fix})
 		}
 	}
 	if len(out) == 0 && (!onlyStatus || n == nil) {

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/berth-scheduler/berth/runtime/internal/strictyaml"
 )
 
 // place says where an object is, so that it can be parsed again when an error needs a line.
@@ -134,9 +136,9 @@ func pathOf(root, n *yaml.Node) (path string) {
 		case at.Kind == yaml.SequenceNode:
 			path += "[" + strconv.Itoa(i) + "]"
 		case i%2 == 0:
-			path = join(path, at.Content[i].Value)
+			path = strictyaml.Join(path, at.Content[i].Value)
 		default:
-			path = join(path, at.Content[i-1].Value)
+			path = strictyaml.Join(path, at.Content[i-1].Value)
 		}
 		at = at.Content[i]
 	}
@@ -154,15 +156,4 @@ func trail(at, n *yaml.Node) []int {
 		}
 	}
 	return nil
-}
-
-// join appends a field to a path, in brackets if it contains a dot.
-func join(path, field string) string {
-	switch {
-	case strings.ContainsAny(field, "./[]"):
-		return path + "[" + field + "]"
-	case path == "":
-		return field
-	}
-	return path + "." + field
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/berth-scheduler/berth/runtime/internal/strictyaml"
 )
 
 // maxStrict is the maximum number of unknown and duplicate fields that the strict decoder
@@ -34,8 +36,8 @@ func unknownFields(err error, lenient bool) (paths []string, only bool) {
 	return paths, true
 }
 
-// inStatus reports whether fields below this path are below status.
-func inStatus(path string) bool { return path == "status" || strings.HasPrefix(path, "status.") }
+// underStatus reports whether a field is below status.
+func underStatus(path []any) bool { return len(path) > 1 && path[0] == "status" }
 
 var listIndex = regexp.MustCompile(`\[\d+\]`)
 
@@ -83,7 +85,7 @@ func fixOf(obj any, path string) string {
 		}
 		switch t.Kind() {
 		case reflect.Struct:
-			next, ok := jsonFields(t)[step]
+			next, ok := strictyaml.Fields(t)[step]
 			if !ok {
 				return ""
 			}
@@ -100,5 +102,5 @@ func fixOf(obj any, path string) string {
 	if t.Kind() != reflect.Struct {
 		return ""
 	}
-	return unknownFix(steps[len(steps)-1], jsonFields(t))
+	return strictyaml.FieldFix(steps[len(steps)-1], strictyaml.Fields(t))
 }
