@@ -20,6 +20,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/market/oci"
 	"github.com/berth-scheduler/berth/runtime/market/signing"
 	"github.com/berth-scheduler/berth/runtime/module"
+	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
 )
 
 type pluginInstallOptions struct {
@@ -125,7 +126,7 @@ func (o *pluginInstallOptions) intoConfig(ctx context.Context, f *index.File, x 
 		return nil, err
 	}
 	err = edit.Add(o.profile, x.Name, installed{
-		APIVersion: module.ArgsAPIVersion, Kind: module.ArgsKind, Module: map[string]string{"image": source(x, v)}, Grants: grants, Config: fields,
+		APIVersion: v1alpha1.GroupVersion().String(), Kind: v1alpha1.KindWasmPluginArgs, Module: map[string]string{"image": source(x, v)}, Grants: grants, Config: fields,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", o.config, err)

@@ -7,6 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/component-helpers/storage/volume"
 	"k8s.io/utils/ptr"
 
 	"github.com/berth-scheduler/berth/hostplugins/internal/claims"
@@ -57,14 +58,16 @@ func afterPodAdd(pod *state.Pod, object state.Object) (state.Hint, error) {
 	return state.QueueSkip, nil
 }
 
-// afterClaimUpdate queues the pod when a claim was bound: its volume may be attached already.
+// afterClaimUpdate queues the pod when a claim was bound, since its volume may be attached already, and when it is another
+// one: an informer can report a claim that was deleted and made again as changed.
 func afterClaimUpdate(_ *state.Pod, object state.Object) (state.Hint, error) {
 	was, ok := object.Old.(*v1.PersistentVolumeClaim)
 	now, also := object.New.(*v1.PersistentVolumeClaim)
 	if !ok || !also {
 		return state.Queue, errors.New("the event of an updated claim lacks one of its versions")
 	}
-	if was.Spec.VolumeName == now.Spec.VolumeName {
+	if was.UID == now.UID && was.Spec.VolumeName == now.Spec.VolumeName &&
+		volume.GetPersistentVolumeClaimClass(was) == volume.GetPersistentVolumeClaimClass(now) {
 		return state.QueueSkip, nil
 	}
 	return state.Queue, nil

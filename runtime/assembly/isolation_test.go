@@ -18,6 +18,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/internal/hostile"
 	"github.com/berth-scheduler/berth/runtime/module"
 	"github.com/berth-scheduler/berth/runtime/state"
+	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
 	"github.com/berth-scheduler/berth/runtime/wasm"
 )
 
@@ -114,7 +115,7 @@ func TestOneHostileNineGood(t *testing.T) {
 		file := g.write(t)
 		t.Run(name, func(t *testing.T) {
 			// With its faults ignored, all pods are placed as without it.
-			placed, same, a := withNine(t, good, &module.Reference{Path: file, FailurePolicy: module.FailurePolicies{All: module.Ignore}, Namespaces: []string{"a", "b", "c"}}, "a", "b", "c")
+			placed, same, a := withNine(t, good, &module.Reference{Path: file, FailurePolicy: module.FailurePolicies{All: v1alpha1.Ignore}, Namespaces: []string{"a", "b", "c"}}, "a", "b", "c")
 			if !maps.Equal(placed, want) || !maps.Equal(same, work) {
 				t.Errorf("ignored: placed %v, want %v; work %v, want %v", placed, want, same, work)
 			}

@@ -13,6 +13,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/plugin/objects"
 	"github.com/berth-scheduler/berth/runtime/state"
+	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
 	"github.com/berth-scheduler/berth/runtime/wasm"
 	"github.com/berth-scheduler/berth/runtime/wasm/breaker"
 	"github.com/berth-scheduler/berth/runtime/wasm/fault"
@@ -58,7 +59,7 @@ func (m *Modules) plugin(ctx context.Context, named *Module, kept bool, d *modul
 	policies := make(map[abi.Point]fault.Policy)
 	for _, point := range loaded.Manifest.Declared() {
 		policies[point] = fault.Fail
-		if named.Reference.FailurePolicy.For(point) == module.Ignore {
+		if named.Reference.FailurePolicy.For(point) == v1alpha1.Ignore {
 			policies[point] = fault.Ignore
 		}
 	}

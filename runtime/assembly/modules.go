@@ -20,6 +20,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/market/policy"
 	"github.com/berth-scheduler/berth/runtime/module"
 	"github.com/berth-scheduler/berth/runtime/state"
+	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
 	"github.com/berth-scheduler/berth/runtime/wasm/encoding"
 	"github.com/berth-scheduler/berth/runtime/wasm/sandbox"
 )
@@ -179,13 +180,11 @@ func oneByOne(compile sandbox.Compiler) sandbox.Compiler {
 func (m *Modules) Catalog(compiledIn ...string) config.Catalog {
 	c := Catalog()
 	c.Late = compiledIn
-	c.CustomVersion, c.CustomKind, c.CustomFields = module.ArgsAPIVersion, module.ArgsKind, "module: {path: FILE.wasm}"
-	c.Custom = func(name string, args config.Args) ([]string, any, error) {
-		decoded, err := module.DecodeArgs(args.Raw, "")
+	c.Custom = func(name string, args *v1alpha1.WasmPluginArgs) ([]string, any, error) {
+		ref, err := module.NewReference(name, &args.Module, &args.PluginSpec)
 		if err != nil {
 			return nil, nil, oneLine(err)
 		}
-		ref := decoded.Reference(name)
 		if m.config.Dir != "" && ref.Path != "" {
 			ref.Path = filepath.Join(m.config.Dir, ref.Path)
 		}

@@ -20,6 +20,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/internal/wat"
 	"github.com/berth-scheduler/berth/runtime/module"
 	"github.com/berth-scheduler/berth/runtime/state"
+	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
 )
 
 // guest writes a module and returns its file. filter, score and alloc are bodies of functions
@@ -145,10 +146,10 @@ func TestModuleFaults(t *testing.T) {
 		want   string // for the plugin's pods; empty for placed
 	}{
 		"filter traps":             {guest{filter: "unreachable"}, module.FailurePolicies{}, "fault of plugin tiny at Filter: trap: "},
-		"filter traps, ignored":    {guest{filter: "unreachable"}, module.FailurePolicies{All: module.Ignore}, ""},
-		"filter traps, by point":   {guest{filter: "unreachable"}, module.FailurePolicies{Points: map[string]module.FailurePolicy{"filter": module.Ignore}}, ""},
+		"filter traps, ignored":    {guest{filter: "unreachable"}, module.FailurePolicies{All: v1alpha1.Ignore}, ""},
+		"filter traps, by point":   {guest{filter: "unreachable"}, module.FailurePolicies{Points: map[string]v1alpha1.FailurePolicy{"filter": v1alpha1.Ignore}}, ""},
 		"score traps":              {guest{score: "unreachable"}, module.FailurePolicies{}, ""},
-		"score traps, to be taken": {guest{score: "unreachable"}, module.FailurePolicies{All: module.Fail}, "fault of plugin tiny at Score: trap: "},
+		"score traps, to be taken": {guest{score: "unreachable"}, module.FailurePolicies{All: v1alpha1.Fail}, "fault of plugin tiny at Score: trap: "},
 		"filter answers nonsense":  {guest{filter: "(i32.const 77)"}, module.FailurePolicies{}, "fault of plugin tiny at Filter: bad-output: "},
 		"no room":                  {guest{alloc: "(i32.const 0)"}, module.FailurePolicies{}, "fault of plugin tiny at Filter: no-memory: "},
 		"room beyond the memory":   {guest{alloc: "(i32.const 0x7fffffc0)"}, module.FailurePolicies{}, "fault of plugin tiny at Filter: bad-output: "},
@@ -224,7 +225,7 @@ func TestCatalogWithModules(t *testing.T) {
 	const head = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
 	text := func(name, path string) string {
 		return head + fmt.Sprintf("profiles:\n- plugins: {multiPoint: {enabled: [{name: %s}]}}\n  pluginConfig:\n"+
-			"  - {name: %s, args: {apiVersion: %s, kind: %s, module: {path: %q}}}\n", name, name, module.ArgsAPIVersion, module.ArgsKind, path)
+			"  - {name: %s, args: {apiVersion: %s, kind: %s, module: {path: %q}}}\n", name, name, v1alpha1.GroupVersion(), v1alpha1.KindWasmPluginArgs, path)
 	}
 	s, _, err := config.Parse([]byte(text("mine", guest{}.write(t))), "config.yaml", modules.Catalog())
 	if err != nil {

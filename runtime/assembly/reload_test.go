@@ -185,7 +185,7 @@ func TestFolder(t *testing.T) {
 	}
 	awaitSwap("refused", "")
 	write("one.yaml", "name: one\nweight: none\n")
-	await(`one.wasm one /one.yaml: weight: "none" is not a weight`)
+	await(`one.wasm one /one.yaml: line 2: weight: expected a 32-bit integer, found the string "none"`)
 	awaitSwap("still refused", "")
 	put("two", guest{abi: "unreachable"})
 	await("two.wasm  profile")

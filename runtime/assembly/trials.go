@@ -10,8 +10,8 @@ import (
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/internal/plain"
 	"github.com/berth-scheduler/berth/runtime/config"
-	"github.com/berth-scheduler/berth/runtime/module"
 	"github.com/berth-scheduler/berth/runtime/shadow"
+	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
 )
 
 // trial is a plugin in shadow in a profile.
@@ -26,7 +26,7 @@ type trial struct {
 
 // inShadow reports whether an attached plugin is one in shadow.
 func (x *Attached) inShadow() bool {
-	return x.Module != nil && x.Module.Reference.Use.Mode == module.Shadow
+	return x.Module != nil && x.Module.Reference.Use.Mode == v1alpha1.ModeShadow
 }
 
 // repeated are the points that a trial repeats. What comes after the choice of a node would act,
@@ -54,7 +54,7 @@ func separate(s *config.Scheduler) (*config.Scheduler, []trial, error) {
 		for _, name := range out {
 			args := whole.Profiles[i].Args[name]
 			how := args.Typed.(*Module).Reference.Use
-			if how.Mode != module.Shadow {
+			if how.Mode != v1alpha1.ModeShadow {
 				continue
 			}
 			t := trial{name: name, replaces: how.Replaces, position: args.Position}

@@ -14,12 +14,13 @@ import (
 	"github.com/berth-scheduler/berth/runtime/module"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/shadow"
+	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
 )
 
 // inShadow is a reference to a module that does not decide.
 func inShadow(t *testing.T, g guest, name, replaces string) module.Reference {
 	t.Helper()
-	return module.Reference{Path: g.write(t), Name: name, Use: module.Use{Mode: module.Shadow, Replaces: replaces}}
+	return module.Reference{Path: g.write(t), Name: name, Use: module.Use{Mode: v1alpha1.ModeShadow, Replaces: replaces}}
 }
 
 // counts compares the results of trials, without the differences.
@@ -118,7 +119,7 @@ func TestShadowBesideAttached(t *testing.T) {
 // TestDisabled: a plugin that is disabled neither decides nor is tried.
 func TestDisabled(t *testing.T) {
 	modules := newModules(t)
-	disabled := module.Reference{Path: guest{filter: no}.write(t), Name: "disabled", Use: module.Use{Mode: module.Disabled}}
+	disabled := module.Reference{Path: guest{filter: no}.write(t), Name: "disabled", Use: module.Use{Mode: v1alpha1.ModeDisabled}}
 	r := start(t, Config{Scheduler: enabled(t, modules, Default(), disabled), Modules: modules})
 	oneNode(r)
 	if node := r.try(t, "p"); node != "n" {

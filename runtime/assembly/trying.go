@@ -8,6 +8,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/config"
 	"github.com/berth-scheduler/berth/runtime/module"
 	"github.com/berth-scheduler/berth/runtime/state"
+	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
 )
 
 // Trying returns Config with one plugin on trial. One in shadow is tried as it is. One that decides is tried
@@ -35,7 +36,7 @@ func (a *Assembly) Trying(name, replaces string) (Config, error) {
 			continue
 		}
 		found = true
-		mode := module.Use{Mode: module.Shadow, Replaces: replaces}
+		mode := module.Use{Mode: v1alpha1.ModeShadow, Replaces: replaces}
 		if replaces != "" {
 			stable := moduleOf(p, replaces)
 			if stable == nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/module"
 	"github.com/berth-scheduler/berth/runtime/shadow"
 	"github.com/berth-scheduler/berth/runtime/state"
+	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
 )
 
 // TestTrying: a scheduler is made that tries a plugin of another one: one in shadow as it is, one that decides
@@ -28,7 +29,7 @@ func TestTrying(t *testing.T) {
 	refused, err := r.scheduler.Attach(t.Context(), []Attached{
 		attached(guest{}, "p", module.Use{}, state.Share{Key: "k", From: 0, To: 1}),
 		attached(guest{filter: no}, "p@canary", module.Use{}, state.Share{Key: "k", From: 1, To: 2}),
-		attached(guest{filter: no}, "tried", module.Use{Mode: module.Shadow, Replaces: "p"}, state.Share{}),
+		attached(guest{filter: no}, "tried", module.Use{Mode: v1alpha1.ModeShadow, Replaces: "p"}, state.Share{}),
 	})
 	if err != nil || len(refused) > 0 {
 		t.Fatal(refused, err)

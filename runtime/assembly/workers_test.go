@@ -14,6 +14,7 @@ import (
 	"github.com/berth-scheduler/berth/internal/testrest"
 	"github.com/berth-scheduler/berth/runtime/module"
 	"github.com/berth-scheduler/berth/runtime/state"
+	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
 	"github.com/berth-scheduler/berth/runtime/wasm"
 )
 
@@ -89,7 +90,7 @@ func attemptsWith(t *testing.T, file string, nodes int, memory int64, workers in
 	t.Helper()
 	modules := newModules(t)
 	s := enabled(t, modules, Default(), module.Reference{
-		Path: file, Name: "curious", FailurePolicy: module.FailurePolicies{All: module.Ignore},
+		Path: file, Name: "curious", FailurePolicy: module.FailurePolicies{All: v1alpha1.Ignore},
 		Limits: module.Limits{Memory: 12 << 20, MemoryTotal: memory, Depth: 500},
 	})
 	r := start(t, Config{Scheduler: s, Modules: modules, Workers: workers})

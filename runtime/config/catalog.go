@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/berth-scheduler/berth/internal/nearest"
+	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
 )
 
 // Catalog says which plugins exist. It is a parameter, so that this package does not depend on
@@ -26,13 +27,9 @@ type Catalog struct {
 	Default []PluginWeight
 	// Points returns the extension points that a built-in plugin implements.
 	Points func(plugin string) []string
-	// Custom (optional) reads args that say where a plugin that is not built in comes from;
-	// their kind identifies them. It returns the plugin's points and its typed args. The plugin
-	// then counts as known in that profile.
-	Custom func(name string, args Args) (points []string, typed any, err error)
-	// CustomVersion and CustomKind are the apiVersion and kind of such args. CustomFields are
-	// their required fields, as a message shows them.
-	CustomVersion, CustomKind, CustomFields string
+	// Custom (optional) gets the module that args name, which are valid. It returns the plugin's points and its typed args. The
+	// plugin then counts as known in that profile.
+	Custom func(name string, args *v1alpha1.WasmPluginArgs) (points []string, typed any, err error)
 	// Features are the features of pods that a profile can leave to others.
 	Features []string
 }
@@ -70,11 +67,12 @@ func (c Catalog) unknownFix(name string) string {
 // moduleFix returns a remedy that begins with word, an "if" in some form: the entry of
 // pluginConfig that loads the plugin as a module. It is empty if the catalog has no Custom.
 func (c Catalog) moduleFix(word, name string) string {
-	if c.CustomKind == "" {
+	if c.Custom == nil {
 		return ""
 	}
-	return fmt.Sprintf("%[5]s it is a module, give it %[1]s: add to pluginConfig of the same profile {name: %[2]q, args: {apiVersion: %[3]s, kind: %[1]s, %[4]s}}",
-		c.CustomKind, name, c.CustomVersion, c.CustomFields, word)
+	return fmt.Sprintf("%[4]s it is a module, give it %[1]s: add to pluginConfig of the same profile "+
+		"{name: %[2]q, args: {apiVersion: %[3]s, kind: %[1]s, module: {path: FILE.wasm}}}",
+		v1alpha1.KindWasmPluginArgs, name, v1alpha1.GroupVersion(), word)
 }
 
 // removedPlugins are plugins that old configuration files still mention and that kube-scheduler

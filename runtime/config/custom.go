@@ -8,6 +8,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	configv1 "k8s.io/kube-scheduler/config/v1"
+
+	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
 )
 
 // customPlugins reads the pluginConfig entries that define plugins. It returns the catalog of
@@ -20,7 +22,7 @@ func customPlugins(r *report, cat Catalog, path *field.Path, in []configv1.Plugi
 	brought := map[string][]string{}
 	for i, c := range in {
 		at := path.Index(i).Child("args")
-		if !isCustom(cat, c.Args.Raw) {
+		if !isCustom(c.Args.Raw) {
 			continue
 		}
 		if _, twice := custom[c.Name]; twice || c.Name == "" {
@@ -36,15 +38,23 @@ func customPlugins(r *report, cat Catalog, path *field.Path, in []configv1.Plugi
 				"give the module another name")
 			continue
 		}
-		args := r.argsAt(c.Args.Raw, at)
-		points, typed, err := cat.Custom(c.Name, args)
-		if err != nil {
-			r.add(at, err.Error(), "")
+		args, points := r.argsAt(c.Args.Raw, at), []string(nil)
+		before := len(r.errs)
+		spec := new(v1alpha1.WasmPluginArgs)
+		if _, ok := decodeArgs(r, at, c.Args.Raw, spec); ok {
+			r.addAll(spec.Validate(at).ToAggregate())
+		}
+		if len(r.errs) == before {
+			var err error
+			if points, args.Typed, err = cat.Custom(c.Name, spec); err != nil {
+				r.add(at, err.Error(), "")
+			}
+		}
+		if len(r.errs) > before {
 			for _, p := range pointSets(&configv1.Plugins{}) { // the plugin's points are unknown: report nothing else about it
 				points = append(points, p.point)
 			}
 		}
-		args.Typed = typed
 		custom[c.Name], brought[c.Name] = args, points
 	}
 	if len(custom) == 0 {
@@ -66,11 +76,11 @@ func customPlugins(r *report, cat Catalog, path *field.Path, in []configv1.Plugi
 
 // isCustom reports whether args are meant to define a plugin. Either their kind or their API
 // group is enough, so that a mistake in the other is reported as such.
-func isCustom(cat Catalog, raw []byte) bool {
+func isCustom(raw []byte) bool {
 	var header struct {
 		APIVersion string `json:"apiVersion"`
 		Kind       string `json:"kind"`
 	}
-	group, _, _ := strings.Cut(cat.CustomVersion, "/")
-	return json.Unmarshal(raw, &header) == nil && (header.Kind == cat.CustomKind || strings.HasPrefix(header.APIVersion, group+"/"))
+	return json.Unmarshal(raw, &header) == nil &&
+		(header.Kind == v1alpha1.KindWasmPluginArgs || strings.HasPrefix(header.APIVersion, v1alpha1.GroupVersion().Group+"/"))
 }

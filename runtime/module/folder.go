@@ -1,13 +1,17 @@
 package module
 
 import (
+	"encoding/json"
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 
-	"github.com/berth-scheduler/berth/abi/schema"
+	"k8s.io/utils/ptr"
+
+	"github.com/berth-scheduler/berth/runtime/internal/strictyaml"
+	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
 )
 
 // Entry is a module in a plugin folder.
@@ -78,47 +82,37 @@ func readEntry(dir, base string) Entry {
 		e.Err = wrap(file, "", err)
 		return e
 	}
-	e.Err = e.decode(file, raw)
+	e.Err = e.decode(file, data, raw)
 	return e
 }
 
 // maxEntry is the maximum size of NAME.yaml, in bytes.
 const maxEntry = 2 << 20
 
-// decode reads the NAME.yaml of a module.
-func (e *Entry) decode(file string, raw []byte) error {
-	value, err := schema.Parse(raw)
-	if err != nil {
-		return wrap(file, "", err)
-	}
-	d, r := &argsDecoder{}, &e.Reference
-	var mode, replaces string
-	if value == nil { // an empty file
+// decode reads the NAME.yaml of a module. raw is its JSON.
+func (e *Entry) decode(file string, text, raw []byte) error {
+	if string(raw) == "{}" { // an empty file
 		return nil
 	}
-	d.object(value, "", map[string]func(any, string){
-		"name": func(value any, path string) {
-			s, ok := d.text(value, path)
-			if bad := checkName(s); ok && bad != nil {
-				d.add(path, bad.Detail, bad.Fix)
-			}
-			r.Name = s
-		},
-		"weight":        d.weight(&r.Weight),
-		"config":        d.config(&r.Config),
-		"namespaces":    d.namespaces(&r.Namespaces),
-		"failurePolicy": d.policy(&r.FailurePolicy),
-		"grants":        d.grants(&r.Grants),
-		"limits":        d.limits(&r.Limits),
-		"mode":          d.string(&mode),
-		"replaces":      d.string(&replaces),
-	})
-	d.use(&r.Use, mode, replaces, "")
-	for _, err := range d.errs {
-		var at *Error
-		if errors.As(err, &at) {
-			at.File = file
-		}
+	var p v1alpha1.FolderPlugin
+	if err := strictyaml.Check(text, maxExpanded, &p); err != nil {
+		return wrap(file, "", err)
 	}
-	return errors.Join(d.errs...)
+	if err := json.Unmarshal(raw, &p); err != nil {
+		return wrap(file, "", err)
+	}
+	var errs []error
+	for _, mistake := range p.Validate(nil) {
+		errs = append(errs, &Error{File: file, Path: mistake.Field, Detail: mistake.ErrorBody()})
+	}
+	if len(errs) > 0 {
+		return errors.Join(errs...)
+	}
+	r, err := NewReference(p.Name, &v1alpha1.FileModule{Path: e.Path}, &p.PluginSpec)
+	r.Weight, r.Folder = ptr.Deref(p.Weight, 0), true
+	e.Reference = r
+	if err != nil {
+		return wrap(file, sectionConfig, err)
+	}
+	return nil
 }

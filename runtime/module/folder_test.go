@@ -11,6 +11,7 @@ import (
 
 	"github.com/berth-scheduler/berth/abi/wire"
 	"github.com/berth-scheduler/berth/runtime/module"
+	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
 )
 
 // TestReadFolder: modules are returned with their YAML files, sorted by name. A mistake in one
@@ -40,14 +41,14 @@ func TestReadFolder(t *testing.T) {
 	want := []module.Entry{
 		{Path: at("a.wasm"), Reference: module.Reference{
 			Path: at("a.wasm"), Folder: true, Name: "first", Weight: 3, Config: []byte(`{"x":1}`), Namespaces: []string{"x", "yy"},
-			FailurePolicy: module.FailurePolicies{Points: map[string]module.FailurePolicy{"filter": module.Ignore}},
+			FailurePolicy: module.FailurePolicies{Points: map[string]v1alpha1.FailurePolicy{"filter": v1alpha1.Ignore}},
 			Grants:        wire.ManifestDirectives{Nominate: true}, Limits: module.Limits{Depth: 9},
 		}},
 		{Path: at("b.wasm"), Reference: module.Reference{Path: at("b.wasm"), Folder: true}},
 		{Path: at("c.wasm")}, {Path: at("d.wasm")},
 		{Path: at("e.wasm"), Reference: module.Reference{Path: at("e.wasm"), Folder: true}},
 	}
-	texts := []string{"", "", `c.yaml: wieght: unknown field; did you mean "weight"?`, "d.yaml: ", ""}
+	texts := []string{"", "", `c.yaml: line 1: wieght: unknown field; did you mean "weight"?`, "d.yaml: ", ""}
 	if len(entries) != len(want) {
 		t.Fatalf("%d entries, want %d", len(entries), len(want))
 	}

@@ -69,7 +69,7 @@ func FuzzEntry(f *testing.F) {
 			var first, second Entry
 			raw, err := toJSON(data)
 			if err == nil {
-				err = first.decode("fuzz.yaml", raw)
+				err = first.decode("fuzz.yaml", data, raw)
 			} else {
 				err = wrap("fuzz.yaml", "", err)
 			}
@@ -77,7 +77,7 @@ func FuzzEntry(f *testing.F) {
 				short(t, err)
 				return
 			}
-			if err := second.decode("fuzz.yaml", raw); err != nil {
+			if err := second.decode("fuzz.yaml", raw, raw); err != nil {
 				t.Fatal(err)
 			}
 			a, b := first.Reference, second.Reference

@@ -6,52 +6,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/berth-scheduler/berth/abi/schema"
 	"github.com/berth-scheduler/berth/abi/wire"
 )
-
-// grants reads the grants of args.
-func (d *argsDecoder) grants(into *wire.ManifestDirectives) func(any, string) {
-	list := func(into *[]string) func(any, string) {
-		return func(value any, path string) {
-			items, ok := value.([]any)
-			if !ok {
-				d.add(path, "expected a list, found "+schema.Show(value), "")
-				return
-			}
-			for i, item := range items {
-				if s, ok := d.text(item, schema.Index(path, i)); ok {
-					*into = append(*into, s)
-				}
-			}
-		}
-	}
-	flag := func(into *bool) func(any, string) {
-		return func(value any, path string) {
-			b, ok := value.(bool)
-			if !ok {
-				d.add(path, "expected true or false, found "+schema.Show(value), "")
-			}
-			*into = b
-		}
-	}
-	fields := make(map[string]func(any, string))
-	for name, prefixes := range prefixGrants(into) {
-		fields[name] = list(prefixes)
-	}
-	for name, granted := range grantNames(into) {
-		fields[name] = flag(granted)
-	}
-	return func(value any, path string) {
-		d.object(value, path, fields)
-		for _, err := range flatten(into.Validate(path)) {
-			var e *wire.ManifestError
-			if errors.As(err, &e) {
-				d.add(e.Path, e.Detail, e.Fix)
-			}
-		}
-	}
-}
 
 // flatten returns the errors that err joins.
 func flatten(err error) []error {

@@ -2,16 +2,13 @@ package module
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
-	"strconv"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/utils/ptr"
 
-	"github.com/berth-scheduler/berth/abi"
-	"github.com/berth-scheduler/berth/abi/schema"
-	"github.com/berth-scheduler/berth/abi/wire"
+	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
 )
 
 // Limits are limits of a plugin's guest; zero means the host's default. Fuel is in units of
@@ -52,69 +49,56 @@ func tooLarge(ref *Reference, size int64) error {
 	return &Error{File: ref.Source(), Section: sectionModule, Detail: fmt.Sprintf("%d bytes, at most %d are allowed", size, most), Fix: fix}
 }
 
-// limits reads the limits in args.
-func (d *argsDecoder) limits(into *Limits) func(any, string) {
-	number := func(most int64, store func(int64)) func(any, string) {
-		return func(value any, path string) {
-			n, _ := value.(json.Number)
-			v, err := strconv.ParseInt(n.String(), 10, 64)
-			if err != nil || v < 1 || v > most {
-				d.add(path, schema.Show(value)+" is not a valid limit", "write a whole number from 1 to "+strconv.FormatInt(most, 10))
-				return
-			}
-			store(v)
+// limitsOf returns the limits that are written, which are valid.
+func limitsOf(l *v1alpha1.Limits) Limits {
+	if l == nil {
+		return Limits{}
+	}
+	number := func(n *int64) int64 { return ptr.Deref(n, 0) }
+	bytes := func(q *resource.Quantity) int64 {
+		if q == nil {
+			return 0
 		}
+		return q.Value()
 	}
-	const most = 1 << 50
-	small := func(into *uint32, most int64) func(any, string) {
-		return number(most, func(v int64) { *into = uint32(v) })
-	}
-	whole := func(into *int, most int64) func(any, string) {
-		return number(most, func(v int64) { *into = int(v) })
-	}
-	fuel := func(into *int64) func(any, string) { return number(most, func(v int64) { *into = v }) }
-	perRow := func(into *int64) func(any, string) { return number(1<<30, func(v int64) { *into = v }) } // times any number of rows fits into 64 bits
-	quantity := func(least, most int64, store func(int64)) func(any, string) {
-		return func(value any, path string) {
-			text := schema.Show(value)
-			if s, ok := value.(string); ok {
-				text = s
-			}
-			q, err := resource.ParseQuantity(text)
-			if err != nil || q.Value() < least || q.Value() > most {
-				d.add(path, schema.Show(value)+" is not a size from "+inBytes(least)+" to "+inBytes(most), "write it as 64Ki")
-				return
-			}
-			store(q.Value())
-		}
-	}
-	bytes := func(into *int, most int64) func(any, string) {
-		return quantity(1, most, func(v int64) { *into = int(v) })
-	}
-	return func(value any, path string) {
-		d.object(value, path, map[string]func(any, string){
-			"fuelPerCall": fuel(&into.FuelPerCall), "fuelPerRow": perRow(&into.FuelPerRow),
-			"fuelPerCycle": fuel(&into.FuelPerCycle), "fuelPerCycleRow": perRow(&into.FuelPerCycleRow),
-			"fuelStart": fuel(&into.FuelStart), "fuelRestarts": fuel(&into.FuelRestarts),
-			"depth": small(&into.Depth, 1_000_000), "tableElements": small(&into.TableElements, 10_000_000),
-			"functions": whole(&into.Functions, 1_000_000), "globals": whole(&into.Globals, 1_000_000),
-			"locals": whole(&into.Locals, 50_000), "nesting": whole(&into.Nesting, 50_000),
-			"moduleSize": bytes(&into.ModuleSize, wire.MaxModuleSize), "configSize": bytes(&into.ConfigSize, abi.MaxConfigSize),
-			"stateSize": bytes(&into.StateSize, abi.MaxStateSize), "reasonSize": bytes(&into.ReasonSize, abi.MaxTextsSize),
-			"directiveSize": bytes(&into.DirectiveSize, abi.MaxDirectiveText), "logSize": bytes(&into.LogSize, 64<<20),
-			"memory":      quantity(64<<10, 3<<30, func(v int64) { into.Memory = uint32(v) }),
-			"memoryTotal": quantity(1<<20, 1<<40, func(v int64) { into.MemoryTotal = v }),
-			"deadline": func(value any, path string) {
-				s, _ := value.(string)
-				v, err := time.ParseDuration(s)
-				if err != nil || v < time.Millisecond {
-					d.add(path, schema.Show(value)+" is not a duration of at least 1ms", "write 500ms or 2s")
-				}
-				into.Deadline = v
-			},
-		})
+	deadline, _ := time.ParseDuration(string(l.Deadline)) // 0 without one
+	return Limits{
+		FuelPerCall: number(l.FuelPerCall), FuelPerRow: number(l.FuelPerRow), FuelPerCycle: number(l.FuelPerCycle),
+		FuelPerCycleRow: number(l.FuelPerCycleRow), FuelStart: number(l.FuelStart), FuelRestarts: number(l.FuelRestarts), Deadline: deadline,
+		Memory: uint32(bytes(l.Memory)), MemoryTotal: bytes(l.MemoryTotal), Depth: uint32(number(l.Depth)), TableElements: uint32(number(l.TableElements)),
+		Functions: int(number(l.Functions)), Globals: int(number(l.Globals)), Locals: int(number(l.Locals)), Nesting: int(number(l.Nesting)),
+		ModuleSize: int(bytes(l.ModuleSize)), ConfigSize: int(bytes(l.ConfigSize)), StateSize: int(bytes(l.StateSize)),
+		ReasonSize: int(bytes(l.ReasonSize)), DirectiveSize: int(bytes(l.DirectiveSize)), LogSize: int(bytes(l.LogSize)),
 	}
 }
 
-// inBytes formats a size as a quantity.
-func inBytes(n int64) string { return resource.NewQuantity(n, resource.BinarySI).String() }
+// writtenLimits returns limits as they are written; nil if all are the defaults.
+func writtenLimits(l *Limits) *v1alpha1.Limits {
+	if *l == (Limits{}) {
+		return nil
+	}
+	number := func(n int64) *int64 {
+		if n == 0 {
+			return nil
+		}
+		return &n
+	}
+	bytes := func(n int) *resource.Quantity {
+		if n == 0 {
+			return nil
+		}
+		return resource.NewQuantity(int64(n), resource.BinarySI)
+	}
+	out := &v1alpha1.Limits{
+		FuelPerCall: number(l.FuelPerCall), FuelPerRow: number(l.FuelPerRow), FuelPerCycle: number(l.FuelPerCycle),
+		FuelPerCycleRow: number(l.FuelPerCycleRow), FuelStart: number(l.FuelStart), FuelRestarts: number(l.FuelRestarts),
+		Memory: bytes(int(l.Memory)), MemoryTotal: bytes(int(l.MemoryTotal)), Depth: number(int64(l.Depth)), TableElements: number(int64(l.TableElements)),
+		Functions: number(int64(l.Functions)), Globals: number(int64(l.Globals)), Locals: number(int64(l.Locals)), Nesting: number(int64(l.Nesting)),
+		ModuleSize: bytes(l.ModuleSize), ConfigSize: bytes(l.ConfigSize), StateSize: bytes(l.StateSize),
+		ReasonSize: bytes(l.ReasonSize), DirectiveSize: bytes(l.DirectiveSize), LogSize: bytes(l.LogSize),
+	}
+	if l.Deadline != 0 {
+		out.Deadline = v1alpha1.Duration(l.Deadline.String())
+	}
+	return out
+}

@@ -11,6 +11,7 @@ import (
 	"github.com/berth-scheduler/berth/abi/wire"
 	"github.com/berth-scheduler/berth/runtime/internal/wat"
 	"github.com/berth-scheduler/berth/runtime/module"
+	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
 )
 
 // TestLimitsOfArgs: each limit accepts its maximum and refuses one more.
@@ -23,15 +24,15 @@ func TestLimitsOfArgs(t *testing.T) {
 		"reasonSize": abi.MaxTextsSize, "directiveSize": abi.MaxDirectiveText, "logSize": 64 << 20,
 	} {
 		for more, fine := range map[int64]bool{0: true, 1: false, -most: false} {
-			text := fmt.Sprintf(`{"apiVersion": %q, "kind": %q, "module": {"path": "a.wasm"}, "limits": {%q: %d}}`, module.ArgsAPIVersion, module.ArgsKind, field, most+more)
-			args, err := module.DecodeArgs([]byte(text), "p")
-			if (err == nil) != fine || !fine && !strings.HasPrefix(err.Error(), "p.limits."+field+": ") {
+			text := fmt.Sprintf(`{"apiVersion": "%s", "kind": %q, "module": {"path": "a.wasm"}, "limits": {%q: %d}}`, v1alpha1.GroupVersion(), v1alpha1.KindWasmPluginArgs, field, most+more)
+			ref, err := read([]byte(text), "a")
+			if (err == nil) != fine || !fine && !strings.HasPrefix(err.Error(), "limits."+field+": ") {
 				t.Errorf("%s %d: %v", field, most+more, err)
 			}
 			if !fine {
 				continue
 			}
-			limits, _ := json.Marshal(args.Reference("a").Limits)
+			limits, _ := json.Marshal(ref.Limits)
 			if !strings.Contains(string(limits), fmt.Sprint(":", most)) {
 				t.Errorf("%s %d: the limits are %s", field, most, limits)
 			}

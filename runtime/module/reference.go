@@ -7,10 +7,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/berth-scheduler/berth/abi/schema"
 	"github.com/berth-scheduler/berth/abi/wire"
 	"github.com/berth-scheduler/berth/internal/nearest"
 	"github.com/berth-scheduler/berth/runtime/market/policy"
+	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
 )
 
 // Reference names a module and how it is used.
@@ -113,20 +113,30 @@ func ParseReference(text string) (Reference, error) {
 		}
 		seen[key] = true
 	}
-	if bad := p.ref.Use.check(p.mode, p.replaces); bad != nil {
-		p.add(bad.Path, bad.Detail, bad.Fix)
-	}
-	if p.ref.URL != "" && p.ref.Digest == "" && len(p.errs) == 0 {
-		p.add("digest", "it is missing", digestFix)
-	}
+	p.check()
 	if len(p.errs) > 0 {
 		return Reference{}, errors.Join(p.errs...)
 	}
 	return p.ref, nil
 }
 
-// digestFix is the remedy for a URL without a digest.
-const digestFix = "add the module's digest, as berth plugin inspect prints it: a server can replace the file"
+// check reports what is wrong with values that a plugin has elsewhere, too.
+func (p *referenceParser) check() {
+	m := v1alpha1.FileModule{Path: p.ref.Path, ModuleSource: v1alpha1.ModuleSource{
+		URL: p.ref.URL, Image: v1alpha1.Image(p.ref.Image), Digest: v1alpha1.Digest(p.ref.Digest),
+	}}
+	for _, mistake := range append(m.Validate(nil), p.spec.Validate(nil)...) {
+		if mistake.Field != "failurePolicy" { // set has reported it
+			p.add(mistake.Field, mistake.ErrorBody(), "")
+		}
+	}
+	p.ref.Use = useOf(p.spec.Mode, p.spec.Replaces)
+	for _, namespace := range p.spec.Namespaces {
+		p.ref.Namespaces = append(p.ref.Namespaces, string(namespace))
+	}
+	slices.Sort(p.ref.Namespaces)
+	p.ref.FailurePolicy = FailurePolicies(p.spec.FailurePolicy)
+}
 
 // source parses where the module comes from and returns the rest of the text.
 func (p *referenceParser) source() (query string, ok bool) {
@@ -160,10 +170,10 @@ func referenceKeys() []string {
 }
 
 type referenceParser struct {
-	text           string
-	ref            Reference
-	mode, replaces string
-	errs           []error
+	text string
+	ref  Reference
+	spec v1alpha1.PluginSpec
+	errs []error
 }
 
 func (p *referenceParser) add(key, detail, fix string) {
@@ -171,35 +181,29 @@ func (p *referenceParser) add(key, detail, fix string) {
 }
 
 func (p *referenceParser) set(key, value string) {
-	wrong := func(bad *schema.Problem) {
-		if bad != nil {
-			p.add(key, bad.Detail, bad.Fix)
-		}
-	}
 	switch key {
 	case "config":
 		p.ref.ConfigFile = value
 	case "digest":
 		p.ref.Digest = value
-		wrong(checkDigest(value))
 	case "failurePolicy":
-		p.ref.FailurePolicy.All = FailurePolicy(value)
-		if !p.ref.FailurePolicy.All.valid() {
-			p.add(key, strconv.Quote(value)+" is not a policy", policyFix)
+		if err := p.spec.FailurePolicy.Set(value); err != nil {
+			p.add(key, err.Error(), "")
 		}
 	case "grant":
 		p.grant(value)
 	case "mode":
-		p.mode = value
+		p.spec.Mode = v1alpha1.Mode(value)
 	case "replaces":
-		p.replaces = value
+		p.spec.Replaces = value
 	case "name":
-		p.ref.Name = value
-		wrong(checkName(value))
+		if p.ref.Name = value; !v1alpha1.IsPluginName(value) {
+			p.add(key, strconv.Quote(value)+" is not a plugin name", v1alpha1.PluginNameFix)
+		}
 	case "namespaces":
-		p.ref.Namespaces = strings.Split(value, ",")
-		wrong(checkNamespaces(p.ref.Namespaces))
-		slices.Sort(p.ref.Namespaces)
+		for namespace := range strings.SplitSeq(value, ",") {
+			p.spec.Namespaces = append(p.spec.Namespaces, v1alpha1.Namespace(namespace))
+		}
 	case "weight":
 		n, err := strconv.ParseInt(value, 10, 32)
 		if err != nil || n < 1 {
@@ -207,43 +211,4 @@ func (p *referenceParser) set(key, value string) {
 		}
 		p.ref.Weight = int32(n)
 	}
-}
-
-// checkDigest requires "sha256:" and 64 lower-case hexadecimal digits.
-func checkDigest(s string) *schema.Problem {
-	digits, ok := strings.CutPrefix(s, "sha256:")
-	if !ok || len(digits) != 64 || strings.Trim(digits, "0123456789abcdef") != "" {
-		return &schema.Problem{Detail: strconv.Quote(s) + " is not a digest", Fix: "write sha256: and 64 hexadecimal digits, as berth plugin inspect prints"}
-	}
-	return nil
-}
-
-// checkName requires a name that is readable in profiles and metrics.
-func checkName(s string) *schema.Problem {
-	ok := s != "" && len(s) <= 63
-	for i := range len(s) {
-		c := s[i]
-		alnum := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
-		if !alnum && (i == 0 || i == len(s)-1 || c != '-' && c != '.' && c != '_') {
-			ok = false
-		}
-	}
-	if !ok {
-		return &schema.Problem{Detail: strconv.Quote(s) + " is not a plugin name", Fix: "use at most 63 letters, digits, dashes, dots and underscores"}
-	}
-	return nil
-}
-
-// checkNamespaces returns a problem for the first invalid or duplicate namespace; its path is
-// the element.
-func checkNamespaces(list []string) *schema.Problem {
-	for i, ns := range list {
-		if ns == "" || len(ns) > 63 || strings.Trim(ns, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" || ns[0] == '-' || ns[len(ns)-1] == '-' {
-			return &schema.Problem{Path: schema.Index("", i), Detail: strconv.Quote(ns) + " is not a namespace name", Fix: "use lower-case letters, digits and dashes"}
-		}
-		if slices.Contains(list[:i], ns) {
-			return &schema.Problem{Path: schema.Index("", i), Detail: strconv.Quote(ns) + " appears twice", Fix: "keep one"}
-		}
-	}
-	return nil
 }

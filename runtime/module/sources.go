@@ -17,6 +17,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/market/lock"
 	"github.com/berth-scheduler/berth/runtime/market/oci"
 	"github.com/berth-scheduler/berth/runtime/market/policy"
+	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
 )
 
 // SourcesConfig says how modules are fetched.
@@ -101,7 +102,7 @@ func (s *Sources) fetch(ctx context.Context, ref *Reference, fresh bool) (f *fet
 		return f, err
 	}
 	if ref.URL != "" && ref.Digest == "" {
-		return nil, &Error{File: ref.URL, Section: sectionDigest, Detail: "it is missing", Fix: digestFix}
+		return nil, &Error{File: ref.URL, Section: sectionDigest, Detail: "it is missing", Fix: v1alpha1.DigestRequired}
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.config.Timeout)
 	defer cancel()

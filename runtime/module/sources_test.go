@@ -133,7 +133,7 @@ func TestURL(t *testing.T) {
 	_, err = load(sources, s.URL+"/guest.wasm?digest="+other)
 	expectError(t, err, s.URL+"/guest.wasm: digest: the module has "+module.Digest(data)+", expected "+other)
 	_, err = load(sources, s.URL+"/guest.wasm")
-	expectError(t, err, "digest: it is missing; add the module's digest")
+	expectError(t, err, "digest: Required value: add the module's digest")
 	_, err = module.Load(module.Reference{URL: s.URL + "/guest.wasm"})
 	expectError(t, err, "digest: it is missing")
 	_, err = load(sources, s.URL+"/none.wasm?digest="+other)

@@ -16,6 +16,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/reuse"
 	"github.com/berth-scheduler/berth/runtime/sim"
 	"github.com/berth-scheduler/berth/runtime/sim/simtest"
+	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
 )
 
 // filter writes a module whose filter gives all nodes one verdict.
@@ -50,7 +51,7 @@ func TestShadowChangesNothing(t *testing.T) {
 			Scheduler: assembly.Default(), Modules: modules,
 		}
 		percent := int32(rapid.IntRange(-1, 60).Draw(t, "percentage"))
-		run := func(mode module.Mode) *sim.Result {
+		run := func(mode v1alpha1.Mode) *sim.Result {
 			c := c
 			c.Assembly.Scheduler = assembly.Default()
 			if percent > 0 {
@@ -75,7 +76,7 @@ func TestShadowChangesNothing(t *testing.T) {
 			}
 			return r
 		}
-		want, got := run(module.Disabled), run(module.Shadow)
+		want, got := run(v1alpha1.ModeDisabled), run(v1alpha1.ModeShadow)
 		if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(sim.Result{}, "Plugins", "Trials", "Summary.Seconds", "Summary.PodsPerSecond")); diff != "" {
 			t.Fatalf("decisions with trials (-without +with):\n%s", diff)
 		}

@@ -2,16 +2,18 @@ package tenancy_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/yaml"
 
+	"github.com/berth-scheduler/berth/runtime/internal/strictyaml"
 	"github.com/berth-scheduler/berth/runtime/module"
 	"github.com/berth-scheduler/berth/runtime/tenancy"
+	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
 )
 
 // TestDocs: the objects in docs are read as they are written, nothing in them is invalid, and those of a page
@@ -46,7 +48,11 @@ func TestDocs(t *testing.T) {
 					t.Errorf("this is neither an object nor pluginConfig:\n%s", b[1])
 				}
 				for i, c := range fragment.PluginConfig {
-					if _, err := module.DecodeArgs(c.Args, fmt.Sprintf("pluginConfig[%d].args", i)); err != nil {
+					var args v1alpha1.WasmPluginArgs
+					if err := strictyaml.Decode(c.Args, 1<<20, &args); err != nil {
+						t.Error(err)
+					}
+					for _, err := range args.Validate(field.NewPath("pluginConfig").Index(i).Child("args")) {
 						t.Error(err)
 					}
 				}

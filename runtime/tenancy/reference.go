@@ -1,12 +1,15 @@
 package tenancy
 
 import (
-	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path"
 	"regexp"
 	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/berth-scheduler/berth/runtime/market/oci"
 	"github.com/berth-scheduler/berth/runtime/market/policy"
@@ -25,49 +28,31 @@ const (
 // the API server can store, with kubectl's annotation.
 const maxConfig = 256 << 10
 
-// args are the fields of an object that mean the same as in a configuration file. They are read
-// by the same code.
-type args struct {
-	APIVersion    string                 `json:"apiVersion"`
-	Kind          string                 `json:"kind"`
-	Module        v1alpha1.ModuleSource  `json:"module"`
-	Config        json.RawMessage        `json:"config,omitempty"`
-	Namespaces    []v1alpha1.Namespace   `json:"namespaces,omitempty"`
-	FailurePolicy v1alpha1.FailurePolicy `json:"failurePolicy,omitempty"`
-	Grants        *v1alpha1.Directives   `json:"grants,omitempty"`
-	Limits        *v1alpha1.Limits       `json:"limits,omitempty"`
-	Mode          v1alpha1.Mode          `json:"mode,omitempty"`
-	Replaces      string                 `json:"replaces,omitempty"`
-}
-
 // reference reads what objects have in common.
-func (a *args) reference(name, object string, weight int32, config *v1alpha1.Config) (module.Reference, error) {
+func reference(name, object string, weight int32, m v1alpha1.ModuleSource, spec *v1alpha1.PluginSpec) (module.Reference, error) {
 	if len(object) > maxName {
 		return module.Reference{}, fmt.Errorf("metadata.name: a plugin's name has at most %d characters", maxName)
 	}
 	if weight < 0 || weight > maxWeight {
 		return module.Reference{}, fmt.Errorf("spec.weight: %d is not from 1 to %d", weight, maxWeight)
 	}
-	a.APIVersion, a.Kind = module.ArgsAPIVersion, module.ArgsKind
-	if config != nil {
-		if a.Config = config.Raw; len(a.Config) > maxConfig {
-			return module.Reference{}, fmt.Errorf("spec.config: %d bytes, at most %d are allowed: status keeps the configurations of earlier versions, too", len(a.Config), maxConfig)
-		}
+	if spec.Config != nil && len(spec.Config.Raw) > maxConfig {
+		return module.Reference{}, fmt.Errorf("spec.config: %d bytes, at most %d are allowed: status keeps the configurations of earlier versions, too",
+			len(spec.Config.Raw), maxConfig)
 	}
-	raw, err := json.Marshal(a)
-	if err != nil {
-		return module.Reference{}, err
+	path, source := field.NewPath("spec"), v1alpha1.FileModule{ModuleSource: m}
+	if errs := append(source.Validate(path.Child("module")), spec.Validate(path)...); len(errs) > 0 {
+		return module.Reference{}, errs.ToAggregate()
 	}
-	decoded, err := module.DecodeArgs(raw, "spec")
-	if err != nil {
-		return module.Reference{}, oneLine(err)
-	}
-	if image := decoded.Module.Image; image != "" {
+	if image := string(m.Image); image != "" {
 		if at, err := oci.ParseReference(image); err != nil || at.Registry == "" {
 			return module.Reference{}, fmt.Errorf("spec.module.image: %q is not an image in a registry: write REGISTRY/REPOSITORY:TAG", image)
 		}
 	}
-	ref := decoded.Reference(name)
+	ref, err := module.NewReference(name, &source, spec)
+	if err != nil {
+		return ref, fmt.Errorf("spec.config: %w", err)
+	}
 	ref.Weight = weight
 	return ref, nil
 }
@@ -81,17 +66,14 @@ func decides(mode v1alpha1.Mode) v1alpha1.Mode {
 }
 
 // oneLine joins the lines of an error.
-func oneLine(err error) error {
-	return fmt.Errorf("%s", bytes.ReplaceAll([]byte(err.Error()), []byte("\n"), []byte("; ")))
-}
+func oneLine(err error) error { return errors.New(strings.ReplaceAll(err.Error(), "\n", "; ")) }
 
 // platformReference returns the reference of a SchedulerPlugin.
 func platformReference(p *v1alpha1.SchedulerPlugin) (module.Reference, error) {
-	a := args{
-		Module: p.Spec.Module, Namespaces: p.Spec.Namespaces, FailurePolicy: p.Spec.FailurePolicy,
+	ref, err := reference(p.Name, p.Name, p.Spec.Weight, p.Spec.Module, &v1alpha1.PluginSpec{
+		Config: p.Spec.Config, Namespaces: p.Spec.Namespaces, FailurePolicy: v1alpha1.FailurePolicies{All: p.Spec.FailurePolicy},
 		Grants: p.Spec.Grants, Limits: p.Spec.Limits, Mode: decides(p.Spec.Mode), Replaces: p.Spec.Replaces,
-	}
-	ref, err := a.reference(p.Name, p.Name, p.Spec.Weight, p.Spec.Config)
+	})
 	if err != nil {
 		return ref, err
 	}
@@ -111,12 +93,11 @@ func platformReference(p *v1alpha1.SchedulerPlugin) (module.Reference, error) {
 
 // tenantReference returns the reference of a TenantPlugin, without its limits.
 func tenantReference(p *v1alpha1.TenantPlugin) (module.Reference, error) {
-	a := args{
-		Module:     v1alpha1.ModuleSource{Image: p.Spec.Module.Image, Digest: p.Spec.Module.Digest},
-		Namespaces: []v1alpha1.Namespace{v1alpha1.Namespace(p.Namespace)}, FailurePolicy: p.Spec.FailurePolicy,
-		Mode: decides(p.Spec.Mode), Replaces: p.Spec.Replaces,
-	}
-	ref, err := a.reference(tenantName(p), p.Name, p.Spec.Weight, p.Spec.Config)
+	source := v1alpha1.ModuleSource{Image: p.Spec.Module.Image, Digest: p.Spec.Module.Digest}
+	ref, err := reference(tenantName(p), p.Name, p.Spec.Weight, source, &v1alpha1.PluginSpec{
+		Config: p.Spec.Config, Namespaces: []v1alpha1.Namespace{v1alpha1.Namespace(p.Namespace)},
+		FailurePolicy: v1alpha1.FailurePolicies{All: p.Spec.FailurePolicy}, Mode: decides(p.Spec.Mode), Replaces: p.Spec.Replaces,
+	})
 	ref.Tenant = p.Namespace
 	if ref.Use.Replaces != "" {
 		ref.Use.Replaces = p.Namespace + "/" + ref.Use.Replaces

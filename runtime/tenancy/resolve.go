@@ -238,7 +238,7 @@ func schedulerPlugin(of *v1alpha1.SchedulerPlugin, v *rollout.Share, c *Config) 
 
 // unlessTried lets no pod wait for a plugin in shadow.
 func (p *Plugin) unlessTried() {
-	p.Holds = p.Holds && p.Reference.Use.Mode != module.Shadow
+	p.Holds = p.Holds && p.Reference.Use.Mode != v1alpha1.ModeShadow
 }
 
 // Runs says how a plugin that is not refused runs: the reason and message of its status.
@@ -246,7 +246,7 @@ func (p *Plugin) Runs() (reason, message string) {
 	if part := (p.Share.To - p.Share.From) * 100 / state.Buckets; !p.Share.All() || p.Ready {
 		return Running, fmt.Sprintf("the plugin runs; this version decides for %d%% of the pods", part)
 	}
-	if p.Reference.Use.Mode == module.Shadow {
+	if p.Reference.Use.Mode == v1alpha1.ModeShadow {
 		return InShadow, "the plugin is tried, and decides nothing"
 	}
 	return Running, "the plugin runs"
@@ -295,7 +295,7 @@ func (p *Plugin) load(c *Config) {
 	}
 	if err == nil && p.Reference.FailurePolicy.All == "" {
 		p.Holds = slices.ContainsFunc(p.Module.Manifest.Declared(), func(point abi.Point) bool {
-			return p.Reference.FailurePolicy.For(point) == module.Fail
+			return p.Reference.FailurePolicy.For(point) == v1alpha1.Fail
 		})
 	}
 }

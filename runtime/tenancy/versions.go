@@ -64,6 +64,6 @@ func (p *Plugin) takesPart(v *rollout.Share) {
 	p.Reference.Name = p.Name
 	p.Role, p.Share, p.Ready = v.Role, v.Pods, v.Ready
 	if v.Role == rollout.Trial {
-		p.Reference.Use = module.Use{Mode: module.Shadow, Replaces: stable}
+		p.Reference.Use = module.Use{Mode: v1alpha1.ModeShadow, Replaces: stable}
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/assembly"
 	"github.com/berth-scheduler/berth/runtime/internal/wat"
 	"github.com/berth-scheduler/berth/runtime/module"
+	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
 	"github.com/berth-scheduler/berth/runtime/whatif"
 )
 
@@ -37,7 +38,7 @@ func refusing(t *testing.T, c *whatif.Cluster) {
 	modules := assembly.NewModules(assembly.ModulesConfig{})
 	t.Cleanup(func() { _ = modules.Close(context.Background()) })
 	c.Scheduler.Modules = modules
-	m, err := modules.Load(module.Reference{Path: file, Use: module.Use{Mode: module.Shadow}})
+	m, err := modules.Load(module.Reference{Path: file, Use: module.Use{Mode: v1alpha1.ModeShadow}})
 	if err == nil {
 		err = m.Enable(c.Scheduler.Scheduler)
 	}

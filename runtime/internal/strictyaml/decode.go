@@ -21,6 +21,19 @@ const maxMistakes, maxKey = 20, 64
 // fields, keys that occur twice, and mappings and lists where others are expected, joined, each
 // with its line and path.
 func Decode(text []byte, most int, into any) error {
+	if err := Check(text, most, into); err != nil {
+		return err
+	}
+	values, err := Values(text, false)
+	if err != nil {
+		m := Explain(text, err)[0]
+		return at(m.Line, "", m.Detail)
+	}
+	return json.Unmarshal(values, into)
+}
+
+// Check holds a small document against the type of into, a pointer to a struct, as Decode does.
+func Check(text []byte, most int, into any) error {
 	root, err := Parse(text)
 	if err != nil {
 		m := Explain(text, err)[0]
@@ -47,12 +60,7 @@ func Decode(text []byte, most int, into any) error {
 	if len(mistakes) > 0 {
 		return errors.Join(mistakes[:min(len(mistakes), maxMistakes)]...)
 	}
-	values, err := Values(text, false)
-	if err != nil {
-		m := Explain(text, err)[0]
-		return at(m.Line, "", m.Detail)
-	}
-	return json.Unmarshal(values, into)
+	return nil
 }
 
 // at describes a mistake. A line of 0 and an empty path are not known.

@@ -122,7 +122,7 @@ func (w *walker) leaf(n *yaml.Node, t reflect.Type) {
 		return // as in mapping
 	}
 	err = json.Unmarshal(text, reflect.New(t).Interface())
-	if t == reflect.TypeFor[runtime.RawExtension]() && text[0] != '{' { // which takes anything
+	if isRaw(t) && text[0] != '{' { // which takes anything
 		err = fmt.Errorf("it is no mapping")
 	}
 	if err == nil {
@@ -155,8 +155,6 @@ func (w *walker) leaf(n *yaml.Node, t reflect.Type) {
 // them in their errors.
 func expected(t reflect.Type) (want, fix string) {
 	switch t {
-	case reflect.TypeFor[runtime.RawExtension]():
-		return "a mapping", ""
 	case reflect.TypeFor[metav1.Duration]():
 		return `a duration such as "10s"`, ""
 	case reflect.TypeFor[resource.Quantity]():
@@ -166,7 +164,10 @@ func expected(t reflect.Type) (want, fix string) {
 	case reflect.TypeFor[intstr.IntOrString]():
 		return `a number, or a string such as "50%"`, ""
 	}
-	if reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()) {
+	switch {
+	case isRaw(t):
+		return "a mapping", ""
+	case reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()):
 		return "", ""
 	}
 	switch t.Kind() {
@@ -187,6 +188,12 @@ func expected(t reflect.Type) (want, fix string) {
 		return "a number", ""
 	}
 	return "", ""
+}
+
+// isRaw reports whether a type is an object that is read later.
+func isRaw(t reflect.Type) bool {
+	raw := reflect.TypeFor[runtime.RawExtension]()
+	return t == raw || t.Kind() == reflect.Struct && t.NumField() == 1 && t.Field(0).Type == raw
 }
 
 // Describe describes a JSON value for a message, with the value if it is short.

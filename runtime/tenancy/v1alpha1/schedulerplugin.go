@@ -1,9 +1,6 @@
 package v1alpha1
 
-import (
-	"k8s.io/apimachinery/pkg/api/resource"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-)
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 // SchedulerPlugin adds a plugin to all profiles of Berth. The platform team writes it.
 //
@@ -214,53 +211,4 @@ type Directives struct {
 	//
 	// +optional
 	Activate bool `json:"activate,omitempty"`
-}
-
-// Limits of a plugin. docs/plugins.md has their defaults.
-type Limits struct {
-	// The fuel of a call: a fixed part.
-	//
-	// +optional
-	// +kubebuilder:validation:Minimum=1
-	FuelPerCall int64 `json:"fuelPerCall,omitempty"`
-	// The fuel of a call for each node or pod in it.
-	//
-	// +optional
-	// +kubebuilder:validation:Minimum=1
-	FuelPerRow int64 `json:"fuelPerRow,omitempty"`
-	// The fuel of all calls in one scheduling cycle.
-	//
-	// +optional
-	// +kubebuilder:validation:Minimum=1
-	FuelPerCycle int64 `json:"fuelPerCycle,omitempty"`
-	// More of that fuel for each node of the cluster.
-	//
-	// +optional
-	// +kubebuilder:validation:Minimum=1
-	// +kubebuilder:validation:Maximum=1073741824
-	FuelPerCycleRow int64 `json:"fuelPerCycleRow,omitempty"`
-	// The fuel to start an instance.
-	//
-	// +optional
-	// +kubebuilder:validation:Minimum=1
-	FuelStart int64 `json:"fuelStart,omitempty"`
-	// The fuel to restart instances after faults, over the last 100 cycles.
-	//
-	// +optional
-	// +kubebuilder:validation:Minimum=1
-	FuelRestarts int64 `json:"fuelRestarts,omitempty"`
-	// The longest time of a call by the clock, such as 2s.
-	//
-	// +optional
-	// +kubebuilder:validation:MaxLength=32
-	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1ms')",message="write a duration of at least 1ms, such as 500ms or 2s"
-	Deadline string `json:"deadline,omitempty"`
-	// The memory of one instance, without the data that the host puts there.
-	//
-	// +optional
-	Memory *resource.Quantity `json:"memory,omitempty"`
-	// The memory of all instances of the plugin.
-	//
-	// +optional
-	MemoryTotal *resource.Quantity `json:"memoryTotal,omitempty"`
 }
