@@ -167,6 +167,8 @@ func (p *outsideProcess) start() error {
 	}
 	if os.Getenv(outsideGates) != "" {
 		command = append(command, gateFlags()...)
+	} else if on := switchedOn(gates); on != "" { // Berth refuses to switch off what it cannot be without
+		command = append(command, "--feature-gates="+on)
 	}
 	log, err := os.Create(filepath.Join(dir, "log"))
 	if err != nil {
@@ -296,6 +298,17 @@ func changedGates() []string {
 	}
 	slices.Sort(changed)
 	return changed
+}
+
+// switchedOn are those of the changed gates that are on, as a flag has them.
+func switchedOn(changed []string) string {
+	var on []string
+	for _, gate := range changed {
+		if name, found := strings.CutSuffix(gate[:strings.IndexByte(gate, '(')], "=true"); found {
+			on = append(on, name+"=true")
+		}
+	}
+	return strings.Join(on, ",")
 }
 
 // gateFlags sets the version and the gates in the process, as far as it allows: it emulates the last three
