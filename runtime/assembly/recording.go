@@ -187,10 +187,17 @@ func (a *Assembly) begin(s *config.Scheduler, all []*built) error {
 		Config: file, Annotations: slices.Concat(annotations(all), c.RecordReads), Attached: data, Lacks: a.lacks(all),
 		Kubernetes: cmp.Or(c.Kubernetes, hostplugins.Release), Gates: c.Gates.String(),
 	})
-	for i := range modules {
-		a.deps.Recorder.Enter(&modules[i])
-	}
+	a.enter(modules)
 	return nil
+}
+
+// enter gives the recorder modules, each once.
+func (a *Assembly) enter(modules []inbox.Module) {
+	for i := range modules {
+		if !slices.ContainsFunc(modules[:i], func(m inbox.Module) bool { return m.File == modules[i].File }) {
+			a.deps.Recorder.Enter(&modules[i])
+		}
+	}
 }
 
 // swapped tells the recorder, if there is one, of the modules of a configuration that replaces the
@@ -209,10 +216,7 @@ func (a *Assembly) swapped(s *config.Scheduler, next []*built, with *attached) (
 	if err != nil {
 		return inbox.Swap{}, fmt.Errorf("record the attached plugins: %w", err)
 	}
-	modules = append(modules, more...)
-	for i := range modules {
-		a.deps.Recorder.Enter(&modules[i])
-	}
+	a.enter(append(modules, more...))
 	return inbox.Swap{Config: file, Annotations: slices.Concat(annotations(next), a.config.RecordReads), Attached: data, Lacks: a.lacks(next)}, nil
 }
 

@@ -47,8 +47,9 @@ type segments struct {
 // attachment is a module that the settings name, or that the next swap is to name.
 type attachment struct {
 	*inbox.Module
-	used bool // the settings have named it
-	has  bool // the segment has it
+	used    bool // the settings name it
+	awaited int  // swaps that are still to come name it; they are prepared ahead of the loop
+	has     bool // the segment has it
 }
 
 func newSegments(out io.Writer, config *Config) (*segments, error) {
@@ -135,15 +136,25 @@ func (s *segments) segmented() bool {
 	return s.config.SegmentBytes > 0 && s.settings != nil && !s.settings.Ranked
 }
 
-// attach takes a module.
+// attach takes a module, of the settings or of a swap that is still to come.
 func (s *segments) attach(m *inbox.Module) {
 	i := slices.IndexFunc(s.modules, func(known *attachment) bool { return known.File == m.File })
-	if i < 0 {
+	switch {
+	case i >= 0:
+		s.modules[i].awaited++
+	case s.names(m):
 		i = len(s.modules)
-		s.modules = append(s.modules, &attachment{Module: m})
+		s.modules = append(s.modules, &attachment{Module: m, used: true})
+	default:
+		i = len(s.modules)
+		s.modules = append(s.modules, &attachment{Module: m, awaited: 1})
 	}
-	s.modules[i].used = false // a swap that is still to come names it
 	s.write(s.modules[i])
+}
+
+// names reports whether the settings name a module.
+func (s *segments) names(m *inbox.Module) bool {
+	return s.settings != nil && (strings.Contains(s.settings.Config, m.File) || bytes.Contains(s.settings.Attached, []byte(m.File)))
 }
 
 // write writes a module, unless the segment has it.
@@ -166,13 +177,14 @@ func (s *segments) write(a *attachment) {
 	a.has = !s.ended
 }
 
-// keep forgets modules that the settings name no more.
+// keep forgets modules that the settings name no more, and that no swap to come names.
 func (s *segments) keep() {
 	s.modules = slices.DeleteFunc(s.modules, func(m *attachment) bool {
-		named := strings.Contains(s.settings.Config, m.File) || bytes.Contains(s.settings.Attached, []byte(m.File))
 		was := m.used
-		m.used = named
-		return was && !named
+		if m.used = s.names(m.Module); m.used && m.awaited > 0 {
+			m.awaited--
+		}
+		return was && !m.used && m.awaited == 0
 	})
 }
 
