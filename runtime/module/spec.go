@@ -16,7 +16,9 @@ import (
 type FailurePolicies v1alpha1.FailurePolicies
 
 // For returns the policy of a point: the configured one, or the default.
-func (p FailurePolicies) For(point abi.Point) v1alpha1.FailurePolicy { return v1alpha1.FailurePolicies(p).For(point) }
+func (p FailurePolicies) For(point abi.Point) v1alpha1.FailurePolicy {
+	return v1alpha1.FailurePolicies(p).For(point)
+}
 
 // Use is how a plugin takes part, apart from its order and weight.
 type Use struct {
