@@ -126,7 +126,8 @@ func (o *pluginInstallOptions) intoConfig(ctx context.Context, f *index.File, x 
 		return nil, err
 	}
 	err = edit.Add(o.profile, x.Name, installed{
-		APIVersion: v1alpha1.GroupVersion().String(), Kind: v1alpha1.KindWasmPluginArgs, Module: map[string]string{"image": source(x, v)}, Grants: grants, Config: fields,
+		APIVersion: v1alpha1.GroupVersion().String(), Kind: v1alpha1.KindWasmPluginArgs,
+		Module: map[string]string{"image": source(x, v)}, Grants: grants, Config: fields,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", o.config, err)

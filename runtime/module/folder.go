@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/utils/ptr"
 
+	"github.com/berth-scheduler/berth/abi/schema"
 	"github.com/berth-scheduler/berth/runtime/internal/strictyaml"
 	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
 )
@@ -93,6 +94,15 @@ const maxEntry = 2 << 20
 func (e *Entry) decode(file string, text, raw []byte) error {
 	if string(raw) == "{}" { // an empty file
 		return nil
+	}
+	if json.Valid(text) { // YAML has not all escapes of JSON
+		value, err := schema.Parse(text)
+		if err == nil {
+			text, err = schema.Canonical(value)
+		}
+		if err != nil {
+			return wrap(file, "", err)
+		}
 	}
 	var p v1alpha1.FolderPlugin
 	if err := strictyaml.Check(text, maxExpanded, &p); err != nil {

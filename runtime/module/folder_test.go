@@ -14,6 +14,29 @@ import (
 	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
 )
 
+// TestFolderInJSON: a file beside a module may be JSON, with all its escapes, and its numbers stay as they are.
+func TestFolderInJSON(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"a.wasm": "", "a.yaml": `{"name": "a", "config": {"path": "x\/y", "face": "\ud83d\ude00", "n": 1.0}}`,
+		"b.wasm": "", "b.yaml": `{"name": "b", "name": "c"}`,
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	entries, err := module.ReadFolder(dir)
+	if err != nil || len(entries) != 2 || entries[0].Err != nil {
+		t.Fatalf("%+v, %v", entries, err)
+	}
+	if got, want := string(entries[0].Reference.Config), `{"face":"😀","n":1.0,"path":"x/y"}`; got != want {
+		t.Errorf("the configuration is %s, want %s", got, want)
+	}
+	if err := entries[1].Err; err == nil || !strings.Contains(err.Error(), "name: the field appears twice") {
+		t.Errorf("a field that is given twice: %v", err)
+	}
+}
+
 // TestReadFolder: modules are returned with their YAML files, sorted by name. A mistake in one
 // does not affect others.
 func TestReadFolder(t *testing.T) {

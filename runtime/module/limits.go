@@ -65,7 +65,8 @@ func limitsOf(l *v1alpha1.Limits) Limits {
 	return Limits{
 		FuelPerCall: number(l.FuelPerCall), FuelPerRow: number(l.FuelPerRow), FuelPerCycle: number(l.FuelPerCycle),
 		FuelPerCycleRow: number(l.FuelPerCycleRow), FuelStart: number(l.FuelStart), FuelRestarts: number(l.FuelRestarts), Deadline: deadline,
-		Memory: uint32(bytes(l.Memory)), MemoryTotal: bytes(l.MemoryTotal), Depth: uint32(number(l.Depth)), TableElements: uint32(number(l.TableElements)),
+		Memory: uint32(bytes(l.Memory)), MemoryTotal: bytes(l.MemoryTotal),
+		Depth: uint32(number(l.Depth)), TableElements: uint32(number(l.TableElements)),
 		Functions: int(number(l.Functions)), Globals: int(number(l.Globals)), Locals: int(number(l.Locals)), Nesting: int(number(l.Nesting)),
 		ModuleSize: int(bytes(l.ModuleSize)), ConfigSize: int(bytes(l.ConfigSize)), StateSize: int(bytes(l.StateSize)),
 		ReasonSize: int(bytes(l.ReasonSize)), DirectiveSize: int(bytes(l.DirectiveSize)), LogSize: int(bytes(l.LogSize)),
@@ -92,8 +93,10 @@ func writtenLimits(l *Limits) *v1alpha1.Limits {
 	out := &v1alpha1.Limits{
 		FuelPerCall: number(l.FuelPerCall), FuelPerRow: number(l.FuelPerRow), FuelPerCycle: number(l.FuelPerCycle),
 		FuelPerCycleRow: number(l.FuelPerCycleRow), FuelStart: number(l.FuelStart), FuelRestarts: number(l.FuelRestarts),
-		Memory: bytes(int(l.Memory)), MemoryTotal: bytes(int(l.MemoryTotal)), Depth: number(int64(l.Depth)), TableElements: number(int64(l.TableElements)),
-		Functions: number(int64(l.Functions)), Globals: number(int64(l.Globals)), Locals: number(int64(l.Locals)), Nesting: number(int64(l.Nesting)),
+		Memory: bytes(int(l.Memory)), MemoryTotal: bytes(int(l.MemoryTotal)),
+		Depth: number(int64(l.Depth)), TableElements: number(int64(l.TableElements)),
+		Functions: number(int64(l.Functions)), Globals: number(int64(l.Globals)),
+		Locals: number(int64(l.Locals)), Nesting: number(int64(l.Nesting)),
 		ModuleSize: bytes(l.ModuleSize), ConfigSize: bytes(l.ConfigSize), StateSize: bytes(l.StateSize),
 		ReasonSize: bytes(l.ReasonSize), DirectiveSize: bytes(l.DirectiveSize), LogSize: bytes(l.LogSize),
 	}

@@ -45,7 +45,8 @@ func useOf(mode v1alpha1.Mode, replaces string) Use {
 func NewReference(name string, m *v1alpha1.FileModule, spec *v1alpha1.PluginSpec) (Reference, error) {
 	r := Reference{
 		Path: m.Path, URL: m.URL, Image: string(m.Image), Digest: string(m.Digest), Name: name,
-		FailurePolicy: FailurePolicies(spec.FailurePolicy), Grants: spec.Grants.Manifest(), Limits: limitsOf(spec.Limits), Use: useOf(spec.Mode, spec.Replaces),
+		FailurePolicy: FailurePolicies(spec.FailurePolicy), Grants: spec.Grants.Manifest(), Limits: limitsOf(spec.Limits),
+		Use: useOf(spec.Mode, spec.Replaces),
 	}
 	for _, namespace := range spec.Namespaces {
 		r.Namespaces = append(r.Namespaces, string(namespace))
@@ -71,7 +72,9 @@ func (r *Reference) Args(l *Loaded) *v1alpha1.WasmPluginArgs {
 		Module: v1alpha1.FileModule{Path: r.Path, ModuleSource: v1alpha1.ModuleSource{
 			URL: withoutSecrets(r.URL), Image: v1alpha1.Image(r.Image), Digest: v1alpha1.Digest(r.Digest),
 		}},
-		PluginSpec: v1alpha1.PluginSpec{FailurePolicy: v1alpha1.FailurePolicies(r.FailurePolicy), Limits: writtenLimits(&r.Limits), Mode: r.Use.Mode, Replaces: r.Use.Replaces},
+		PluginSpec: v1alpha1.PluginSpec{
+			FailurePolicy: v1alpha1.FailurePolicies(r.FailurePolicy), Limits: writtenLimits(&r.Limits), Mode: r.Use.Mode, Replaces: r.Use.Replaces,
+		},
 	}
 	for _, namespace := range r.Namespaces {
 		a.Namespaces = append(a.Namespaces, v1alpha1.Namespace(namespace))

@@ -40,8 +40,8 @@ type prepared struct {
 // or gate are retried, and the queue is reordered if its plugin is among them.
 //
 // Pods in flight continue with their plugins. Those that wait at Permit move to the new pipelines, if the
-// plugins are the same that bind them. left is told when the old pipelines are used no more. At most two old sets are kept: with a third, the pods that wait in
-// the oldest one are rejected.
+// plugins are the same that bind them. left is told when the old pipelines are no longer used. At most two old sets are kept:
+// with a third, the pods that wait in the oldest one are rejected.
 //
 // Deps.Recorder gets recorded.
 //

@@ -154,7 +154,8 @@ func newStateCollector(state func() *State) *stateCollector {
 		refused: prometheus.NewDesc("berth_plugin_folder_refused",
 			"1 if a file of the plugin folder cannot be used, otherwise 0; its last good version runs instead, if any.", []string{"file"}, nil),
 		opened: ofPlugin("breaker_opened_total", "How often the scheduler stopped calling a plugin because of its faults."),
-		starts: ofPlugin("starts_total", "Starts of instances, by cause: first, lost (a call failed, or the instance had grown too large) or resized.", "cause"),
+		starts: ofPlugin("starts_total",
+			"Starts of instances, by cause: first, lost (a call failed, or the instance had grown too large) or resized.", "cause"),
 		shadow: prometheus.NewDesc("berth_shadow_decisions_total",
 			"Decisions compared with those of a plugin in shadow, by result: same, elsewhere, placed, pending, preemption or failed; missed are those for which no time was left.",
 			[]string{"plugin", "profile", "result"}, nil),
@@ -182,8 +183,8 @@ func newStateCollector(state func() *State) *stateCollector {
 // Describe implements prometheus.Collector.
 func (c *stateCollector) Describe(out chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{c.inFlight, c.pending, c.queued, c.unschedulable, c.cache, c.goroutines, c.writes, c.breakerUp,
-		c.breakerFor, c.opened, c.starts, c.fuel, c.faults, c.refused, c.yanked, c.shadow, c.step, c.share, c.attempts, c.failed, c.keptKeys, c.keptBytes,
-		c.evicted, c.debts, c.debtsTotal, c.waiting, c.charged, c.held} {
+		c.breakerFor, c.opened, c.starts, c.fuel, c.faults, c.refused, c.yanked, c.shadow, c.step, c.share, c.attempts, c.failed,
+		c.keptKeys, c.keptBytes, c.evicted, c.debts, c.debtsTotal, c.waiting, c.charged, c.held} {
 		out <- d
 	}
 }

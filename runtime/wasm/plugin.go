@@ -97,8 +97,8 @@ func (p *Plugin) Points() []abi.Point {
 	})
 }
 
-// Retire closes the instances for scheduling cycles, of which there will be no more: another version has taken the plugin's
-// place. Pods in flight may still need the others.
+// Retire closes the instances for scheduling cycles, because another version has replaced the plugin. Pods in flight may
+// still need the other instances.
 func (p *Plugin) Retire() { p.budget.Retire() }
 
 // Close frees the plugin's instances when the calls that run have ended. Later calls are

@@ -138,7 +138,8 @@ func (c *Cluster) question(r *Request) (*question, error) {
 	q := &question{byUID: make(map[types.UID]int), added: make(map[string]bool), explained: r.Explain}
 	q.config = sim.Config{
 		Assembly: c.Scheduler, Namespaces: namespaces(c.Namespaces, r.Namespaces), Owners: applied(c.Owners, r.Owners()),
-		PodDisruptionBudgets: applied(c.PodDisruptionBudgets, r.PodDisruptionBudgets), Debts: c.Debts, Start: c.At, Log: c.Log, Attempted: q.attempted,
+		PodDisruptionBudgets: applied(c.PodDisruptionBudgets, r.PodDisruptionBudgets),
+		Debts:                c.Debts, Start: c.At, Log: c.Log, Attempted: q.attempted,
 		Where: func(pod *v1.Pod) string {
 			i, ok := q.byUID[pod.UID]
 			switch {

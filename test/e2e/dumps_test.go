@@ -288,8 +288,8 @@ func (d *dumped) decided(pod *v1.Pod) string {
 	}
 }
 
-// simulated is what simulate decides about the pending pod of files, with the seed of which it is what berth run decided, if there
-// is one.
+// simulated returns what simulate decides about the pending pod of files. Ties are broken by the seed, so it tries seeds until
+// one decides as berth run did, which is live. If none does, it returns what the last one decided.
 func (d *dumped) simulated(live string, files ...string) (said string) {
 	o, err := input.LoadCluster(d.Context(), files, false)
 	if err != nil {

@@ -12,7 +12,8 @@ import (
 	"github.com/berth-scheduler/berth/runtime/sim/input"
 )
 
-// shape is what schedulers and their plugins read of a pod before it is placed. Parts that differ from cluster to cluster are blank.
+// shape has the fields of a pod that schedulers and plugins read before it is placed. What differs from cluster to cluster is
+// left out.
 type shape struct {
 	Namespace, Name    string
 	Labels             map[string]string

@@ -17,13 +17,14 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/berth-scheduler/berth/internal/nearest"
+	"github.com/berth-scheduler/berth/internal/plain"
 )
 
 // MaxMismatches is how many mismatches of a document are found at most.
 const MaxMismatches = 100
 
-// maxListed is how many fields a message lists.
-const maxListed = 24
+// maxListed is how many fields a message lists, and maxShown and maxError how much of a value and of an error, in bytes.
+const maxListed, maxShown, maxError = 24, 60, 256
 
 // Mismatch is a part of a document that does not fit the Go type of its field.
 type Mismatch struct {
@@ -122,10 +123,7 @@ func (w *walker) leaf(n *yaml.Node, t reflect.Type) {
 		return // as in mapping
 	}
 	err = json.Unmarshal(text, reflect.New(t).Interface())
-	if isRaw(t) && text[0] != '{' { // which takes anything
-		err = fmt.Errorf("it is no mapping")
-	}
-	if err == nil {
+	if fits := err == nil && (!isRaw(t) || text[0] == '{'); fits { // what is raw takes anything
 		return
 	}
 	var value any
@@ -135,7 +133,7 @@ func (w *walker) leaf(n *yaml.Node, t reflect.Type) {
 	}
 	want, fix := expected(t)
 	if want == "" {
-		w.add(n, false, "invalid value: "+err.Error(), "")
+		w.add(n, false, "invalid value: "+plain.Line(err.Error(), maxError), "")
 		return
 	}
 	found := Describe(value)
@@ -146,7 +144,7 @@ func (w *walker) leaf(n *yaml.Node, t reflect.Type) {
 	case isText && json.Unmarshal([]byte(n.Value), reflect.New(t).Interface()) == nil:
 		fix = "write it without quotes"
 	case !isText && t.Kind() == reflect.String && n.Kind == yaml.ScalarNode:
-		fix = "quote it: " + strconv.Quote(n.Value)
+		fix = "quote it: " + strconv.Quote(plain.Cut(n.Value, maxShown))
 	}
 	w.add(n, false, "expected "+want+", found "+found, fix)
 }
@@ -182,7 +180,8 @@ func expected(t reflect.Type) (want, fix string) {
 		return "a string", ""
 	case reflect.Bool:
 		return "true or false", ""
-	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64, reflect.Uint32:
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
+		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
 		return fmt.Sprintf("a %d-bit integer", t.Bits()), ""
 	case reflect.Float32, reflect.Float64:
 		return "a number", ""
@@ -204,9 +203,9 @@ func Describe(value any) string {
 	case bool:
 		return strconv.FormatBool(v)
 	case json.Number:
-		return "the number " + v.String()
+		return "the number " + plain.Cut(v.String(), maxShown)
 	case string:
-		if len(v) > 60 {
+		if len(v) > maxShown {
 			return "text"
 		}
 		return "the string " + strconv.Quote(v)

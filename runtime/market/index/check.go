@@ -13,6 +13,7 @@ import (
 
 	"github.com/berth-scheduler/berth/internal/plain"
 	"github.com/berth-scheduler/berth/runtime/market/oci"
+	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
 )
 
 // Limits of a version: maxText bytes in a text, and maxItems items in a list.
@@ -25,9 +26,8 @@ const (
 // parts of references, and all texts are printed.
 func (f *File) check() error {
 	c := checker{
-		name:   regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`),
-		abi:    regexp.MustCompile(`^(0|[1-9][0-9]{0,4})\.(0|[1-9][0-9]{0,4})$`),
-		digest: regexp.MustCompile(`^sha256:[0-9a-f]{64}$`),
+		name: regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`),
+		abi:  regexp.MustCompile(`^(0|[1-9][0-9]{0,4})\.(0|[1-9][0-9]{0,4})$`),
 	}
 	switch {
 	case f.Serial < 1:
@@ -52,8 +52,8 @@ func (f *File) check() error {
 
 // checker collects mistakes.
 type checker struct {
-	name, abi, digest *regexp.Regexp
-	errs              []error
+	name, abi *regexp.Regexp
+	errs      []error
 }
 
 func (c *checker) add(at, format string, args ...any) {
@@ -141,7 +141,7 @@ func (c *checker) version(at string, v *Version) {
 }
 
 func (c *checker) sha256(at, digest string) {
-	if !c.digest.MatchString(digest) {
+	if !v1alpha1.Digest(digest).Valid() {
 		c.add(at, "%s is not a digest", plain.Quote(digest, 80))
 	}
 }

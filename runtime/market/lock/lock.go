@@ -15,6 +15,7 @@ import (
 	"github.com/berth-scheduler/berth/abi/wire"
 	"github.com/berth-scheduler/berth/internal/plain"
 	"github.com/berth-scheduler/berth/runtime/internal/strictyaml"
+	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
 )
 
 // The kind and version of a lock file.
@@ -91,7 +92,7 @@ func Parse(text []byte) (*File, error) {
 		p := &f.Plugins[i]
 		key := [2]string{p.Name, p.Source}
 		switch {
-		case !isDigest(p.Module) || p.Image != "" && !isDigest(p.Image):
+		case !v1alpha1.Digest(p.Module).Valid() || p.Image != "" && !v1alpha1.Digest(p.Image).Valid():
 			return nil, fmt.Errorf("plugins[%d]: invalid digest: write sha256: and 64 hexadecimal digits", i)
 		case seen[key]:
 			return nil, fmt.Errorf("plugins[%d]: %s of %s appears twice", i, plain.Quote(p.Name, 64), plain.Quote(p.Source, 256))
@@ -99,11 +100,6 @@ func Parse(text []byte) (*File, error) {
 		seen[key] = true
 	}
 	return &f, nil
-}
-
-func isDigest(s string) bool {
-	digits, ok := strings.CutPrefix(s, "sha256:")
-	return ok && len(digits) == 64 && strings.Trim(digits, "0123456789abcdef") == ""
 }
 
 // Text formats a lock file. The same plugins give the same bytes in any order, and equal

@@ -14,6 +14,7 @@ import (
 
 	"github.com/berth-scheduler/berth/runtime/internal/strictyaml"
 	"github.com/berth-scheduler/berth/runtime/market/signing"
+	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
 )
 
 // The kind and version of a policy.
@@ -250,8 +251,7 @@ func (r *reader) signatures(at string, s *signatures) {
 }
 
 func (r *reader) digest(at, d string) {
-	digits, ok := strings.CutPrefix(d, "sha256:")
-	if !ok || len(digits) != 64 || strings.Trim(digits, "0123456789abcdef") != "" {
+	if !v1alpha1.Digest(d).Valid() {
 		r.add(at, "%q is not a digest: write sha256: and 64 hexadecimal digits", d)
 	}
 }

@@ -70,8 +70,6 @@ type FolderPlugin struct {
 }
 
 // FailurePolicies are the failure policies of a plugin's points: in JSON one word for all points, or an object by point.
-//
-// +kubebuilder:validation:Type=object
 type FailurePolicies struct {
 	// All applies to points that are not in Points; empty for the default.
 	All FailurePolicy `json:"-"`

@@ -94,7 +94,8 @@ func (d Digest) Valid() bool {
 func (s *PluginSpec) Validate(path *field.Path) field.ErrorList {
 	errs := ValidateNamespaces(s.Namespaces, path.Child("namespaces"))
 	if s.Config != nil && !bytes.HasPrefix(bytes.TrimSpace(s.Config.Raw), []byte("{")) {
-		errs = append(errs, field.TypeInvalid(path.Child("config"), field.OmitValueType{}, "write an object, or leave it out if there is nothing to configure"))
+		errs = append(errs, field.TypeInvalid(path.Child("config"), field.OmitValueType{},
+			"write an object, or leave it out if there is nothing to configure"))
 	}
 	switch s.Mode {
 	case "", ModeEnforce, ModeShadow, ModeDisabled:
@@ -105,7 +106,8 @@ func (s *PluginSpec) Validate(path *field.Path) field.ErrorList {
 		errs = append(errs, field.NotSupported(path.Child("failurePolicy"), all, []FailurePolicy{Fail, Ignore}))
 	}
 	if s.Replaces != "" && s.Mode != ModeShadow {
-		errs = append(errs, field.Forbidden(path.Child("replaces"), "only a plugin in mode Shadow takes another one's place: add mode Shadow, or leave it out"))
+		errs = append(errs, field.Forbidden(path.Child("replaces"),
+			"only a plugin in mode Shadow takes another one's place: add mode Shadow, or leave it out"))
 	}
 	if s.Grants != nil {
 		errs = append(errs, s.Grants.Validate(path.Child("grants"))...)
@@ -198,7 +200,8 @@ func (l *Limits) Validate(path *field.Path) (errs field.ErrorList) {
 		{"directiveSize", l.DirectiveSize, 1, abi.MaxDirectiveText}, {"logSize", l.LogSize, 1, maxLog},
 	} {
 		if f.value != nil && (f.value.Value() < f.least || f.value.Value() > f.most) {
-			errs = append(errs, field.Invalid(path.Child(f.name), f.value.String(), "write a size from "+size(f.least)+" to "+size(f.most)+", as 64Ki"))
+			errs = append(errs, field.Invalid(path.Child(f.name), f.value.String(),
+				"write a size from "+size(f.least)+" to "+size(f.most)+", as 64Ki"))
 		}
 	}
 	if d, err := time.ParseDuration(string(l.Deadline)); l.Deadline != "" && (err != nil || d < time.Millisecond) {

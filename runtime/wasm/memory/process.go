@@ -26,8 +26,8 @@ type Process struct {
 	modules map[string]*code // by digest
 }
 
-// claim is what a plugin needs at least and may have at most, in bytes. by is the plugin that it counts as one with, and that
-// takes its place; nil for none.
+// claim is the least memory that a plugin needs and the most that it may have, in bytes. by is its replacement, if both count
+// as one plugin; otherwise nil.
 type claim struct {
 	least, most int64
 	by          *Budget
@@ -36,8 +36,8 @@ type claim struct {
 // Total returns the memory of all plugins, in bytes.
 func (p *Process) Total() int64 { return p.total }
 
-// code is what a module takes that has users: its bytes, and the machine code of all its instances. by is the digest of the
-// module that it counts as one with, and that takes its place; empty for none.
+// code is a module in use. Its size is that of its bytes and of the machine code of all its instances. by is the digest of its
+// replacement, if both count as one module; otherwise empty.
 type code struct {
 	size  int64
 	users int
@@ -162,7 +162,8 @@ func (p *Process) join(b *Budget, least int64, replaces *Budget) error {
 		if c != b {
 			need = p.plugins[c].least
 		}
-		return &Full{fmt.Sprintf("with %d plugins in this process, of whose memory there is %s, %s would have %s, and it needs %s at least; the largest are %s: "+
+		return &Full{fmt.Sprintf("with %d plugins in this process, of whose memory there is %s, "+
+			"%s would have %s, and it needs %s at least; the largest are %s: "+
 			"raise --plugin-memory, or lower limits.memoryTotal or limits.memory of a plugin", len(shares), inBytes(uint64(p.total)), c.config.Name,
 			inBytes(uint64(shares[c])), inBytes(uint64(need)), p.largest(b))}
 	}
