@@ -27,7 +27,8 @@ func TestPluginMetrics(t *testing.T) {
 	breakers, guests := pluginsOf(status)
 	a, b := telemetry.PluginOf{Plugin: "one", Profile: "a"}, telemetry.PluginOf{Plugin: "one", Profile: "b"}
 	if diff := cmp.Diff([]telemetry.Breaker{
-		{PluginOf: a, Digest: "sha256:1", Open: true, Opened: 2, Namespaces: []string{"x"}, Starts: map[string]int64{"first": 0, "lost": 0, "resized": 0}},
+		{PluginOf: a, Digest: "sha256:1", Open: true, Opened: 2, Namespaces: []string{"x"}, Starts: map[string]int64{"first": 0,
+			"lost": 0, "resized": 0}},
 		{PluginOf: b, Digest: "sha256:1", Starts: map[string]int64{"first": 4, "lost": 5, "resized": 6}},
 	}, breakers); diff != "" {
 		t.Error(diff)

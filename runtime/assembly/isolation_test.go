@@ -115,7 +115,8 @@ func TestOneHostileNineGood(t *testing.T) {
 		file := g.write(t)
 		t.Run(name, func(t *testing.T) {
 			// With its faults ignored, all pods are placed as without it.
-			placed, same, a := withNine(t, good, &module.Reference{Path: file, FailurePolicy: module.FailurePolicies{All: v1alpha1.Ignore}, Namespaces: []string{"a", "b", "c"}}, "a", "b", "c")
+			placed, same, a := withNine(t, good, &module.Reference{Path: file,
+				FailurePolicy: module.FailurePolicies{All: v1alpha1.Ignore}, Namespaces: []string{"a", "b", "c"}}, "a", "b", "c")
 			if !maps.Equal(placed, want) || !maps.Equal(same, work) {
 				t.Errorf("ignored: placed %v, want %v; work %v, want %v", placed, want, same, work)
 			}

@@ -145,14 +145,16 @@ func TestModuleFaults(t *testing.T) {
 		policy module.FailurePolicies
 		want   string // for the plugin's pods; empty for placed
 	}{
-		"filter traps":             {guest{filter: "unreachable"}, module.FailurePolicies{}, "fault of plugin tiny at Filter: trap: "},
-		"filter traps, ignored":    {guest{filter: "unreachable"}, module.FailurePolicies{All: v1alpha1.Ignore}, ""},
-		"filter traps, by point":   {guest{filter: "unreachable"}, module.FailurePolicies{Points: map[string]v1alpha1.FailurePolicy{"filter": v1alpha1.Ignore}}, ""},
-		"score traps":              {guest{score: "unreachable"}, module.FailurePolicies{}, ""},
-		"score traps, to be taken": {guest{score: "unreachable"}, module.FailurePolicies{All: v1alpha1.Fail}, "fault of plugin tiny at Score: trap: "},
-		"filter answers nonsense":  {guest{filter: "(i32.const 77)"}, module.FailurePolicies{}, "fault of plugin tiny at Filter: bad-output: "},
-		"no room":                  {guest{alloc: "(i32.const 0)"}, module.FailurePolicies{}, "fault of plugin tiny at Filter: no-memory: "},
-		"room beyond the memory":   {guest{alloc: "(i32.const 0x7fffffc0)"}, module.FailurePolicies{}, "fault of plugin tiny at Filter: bad-output: "},
+		"filter traps":          {guest{filter: "unreachable"}, module.FailurePolicies{}, "fault of plugin tiny at Filter: trap: "},
+		"filter traps, ignored": {guest{filter: "unreachable"}, module.FailurePolicies{All: v1alpha1.Ignore}, ""},
+		"filter traps, by point": {guest{filter: "unreachable"},
+			module.FailurePolicies{Points: map[string]v1alpha1.FailurePolicy{"filter": v1alpha1.Ignore}}, ""},
+		"score traps": {guest{score: "unreachable"}, module.FailurePolicies{}, ""},
+		"score traps, to be taken": {guest{score: "unreachable"}, module.FailurePolicies{All: v1alpha1.Fail},
+			"fault of plugin tiny at Score: trap: "},
+		"filter answers nonsense": {guest{filter: "(i32.const 77)"}, module.FailurePolicies{}, "fault of plugin tiny at Filter: bad-output: "},
+		"no room":                 {guest{alloc: "(i32.const 0)"}, module.FailurePolicies{}, "fault of plugin tiny at Filter: no-memory: "},
+		"room beyond the memory":  {guest{alloc: "(i32.const 0x7fffffc0)"}, module.FailurePolicies{}, "fault of plugin tiny at Filter: bad-output: "},
 		"writes the snapshot": {guest{filter: `
 			(i32.store8 (i32.load (local.get 0)) (i32.const 1)) (i32.const 0)`}, module.FailurePolicies{}, "fault of plugin tiny at Filter: wrote-snapshot: "},
 	} {
@@ -225,7 +227,8 @@ func TestCatalogWithModules(t *testing.T) {
 	const head = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
 	text := func(name, path string) string {
 		return head + fmt.Sprintf("profiles:\n- plugins: {multiPoint: {enabled: [{name: %s}]}}\n  pluginConfig:\n"+
-			"  - {name: %s, args: {apiVersion: %s, kind: %s, module: {path: %q}}}\n", name, name, v1alpha1.GroupVersion(), v1alpha1.KindWasmPluginArgs, path)
+			"  - {name: %s, args: {apiVersion: %s, kind: %s, module: {path: %q}}}\n", name, name, v1alpha1.GroupVersion(),
+			v1alpha1.KindWasmPluginArgs, path)
 	}
 	s, _, err := config.Parse([]byte(text("mine", guest{}.write(t))), "config.yaml", modules.Catalog())
 	if err != nil {

@@ -55,10 +55,12 @@ func (c curiosity) draw() (g guest) {
 	}
 	points := 1 + c.IntN(3)
 	if points&1 != 0 {
-		g.filter = c.body(`(memory.fill (i32.load offset=24 (local.get 0)) (i32.const 2) (i32.sub (local.get 2) (local.get 1)))`, each("24", 1, "i32.store8"))
+		g.filter = c.body(`(memory.fill (i32.load offset=24 (local.get 0)) (i32.const 2) (i32.sub (local.get 2) (local.get 1)))`,
+			each("24", 1, "i32.store8"))
 	}
 	if points&2 != 0 {
-		g.score = c.body(each("32", 8, "i32.store8"), each("32", 8, "i32.store8"), `(i32.store8 (i32.load offset=32 (local.get 0)) (i32.const 100))`)
+		g.score = c.body(each("32", 8, "i32.store8"), each("32", 8, "i32.store8"),
+			`(i32.store8 (i32.load offset=32 (local.get 0)) (i32.const 100))`)
 	}
 	return g
 }

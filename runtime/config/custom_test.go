@@ -38,8 +38,10 @@ func TestCustom(t *testing.T) {
 	for _, test := range []struct{ name, text, want string }{
 		{"enabled", enabled + args("mine", "a.wasm"), ""},
 		{"broken", enabled + args("mine", "broken"), "f:6: profiles[0].pluginConfig[0].args: it is broken"},
-		{"another kind of the group", enabled + strings.Replace(args("mine", "broken"), "WasmPluginArgs", "WasmPluginArg", 1), `args.kind: invalid value: "WasmPluginArg": write WasmPluginArgs`},
-		{"another group", enabled + strings.Replace(strings.Replace(args("mine", "a.wasm"), "WasmPluginArgs", "Other", 1), "berth.dev", "other.example", 1), `unknown plugin "mine"`},
+		{"another kind of the group", enabled + strings.Replace(args("mine", "broken"), "WasmPluginArgs", "WasmPluginArg", 1),
+			`args.kind: invalid value: "WasmPluginArg": write WasmPluginArgs`},
+		{"another group", enabled + strings.Replace(strings.Replace(args("mine", "a.wasm"), "WasmPluginArgs", "Other", 1),
+			"berth.dev", "other.example", 1), `unknown plugin "mine"`},
 		{"no entry", enabled[:strings.LastIndex(enabled, "  pluginConfig")], "f:4: profiles[0].plugins.multiPoint.enabled[0].name: unknown plugin \"mine\"; did you mean \"Bind\"? I" + needs[1:]},
 		{"no args", enabled + "  - {name: mine}\n", "f:6: profiles[0].pluginConfig[0].name: unknown plugin \"mine\"; did you mean \"Bind\"? I" + needs[1:]},
 		{"args without a kind", enabled + "  - {name: mine, args: {from: here}}\n", "f:4: profiles[0].plugins.multiPoint.enabled[0].name: unknown plugin \"mine\"; did you mean \"Bind\"? I" + needs[1:]},
@@ -97,32 +99,38 @@ limits.fuel: unknown field; the fields here are configSize, deadline, depth, dir
 limits.fuelPerCall: invalid value: 0: write a whole number from 1 to 1125899906842624
 limits.globals: invalid value: 1000001: write a whole number from 1 to 1000000
 limits.memory: invalid value: "9Gi": write a size from 64Ki to 3Gi, as 64Ki`},
-		{`{"kind":"NodeAffinityArgs","apiVersion":"berth.dev/v1alpha1","modul":{}}`, `kind: invalid value: "NodeAffinityArgs": write WasmPluginArgs
+		{`{"kind":"NodeAffinityArgs","apiVersion":"berth.dev/v1alpha1","modul":{}}`,
+			`kind: invalid value: "NodeAffinityArgs": write WasmPluginArgs
 modul: unknown field; did you mean "module"?
 module: required value: it names no module: add path, url or image`},
-		{`{"kind":"NodeAffinityArgs","apiVersion":"berth.dev/v1","module":{}}`, `apiVersion: invalid value: "berth.dev/v1": write berth.dev/v1alpha1
+		{`{"kind":"NodeAffinityArgs","apiVersion":"berth.dev/v1","module":{}}`,
+			`apiVersion: invalid value: "berth.dev/v1": write berth.dev/v1alpha1
 kind: invalid value: "NodeAffinityArgs": write WasmPluginArgs
 module: required value: it names no module: add path, url or image`},
-		{`{` + head + `"module":{"digest":"sha256:0","url":7},"namespaces":["a",1,"b"],"failurePolicy":"Retry","mode":3}`, `failurePolicy: invalid value: "Retry" is not a policy; write Fail or Ignore
+		{`{` + head + `"module":{"digest":"sha256:0","url":7},"namespaces":["a",1,"b"],"failurePolicy":"Retry","mode":3}`,
+			`failurePolicy: invalid value: "Retry" is not a policy; write Fail or Ignore
 mode: expected a string, found the number 3; quote it: "3"
 module: required value: it names no module: add path, url or image
 module.digest: invalid value: "sha256:0": write sha256: and 64 hexadecimal digits, as berth plugin inspect prints
 module.url: expected a string, found the number 7; quote it: "7"
 namespaces[1]: expected a string, found the number 1; quote it: "1"`},
-		{`{` + head + `"module":{"image":"r/p:1","path":"p.wasm","digest":"sha256:0"},"mode":"Off","replaces":"q"}`, `mode: unsupported value: "Off": supported values: "Enforce", "Shadow", "Disabled"
+		{`{` + head + `"module":{"image":"r/p:1","path":"p.wasm","digest":"sha256:0"},"mode":"Off","replaces":"q"}`,
+			`mode: unsupported value: "Off": supported values: "Enforce", "Shadow", "Disabled"
 module.digest: invalid value: "sha256:0": write sha256: and 64 hexadecimal digits, as berth plugin inspect prints
 module.image: forbidden: the module is given by path as well: keep one
 replaces: forbidden: only a plugin in mode Shadow takes another one's place: add mode Shadow, or leave it out`},
 		{`{` + head + `"module":{"digest":"` + digest + `"}}`, `module: required value: it names no module: add path, url or image`},
 		{`{` + head + `"module":{"url":"https://h/p.wasm"}}`,
 			`module.digest: required value: add the module's digest, as berth plugin inspect prints it: a server can replace the file`},
-		{`{` + head + `"module":{"url":"ftp://h/p.wasm","digest":"` + digest + `"}}`, `module.url: invalid value: "ftp://h/p.wasm": write https://HOST/PATH`},
+		{`{` + head + `"module":{"url":"ftp://h/p.wasm","digest":"` + digest + `"}}`,
+			`module.url: invalid value: "ftp://h/p.wasm": write https://HOST/PATH`},
 		{`{` + head + `"module":{"path":""},"namespaces":["a","A","a"],"failurePolicy":{"filtre":"Fail"}}`,
 			`failurePolicy: invalid value: filtre: unknown point; did you mean "filter"?
 module: required value: it names no module: add path, url or image
 namespaces[1]: invalid value: "A": write a namespace's name: lower-case letters, digits and dashes
 namespaces[2]: duplicate value: "a"`},
-		{`{` + head + `"module":{"path":"a.wasm"},"failurePolicy":{"score":true},"namespaces":[],"config":[]}`, `config: expected a mapping, found a list
+		{`{` + head + `"module":{"path":"a.wasm"},"failurePolicy":{"score":true},"namespaces":[],"config":[]}`,
+			`config: expected a mapping, found a list
 failurePolicy: invalid value: score: true is not a policy; write Fail or Ignore
 namespaces: required value: list namespaces, or leave the field out for all`},
 	} {

@@ -71,7 +71,8 @@ func TestUpgradedServer(t *testing.T) {
 		server := newChanging()
 		devices := []string{"resourceclaims", "resourceslices", "deviceclasses"}
 		server.serve(devices...)
-		c, err := kube.New(kube.Config{Profiles: []string{"default-scheduler"}}, kube.Deps{Client: server, Log: slog.New(slog.NewTextHandler(&log, nil))})
+		c, err := kube.New(kube.Config{Profiles: []string{"default-scheduler"}}, kube.Deps{Client: server,
+			Log: slog.New(slog.NewTextHandler(&log, nil))})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -24,7 +24,8 @@ func TestLimitsOfArgs(t *testing.T) {
 		"reasonSize": abi.MaxTextsSize, "directiveSize": abi.MaxDirectiveText, "logSize": 64 << 20,
 	} {
 		for more, fine := range map[int64]bool{0: true, 1: false, -most: false} {
-			text := fmt.Sprintf(`{"apiVersion": "%s", "kind": %q, "module": {"path": "a.wasm"}, "limits": {%q: %d}}`, v1alpha1.GroupVersion(), v1alpha1.KindWasmPluginArgs, field, most+more)
+			text := fmt.Sprintf(`{"apiVersion": "%s", "kind": %q, "module": {"path": "a.wasm"}, "limits": {%q: %d}}`,
+				v1alpha1.GroupVersion(), v1alpha1.KindWasmPluginArgs, field, most+more)
 			ref, err := read([]byte(text), "a")
 			if (err == nil) != fine || !fine && !strings.HasPrefix(err.Error(), "limits."+field+": ") {
 				t.Errorf("%s %d: %v", field, most+more, err)

@@ -69,8 +69,10 @@ func TestPolicies(t *testing.T) {
 	}
 	var none module.FailurePolicies
 	for point, want := range map[abi.Point]v1alpha1.FailurePolicy{
-		abi.PreFilter: v1alpha1.Fail, abi.Filter: v1alpha1.Fail, abi.PreScore: v1alpha1.Ignore, abi.Score: v1alpha1.Ignore, abi.Normalize: v1alpha1.Ignore,
-		abi.PreEnqueue: v1alpha1.Fail, abi.Reserve: v1alpha1.Fail, abi.Unreserve: v1alpha1.Ignore, abi.Permit: v1alpha1.Fail, abi.Bind: v1alpha1.Fail, abi.PostBind: v1alpha1.Ignore,
+		abi.PreFilter: v1alpha1.Fail, abi.Filter: v1alpha1.Fail, abi.PreScore: v1alpha1.Ignore, abi.Score: v1alpha1.Ignore,
+		abi.Normalize:  v1alpha1.Ignore,
+		abi.PreEnqueue: v1alpha1.Fail, abi.Reserve: v1alpha1.Fail, abi.Unreserve: v1alpha1.Ignore, abi.Permit: v1alpha1.Fail,
+		abi.Bind: v1alpha1.Fail, abi.PostBind: v1alpha1.Ignore,
 	} {
 		if got := none.For(point); got != want {
 			t.Errorf("%v: got %s, want %s", point, got, want)

@@ -40,12 +40,14 @@ func classes() map[string]func(d drawing) beside {
 	return map[string]func(d drawing) beside{
 		"pending": func(d drawing) beside {
 			point := d.one("filter", "prefilter", "reserve", "permit", "prebind")
-			return beside{guest: point + "=" + d.rejects("pending") + " events=" + d.events(), options: priority(d), parked: 20 + d.IntN(181), events: d.IntN(8)}
+			return beside{guest: point + "=" + d.rejects("pending") + " events=" + d.events(), options: priority(d), parked: 20 +
+				d.IntN(181), events: d.IntN(8)}
 		},
 		"hints": func(d drawing) beside {
 			point := d.one("filter", "prefilter", "reserve", "permit")
 			return beside{
-				guest:  point + "=" + d.rejects("unschedulable", "unresolvable", "error") + " hint=" + d.rejects("queue", "error", "skip", "queue") + " events=" + d.events(),
+				guest: point + "=" + d.rejects("unschedulable", "unresolvable", "error") + " hint=" + d.rejects("queue", "error", "skip",
+					"queue") + " events=" + d.events(),
 				parked: 20 + d.IntN(181), events: d.IntN(30), options: priority(d),
 			}
 		},
@@ -59,32 +61,37 @@ func classes() map[string]func(d drawing) beside {
 		},
 		"nominations": func(d drawing) beside {
 			return beside{
-				guest:  d.one("filter", "prefilter") + "=" + d.rejects("unschedulable", "pending") + " postfilter=" + d.one("ok", "unschedulable") + " nominate=a events=" + d.events(),
+				guest: d.one("filter", "prefilter") + "=" + d.rejects("unschedulable", "pending") + " postfilter=" + d.one("ok",
+					"unschedulable") + " nominate=a events=" + d.events(),
 				parked: 20 + d.IntN(181), options: priority(d), writes: d.IntN(2) == 0, events: d.IntN(5),
 			}
 		},
 		"preemption": func(d drawing) beside {
 			return beside{
-				guest:   "filter=" + d.rejects("pending", "unschedulable") + " overlay=" + d.one("ok", "pending", "unschedulable", "error") + " events=" + d.events(),
+				guest: "filter=" + d.rejects("pending", "unschedulable") + " overlay=" + d.one("ok", "pending", "unschedulable",
+					"error") + " events=" + d.events(),
 				natives: []string{"DefaultPreemption"}, parked: 20 + d.IntN(181), options: fmt.Sprint("priority=", 1+d.IntN(20)), events: d.IntN(5),
 			}
 		},
 		"permit": func(d drawing) beside {
 			wait := fmt.Sprintf("wait:%ds", 1+d.IntN(60))
 			return beside{
-				guest:  "permit=" + d.rejects(wait, wait, "pending", "unschedulable") + d.one("", " prebind=pending", " permit-reject="+names("parked-", 200, ";")) + " events=" + d.events(),
+				guest: "permit=" + d.rejects(wait, wait, "pending", "unschedulable") + d.one("", " prebind=pending",
+					" permit-reject="+names("parked-", 200, ";")) + " events=" + d.events(),
 				parked: 20 + d.IntN(181), fresh: d.IntN(3), events: d.IntN(5), options: priority(d),
 			}
 		},
 		"reserve": func(d drawing) beside {
 			return beside{
-				guest:  "filter=ok reserve=" + d.rejects("pending", "unschedulable", "error") + d.one("", " hint=queue", " reserve-activate="+names("parked-", 200, ";")) + " events=" + d.events(),
+				guest: "filter=ok reserve=" + d.rejects("pending", "unschedulable", "error") + d.one("", " hint=queue",
+					" reserve-activate="+names("parked-", 200, ";")) + " events=" + d.events(),
 				parked: 20 + d.IntN(181), fresh: d.IntN(3), events: d.IntN(5), options: priority(d),
 			}
 		},
 		"faults": func(d drawing) beside {
 			return beside{
-				guest: d.one("filter", "prefilter", "reserve", "permit", "prebind", "score") + "=" + d.rejects("error", "bad") + " events=" + d.events(),
+				guest: d.one("filter", "prefilter", "reserve", "permit", "prebind", "score") + "=" + d.rejects("error", "bad") +
+					" events=" + d.events(),
 				fresh: 1 + d.IntN(5), parked: d.IntN(200), events: d.IntN(8), options: priority(d),
 			}
 		},
@@ -92,7 +99,8 @@ func classes() map[string]func(d drawing) beside {
 }
 
 // most is how many attempts there may be for each pod of the neighbour: its own, one more where one budget is used,
-// and three quarters for each other one. What places a pod is charged only when the pod is rejected later, so a plugin whose pods wait may have each of them tried once more.
+// and three quarters for each other one. What places a pod is charged only when the pod is rejected later, so a plugin whose
+// pods wait may have each of them tried once more.
 func (b *beside) most() float64 {
 	has := func(words ...string) bool {
 		return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(b.guest, word) })
@@ -134,10 +142,12 @@ func drawnNeighbours(t *testing.T, variants int) {
 			n := float64(c.attempts-c.first) / othersPods
 			worst, sum = max(worst, n), sum+n
 			if c.placed != othersPods || n > b.most() {
-				t.Errorf("%s: %d of %d pods of the neighbour were placed, with %.2f attempts for each, want at most %.2f: %.400s", class, c.placed, othersPods, n, b.most(), text)
+				t.Errorf("%s: %d of %d pods of the neighbour were placed, with %.2f attempts for each, want at most %.2f: %.400s", class,
+					c.placed, othersPods, n, b.most(), text)
 			}
 		}
-		t.Logf("%s: %d variants, %.2f attempts for each pod of the neighbour on average, at most %.2f", class, len(seen), sum/float64(len(seen)), worst)
+		t.Logf("%s: %d variants, %.2f attempts for each pod of the neighbour on average, at most %.2f", class, len(seen),
+			sum/float64(len(seen)), worst)
 		if sum == float64(len(seen)) && testrest.In(t) {
 			t.Errorf("%s: no variant has a pod tried again", class)
 		}

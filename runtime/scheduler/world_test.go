@@ -189,7 +189,8 @@ func (w *world) swap(name string, a scenario.Args) error {
 	}
 	w.swaps++
 	n := w.swaps
-	return w.scheduler.Swap(w.pipelines(), []string{name}, inbox.Swap{}, scheduler.Left{Drained: func() { w.log.Printf("swap %d: drained", n) }})
+	return w.scheduler.Swap(w.pipelines(), []string{name}, inbox.Swap{},
+		scheduler.Left{Drained: func() { w.log.Printf("swap %d: drained", n) }})
 }
 
 // set stores pods and informs the scheduler.

@@ -37,9 +37,10 @@ func TestMetrics(t *testing.T) {
 		Unschedulable: map[telemetry.PluginOf]int{{Plugin: "NodeResourcesFit", Profile: "default-scheduler"}: 3},
 		Nodes:         5, Pods: 6, Assumed: 7, Binding: 8, Evicting: 9, Writes: 10,
 		Events: map[string]int{"NodeAdd": 11}, Popped: 12, Kept: telemetry.Kept{Keys: 13, Bytes: 1 << 20, Evicted: 14},
-		Budgets:  []telemetry.Budget{{Kind: "pending", Waiting: 3, Charged: 20, Held: 7}},
-		Debts:    telemetry.Debts{Open: 1, Opened: 15, Paid: 11, Decayed: 2, Forgiven: 3, Void: 4},
-		Breakers: []telemetry.Breaker{{PluginOf: telemetry.PluginOf{Plugin: "guest", Profile: "default-scheduler"}, Digest: "sha256:1", Open: true, Opened: 3, Namespaces: []string{"team-a"}, Starts: map[string]int64{"lost": 6}}},
+		Budgets: []telemetry.Budget{{Kind: "pending", Waiting: 3, Charged: 20, Held: 7}},
+		Debts:   telemetry.Debts{Open: 1, Opened: 15, Paid: 11, Decayed: 2, Forgiven: 3, Void: 4},
+		Breakers: []telemetry.Breaker{{PluginOf: telemetry.PluginOf{Plugin: "guest", Profile: "default-scheduler"},
+			Digest: "sha256:1", Open: true, Opened: 3, Namespaces: []string{"team-a"}, Starts: map[string]int64{"lost": 6}}},
 		Guests: []telemetry.Guest{{
 			PluginOf: telemetry.PluginOf{Plugin: "guest", Profile: "default-scheduler"}, Digest: "sha256:1", Point: "Filter",
 			Fuel: 1234, Faults: map[string]int64{"trap": 5},

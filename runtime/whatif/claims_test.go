@@ -151,7 +151,8 @@ func TestAskPodClaims(t *testing.T) {
 	}
 }
 
-// TestAskedClaims: a question brings the resource claims that its pods need, or templates of them. A claim that the cluster has stays as it is
+// TestAskedClaims: a question brings the resource claims that its pods need, or templates of them. A claim that the cluster
+// has stays as it is
 // there.
 func TestAskedClaims(t *testing.T) {
 	shared := metav1.ObjectMeta{Namespace: "ns", Name: "shared", UID: "shared"}
@@ -163,12 +164,16 @@ func TestAskedClaims(t *testing.T) {
 		ask  whatif.Request
 		want string
 	}{
-		"the cluster's":    {whatif.Request{Pods: []whatif.Pods{{Pod: pod("p", "2", 0, uses("shared", false))}}}, "p DoesNotFit"},
-		"the same again":   {whatif.Request{Pods: []whatif.Pods{{Pod: pod("p", "2", 0, uses("shared", false))}}, Related: input.Related{ResourceClaims: []*resourcev1.ResourceClaim{free}}}, "p DoesNotFit"},
-		"another claim":    {whatif.Request{Pods: []whatif.Pods{{Pod: pod("p", "2", 0, uses("other", false))}}, Related: input.Related{ResourceClaims: []*resourcev1.ResourceClaim{other}}}, "p Fits b"},
-		"no template":      {whatif.Request{Pods: []whatif.Pods{{Pod: pod("p", "2", 0, uses("shared", true))}}}, "p Gated"},
-		"a template":       {whatif.Request{Pods: []whatif.Pods{{Pod: pod("p", "2", 0, uses("shared", true))}}, Related: input.Related{ResourceClaimTemplates: []*resourcev1.ResourceClaimTemplate{template}}}, "p Fits b"},
-		"one device, each": {whatif.Request{Pods: []whatif.Pods{{Pod: pod("p", "1", 0, uses("shared", true)), Count: 2}}, Related: input.Related{ResourceClaimTemplates: []*resourcev1.ResourceClaimTemplate{template}}}, "p-0 Fits b; p-1 DoesNotFit"},
+		"the cluster's": {whatif.Request{Pods: []whatif.Pods{{Pod: pod("p", "2", 0, uses("shared", false))}}}, "p DoesNotFit"},
+		"the same again": {whatif.Request{Pods: []whatif.Pods{{Pod: pod("p", "2", 0, uses("shared", false))}},
+			Related: input.Related{ResourceClaims: []*resourcev1.ResourceClaim{free}}}, "p DoesNotFit"},
+		"another claim": {whatif.Request{Pods: []whatif.Pods{{Pod: pod("p", "2", 0, uses("other", false))}},
+			Related: input.Related{ResourceClaims: []*resourcev1.ResourceClaim{other}}}, "p Fits b"},
+		"no template": {whatif.Request{Pods: []whatif.Pods{{Pod: pod("p", "2", 0, uses("shared", true))}}}, "p Gated"},
+		"a template": {whatif.Request{Pods: []whatif.Pods{{Pod: pod("p", "2", 0, uses("shared", true))}},
+			Related: input.Related{ResourceClaimTemplates: []*resourcev1.ResourceClaimTemplate{template}}}, "p Fits b"},
+		"one device, each": {whatif.Request{Pods: []whatif.Pods{{Pod: pod("p", "1", 0, uses("shared", true)), Count: 2}},
+			Related: input.Related{ResourceClaimTemplates: []*resourcev1.ResourceClaimTemplate{template}}}, "p-0 Fits b; p-1 DoesNotFit"},
 	} {
 		cluster := full()
 		cluster.Storage = inUse

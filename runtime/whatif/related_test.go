@@ -19,7 +19,8 @@ import (
 // mounts makes a pod mount a claim.
 func mounts(claim string) func(*v1.Pod) {
 	return func(p *v1.Pod) {
-		p.Spec.Volumes = []v1.Volume{{Name: "v", VolumeSource: v1.VolumeSource{PersistentVolumeClaim: &v1.PersistentVolumeClaimVolumeSource{ClaimName: claim}}}}
+		p.Spec.Volumes = []v1.Volume{{Name: "v",
+			VolumeSource: v1.VolumeSource{PersistentVolumeClaim: &v1.PersistentVolumeClaimVolumeSource{ClaimName: claim}}}}
 	}
 }
 
@@ -47,23 +48,28 @@ func TestRelatedStorage(t *testing.T) {
 		related input.Related
 		want    string
 	}{
-		"no class":         {nil, mounts(claim.Name), input.Related{PersistentVolumeClaims: claims}, "p DoesNotFit"},
-		"default class":    {nil, mounts(claim.Name), input.Related{PersistentVolumeClaims: claims, StorageClasses: classes}, "p Fits b"},
-		"two of one name":  {nil, mounts(claim.Name), input.Related{PersistentVolumeClaims: append(claims, claims...), StorageClasses: classes}, "p Fits b"},
-		"volume":           {nil, mounts(claim.Name), input.Related{PersistentVolumeClaims: []*v1.PersistentVolumeClaim{bound}, PersistentVolumes: []*v1.PersistentVolume{onB}}, "p Fits b"},
-		"volume elsewhere": {nil, mounts(claim.Name), input.Related{PersistentVolumeClaims: []*v1.PersistentVolumeClaim{bound}, PersistentVolumes: []*v1.PersistentVolume{onA}}, "p DoesNotFit"},
+		"no class":      {nil, mounts(claim.Name), input.Related{PersistentVolumeClaims: claims}, "p DoesNotFit"},
+		"default class": {nil, mounts(claim.Name), input.Related{PersistentVolumeClaims: claims, StorageClasses: classes}, "p Fits b"},
+		"two of one name": {nil, mounts(claim.Name), input.Related{PersistentVolumeClaims: append(claims, claims...),
+			StorageClasses: classes}, "p Fits b"},
+		"volume": {nil, mounts(claim.Name), input.Related{PersistentVolumeClaims: []*v1.PersistentVolumeClaim{bound},
+			PersistentVolumes: []*v1.PersistentVolume{onB}}, "p Fits b"},
+		"volume elsewhere": {nil, mounts(claim.Name), input.Related{PersistentVolumeClaims: []*v1.PersistentVolumeClaim{bound},
+			PersistentVolumes: []*v1.PersistentVolume{onA}}, "p DoesNotFit"},
 		"bound already": {
 			[]metav1.Object{class, bound, onA}, mounts(claim.Name),
 			input.Related{PersistentVolumeClaims: claims, PersistentVolumes: []*v1.PersistentVolume{onB}, StorageClasses: classes}, "p DoesNotFit",
 		},
-		"no device class":  {nil, uses("d", false), input.Related{ResourceClaims: asks, ResourceSlices: slices}, "p DoesNotFit"},
-		"no devices":       {nil, uses("d", false), input.Related{ResourceClaims: asks, DeviceClasses: hardware}, "p DoesNotFit"},
-		"devices":          {nil, uses("d", false), input.Related{ResourceClaims: asks, DeviceClasses: hardware, ResourceSlices: slices}, "p Fits b"},
+		"no device class": {nil, uses("d", false), input.Related{ResourceClaims: asks, ResourceSlices: slices}, "p DoesNotFit"},
+		"no devices":      {nil, uses("d", false), input.Related{ResourceClaims: asks, DeviceClasses: hardware}, "p DoesNotFit"},
+		"devices": {nil, uses("d", false), input.Related{ResourceClaims: asks, DeviceClasses: hardware,
+			ResourceSlices: slices}, "p Fits b"},
 		"cluster's device": {all[3:], uses("d", false), input.Related{ResourceClaims: asks, DeviceClasses: hardware}, "p Fits b"},
 	} {
 		cluster := full()
 		cluster.Storage = c.cluster
-		if got := told(ask(t, cluster, &whatif.Request{Pods: []whatif.Pods{{Pod: pod("p", "1", 0, c.pod)}}, Related: c.related})); !strings.HasPrefix(got, c.want) {
+		if got := told(ask(t, cluster, &whatif.Request{Pods: []whatif.Pods{{Pod: pod("p", "1", 0, c.pod)}},
+			Related: c.related})); !strings.HasPrefix(got, c.want) {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
 	}
@@ -84,7 +90,8 @@ func TestRelatedNamespaces(t *testing.T) {
 	for asked, want := range map[string]string{"1": "p DoesNotFit", "2": "p Fits a"} {
 		cluster := full()
 		cluster.Namespaces = ns(map[string]string{"team": "x", "tier": "3"})
-		r := &whatif.Request{Pods: []whatif.Pods{{Pod: pod("p", "0", 0, away)}}, Related: input.Related{Namespaces: ns(map[string]string{"tier": asked})}}
+		r := &whatif.Request{Pods: []whatif.Pods{{Pod: pod("p", "0", 0, away)}},
+			Related: input.Related{Namespaces: ns(map[string]string{"tier": asked})}}
 		if got := told(ask(t, cluster, r)); !strings.HasPrefix(got, want) {
 			t.Errorf("tier %s: %s, want %s", asked, got, want)
 		}
@@ -98,15 +105,17 @@ func TestRelatedNamespaces(t *testing.T) {
 func TestRelatedBudgets(t *testing.T) {
 	none := intstr.FromInt32(0)
 	budget := func(of string) []*policyv1.PodDisruptionBudget {
-		return []*policyv1.PodDisruptionBudget{{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "most"}, Spec: policyv1.PodDisruptionBudgetSpec{
-			MaxUnavailable: &none, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": of}},
-		}}}
+		return []*policyv1.PodDisruptionBudget{{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "most"},
+			Spec: policyv1.PodDisruptionBudgetSpec{
+				MaxUnavailable: &none, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": of}},
+			}}}
 	}
 	for of, victim := range map[string]string{"x": "[ns/y]", "y": "[ns/x]"} {
 		cluster := full()
 		cluster.Bound, cluster.PodDisruptionBudgets = nil, budget(strings.Trim(victim, "[ns/]"))
 		for _, app := range []string{"x", "y"} {
-			cluster.Bound = append(cluster.Bound, state.NewPod(pod(app, "2", 0, on("a"), func(p *v1.Pod) { p.Labels = map[string]string{"app": app} })))
+			cluster.Bound = append(cluster.Bound, state.NewPod(pod(app, "2", 0, on("a"),
+				func(p *v1.Pod) { p.Labels = map[string]string{"app": app} })))
 		}
 		toA := func(p *v1.Pod) { p.Spec.NodeSelector = map[string]string{v1.LabelHostname: "a"} }
 		r := &whatif.Request{Pods: []whatif.Pods{{Pod: pod("p", "2", 9, toA)}}, Related: input.Related{PodDisruptionBudgets: budget(of)}}
