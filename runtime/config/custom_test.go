@@ -85,6 +85,7 @@ func TestWasmPluginArgs(t *testing.T) {
 	const head = `"apiVersion":"berth.dev/v1alpha1","kind":"WasmPluginArgs",`
 	for _, c := range []struct{ args, want string }{
 		{`{` + head + `"module":{"path":"a.wasm"}}`, ``},
+		{`{` + head + `"module":{"path":"a.wasm"},"mode":off}`, `mode: expected a string, found false; quote it: "off"`},
 		{`{` + head + `"module":{"path":"a.wasm"},"config":null,"failurePolicy":{"filter":"Ignore"},"namespaces":["y","x"]}`, ``},
 		{`{` + head + `"module":{"path":"a.wasm"},"grants":{"annotations":["k8s.io/x","a b"],"bind":"yes","fly":true},` +
 			`"limits":{"fuelPerCall":0,"fuel":1,"deadline":"soon","memory":"9Gi","depth":"deep","globals":1000001}}`,

@@ -19,18 +19,31 @@ type lines struct{ root *yaml.Node }
 // field, of the first character for a list element. It is 0 if there is no file. Path is in the
 // form of field.Path.String.
 func (l *lines) of(path string) int {
+	line, _ := l.find(path)
+	return line
+}
+
+// node returns the value at path; nil if there is none.
+func (l *lines) node(path string) *yaml.Node {
+	_, node := l.find(path)
+	return node
+}
+
+// find returns the line of the deepest existing part of path, and the value if all of it exists.
+func (l *lines) find(path string) (line int, node *yaml.Node) {
 	if l == nil || l.root == nil {
-		return 0
+		return 0, nil
 	}
-	node, line, budget := l.root, l.root.Line, maxFollowed
+	node, budget := l.root, maxFollowed
+	line = node.Line
 	for rest := path; rest != ""; {
 		key, value, after := step(node, rest, &budget)
 		if value == nil {
-			break
+			return line, nil
 		}
 		node, line, rest = value, key.Line, after
 	}
-	return line
+	return line, node
 }
 
 // step follows the first element of path from node. It returns the node that names the element,

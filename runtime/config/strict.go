@@ -43,10 +43,13 @@ func decodeArgs(r *report, base *field.Path, raw []byte, into any) (tree map[str
 		r.add(base, "not valid JSON: "+err.Error(), "")
 		return nil, false
 	}
-	node, err := strictyaml.Parse(raw) // JSON is YAML
-	if err != nil {
-		r.add(base, err.Error(), "")
-		return nil, false
+	node := r.lines.node(text(base)) // as it is written
+	if node == nil {
+		var err error
+		if node, err = strictyaml.Parse(raw); err != nil { // JSON is YAML
+			r.add(base, err.Error(), "")
+			return nil, false
+		}
 	}
 	tree, ok = value.(map[string]any)
 	if !ok {
