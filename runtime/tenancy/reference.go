@@ -42,7 +42,11 @@ func reference(name, object string, weight int32, m v1alpha1.ModuleSource, spec 
 	}
 	path, source := field.NewPath("spec"), v1alpha1.FileModule{ModuleSource: m}
 	if errs := append(source.Validate(path.Child("module")), spec.Validate(path)...); len(errs) > 0 {
-		return module.Reference{}, errs.ToAggregate()
+		var all []error
+		for _, err := range errs {
+			all = append(all, err)
+		}
+		return module.Reference{}, oneLine(errors.Join(all...))
 	}
 	if image := string(m.Image); image != "" {
 		if at, err := oci.ParseReference(image); err != nil || at.Registry == "" {
