@@ -129,7 +129,7 @@ test-arm64: ## run the tests of guests, and replays, as arm64 programs, under qe
 		./runtime/wasm ./runtime/wasm/meter ./runtime/wasm/tck ./abi/sdk/go/... ./wasm-examples/internal/hosttest
 
 e2e: ## run berth against a real API server and etcd, which are built the first time (SCHEDULER=kube-scheduler for that one, RUN=pattern)
-	@$(RUNTESTS_IN_TEST) -each -again 2 -packages ./e2e -- -count=1 -run='$(RUN)' -scheduler=$(SCHEDULER)
+	@$(RUNTESTS_IN_TEST) -each -again 2 -cpu 60m -packages ./e2e -- -count=1 -run='$(RUN)' -scheduler=$(SCHEDULER)
 
 # Placing and binding, the change of leaders, every way to install with its rights, plugins; but what is about kube-scheduler itself.
 SKEWED    := ^(TestUpstream|TestMixed|TestFailover|TestPausedLeader|TestBerth)$$
