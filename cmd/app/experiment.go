@@ -40,9 +40,7 @@ func (o *replayOptions) experiment(ctx context.Context, stdout, stderr io.Writer
 		return recorded, o.modules.enable(c.Modules, recorded.Scheduler)
 	}
 	if o.config != "" {
-		own := o.modules
-		own.dir = "" // paths in the file are not those of the recording
-		modules, err := own.open()
+		modules, err := o.modules.open()
 		if err != nil {
 			return err
 		}
@@ -50,7 +48,7 @@ func (o *replayOptions) experiment(ctx context.Context, stdout, stderr io.Writer
 		s, warnings, err := config.Load(o.config, modules.Catalog())
 		if err == nil {
 			warn(plainly(stderr), warnings)
-			err = own.enable(modules, s)
+			err = o.modules.enable(modules, s)
 		}
 		if err != nil {
 			return unreadable(err, "config", o.config)

@@ -38,8 +38,8 @@ type moduleOptions struct {
 	loaded func(*module.Loaded, *module.Reference)
 	// to (optional) logs what is wrong with the cache.
 	to *slog.Logger
-	// dir (optional) is the folder that paths of modules in configurations are relative to.
-	dir string
+	// recorded (optional) is a folder for the modules of a recording.
+	recorded string
 	// admitted (optional) has modules that the policy admitted before.
 	admitted *lock.File
 	compileOptions
@@ -85,7 +85,7 @@ func (o *moduleOptions) setLevel(v *slog.LevelVar) error {
 
 // open creates the set of modules.
 func (o *moduleOptions) open() (*assembly.Modules, error) {
-	c := assembly.ModulesConfig{VerifyEvery: verifySample, Dir: o.dir}
+	c := assembly.ModulesConfig{VerifyEvery: verifySample, Recorded: o.recorded}
 	var err error
 	if c.CacheDir, c.CacheOptional, err = o.cacheDir(); err != nil {
 		return nil, err

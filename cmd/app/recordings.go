@@ -14,7 +14,6 @@ import (
 type openedRecording struct {
 	reader  *records.Reader
 	modules *assembly.Modules
-	dir     string     // for the modules of the recording
 	portion func() int // how much was read, in percent
 	close   func()
 }
@@ -46,11 +45,10 @@ func openRecording(ctx context.Context, flag, file string, o *moduleOptions) (op
 	if r.reader, err = records.NewReader(in); err != nil {
 		return nil, fmt.Errorf("%s%s: %w", flag, file, err)
 	}
-	if r.dir, err = os.MkdirTemp("", "berth-recording-"); err != nil {
+	if o.recorded, err = os.MkdirTemp("", "berth-recording-"); err != nil {
 		return nil, err
 	}
-	undo = append(undo, func() { _ = os.RemoveAll(r.dir) })
-	o.dir = r.dir
+	undo = append(undo, func() { _ = os.RemoveAll(o.recorded) })
 	if r.modules, err = o.open(); err != nil {
 		return nil, err
 	}

@@ -109,10 +109,10 @@ func (o *replayOptions) run(ctx context.Context, stdout, stderr io.Writer) error
 		return o.print(stdout, stderr, opened.reader)
 	}
 	if o.changes() {
-		return o.experiment(ctx, stdout, stderr, opened.reader, experiment.Config{Modules: opened.modules, Dir: opened.dir, Workers: o.workers, Reuse: kept})
+		return o.experiment(ctx, stdout, stderr, opened.reader, experiment.Config{Modules: opened.modules, Workers: o.workers, Reuse: kept})
 	}
 	return o.replay(ctx, stdout, stderr, opened, replay.Config{
-		Modules: opened.modules, Dir: opened.dir, Workers: o.workers, Reuse: reused, Pod: pod, Try: o.try,
+		Modules: opened.modules, Workers: o.workers, Reuse: reused, Pod: pod, Try: o.try,
 	})
 }
 

@@ -36,7 +36,7 @@ func (o *uiOptions) recording(ctx context.Context, stderr io.Writer) (http.Handl
 	}
 	var now func() time.Time
 	result, err := replay.Run(ctx, opened.reader, replay.Config{
-		Modules: opened.modules, Dir: opened.dir, Progress: bar.set,
+		Modules: opened.modules, Progress: bar.set,
 		Observe: func(of func() time.Time) scheduler.Observer {
 			now, c.Recorder = of, debughttp.NewRecorder(recordingKept, of)
 			return c.Recorder

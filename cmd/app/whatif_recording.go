@@ -38,7 +38,7 @@ func (o *whatIfOptions) askRecording(ctx context.Context, stderr io.Writer) (*wh
 	var answer *whatif.Answer
 	bar := newPortion(stderr, opened.portion)
 	result, err := replay.Run(ctx, opened.reader, replay.Config{
-		Modules: opened.modules, Dir: opened.dir, Until: until, Progress: bar.set, Log: log,
+		Modules: opened.modules, Until: until, Progress: bar.set, Log: log,
 		Reached: func(a *assembly.Assembly, s *stores.Stores) (err error) {
 			c := clusterOf(a.Config(), a.Scheduler.Contents())
 			c.Storage, c.Owners, c.Log = s.Storage.All(), s.Owners.All(), log

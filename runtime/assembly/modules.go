@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -27,9 +26,8 @@ import (
 
 // ModulesConfig says how plugin modules are run.
 type ModulesConfig struct {
-	// Dir is the folder that the paths of modules in args are relative to; empty means the working
-	// directory.
-	Dir string
+	// Recorded (optional) is an empty folder for the modules of a recording.
+	Recorded string
 	// CacheDir stores compiled modules between runs; empty keeps them in memory.
 	CacheDir string
 	// CacheOptional falls back to memory if the folder cannot be used.
@@ -76,6 +74,7 @@ type Modules struct {
 		sync.Mutex
 		runtime  *sandbox.Runtime
 		compiled map[string]*compiled // by digest
+		recorded map[string]bool      // names of the files in ModulesConfig.Recorded
 	}
 }
 
@@ -106,7 +105,7 @@ func NewModules(c ModulesConfig) *Modules {
 	m.sources = module.NewSources(module.SourcesConfig{
 		Dir: c.SourceDir, Size: c.CacheSize - CompiledSize(c.CacheSize), InUse: m.inUse, Log: c.Log, Policy: c.Policy, Lock: c.Lock, Admitted: c.Admitted,
 	})
-	m.mu.compiled = make(map[string]*compiled)
+	m.mu.compiled, m.mu.recorded = make(map[string]*compiled), make(map[string]bool)
 	return m
 }
 
@@ -178,17 +177,20 @@ func oneByOne(compile sandbox.Compiler) sandbox.Compiler {
 // Catalog returns Catalog with the modules that args can name and with compiled-in plugins; see
 // Config.
 func (m *Modules) Catalog(compiledIn ...string) config.Catalog {
-	c := Catalog()
+	c := m.catalog(m.Load)
 	c.Late = compiledIn
+	return c
+}
+
+// catalog returns Catalog with the modules that args name, which load loads.
+func (m *Modules) catalog(load func(module.Reference) (*Module, error)) config.Catalog {
+	c := Catalog()
 	c.Custom = func(name string, args *v1alpha1.WasmPluginArgs) ([]string, any, error) {
 		ref, err := module.NewReference(name, &args.Module, &args.PluginSpec)
 		if err != nil {
 			return nil, nil, oneLine(err)
 		}
-		if m.config.Dir != "" && ref.Path != "" {
-			ref.Path = filepath.Join(m.config.Dir, ref.Path)
-		}
-		named, err := m.Load(ref)
+		named, err := load(ref)
 		if err != nil {
 			return nil, nil, oneLine(err)
 		}

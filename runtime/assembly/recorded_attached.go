@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"path/filepath"
 	"slices"
 
 	"github.com/berth-scheduler/berth/runtime/config"
@@ -116,8 +115,7 @@ func replayedAttached(s *config.Scheduler, data json.RawMessage, modules *Module
 		}
 		x := Attached{Name: r.Name, NotReady: r.NotReady, Holds: r.Holds, Namespaces: r.Namespaces, Share: r.Share}
 		if r.Module != nil {
-			r.Module.Path = filepath.Join(modules.config.Dir, filepath.Base(r.Module.Path))
-			m, err := modules.Load(*r.Module)
+			m, err := modules.loadRecorded(*r.Module)
 			if err != nil {
 				return nil, fmt.Errorf("the recorded attached plugin %s: %w", r.Name, err)
 			}

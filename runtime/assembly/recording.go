@@ -66,8 +66,10 @@ func recorded(s *config.Scheduler) (file string, modules []inbox.Module, err err
 
 // recordedModule returns a module as a file that is named by its digest.
 func recordedModule(m *module.Loaded) inbox.Module {
-	return inbox.Module{File: strings.TrimPrefix(m.Digest, "sha256:") + ".wasm", Digest: m.Digest, Bytes: m.Bytes}
+	return inbox.Module{File: recordedFile(m.Digest), Digest: m.Digest, Bytes: m.Bytes}
 }
+
+func recordedFile(digest string) string { return strings.TrimPrefix(digest, "sha256:") + ".wasm" }
 
 // annotations returns the keys of annotations that plugins read, and the prefixes, which end with an
 // asterisk, of those that they may write.
@@ -247,11 +249,14 @@ func Replayed(s *inbox.Settings, modules *Modules) (Config, error) {
 		return Config{}, fmt.Errorf("the plugins of the recording are those of Kubernetes 1.%d, and this berth has those of 1.%d to 1.%d: use the berth that wrote it",
 			release, hostplugins.OldestRelease, hostplugins.Release)
 	}
-	catalog := modules.Catalog()
+	catalog := modules.catalog(modules.loadRecorded)
 	catalog.NoStorageScores = release < hostplugins.Release
 	file, _, err := config.Parse([]byte(s.Config), "the recorded configuration", catalog)
 	if err != nil {
 		return Config{}, err
+	}
+	for i := range file.Extenders { // they are not called
+		file.Extenders[i].TLSConfig, file.Extenders[i].EnableHTTPS = nil, false
 	}
 	c := Config{
 		Scheduler: file, Modules: modules, Seed: s.Seed, Candidates: int(s.Candidates), MaxUnschedulable: s.MaxUnschedulable, IgnoreBindVerbs: s.IgnoreBindVerbs,

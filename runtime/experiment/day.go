@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"time"
@@ -19,8 +17,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/berth-scheduler/berth/runtime/assembly"
 	"github.com/berth-scheduler/berth/runtime/inbox"
-	"github.com/berth-scheduler/berth/runtime/module"
 	"github.com/berth-scheduler/berth/runtime/record"
 	"github.com/berth-scheduler/berth/runtime/sim"
 	"github.com/berth-scheduler/berth/runtime/sim/input"
@@ -78,8 +76,8 @@ type pod struct {
 	patch   state.Patch // what plugins wrote
 }
 
-// read reads a recording to its end. Modules go to a folder.
-func read(r *record.Reader, dir string) (*day, error) {
+// read reads a recording to its end. Its modules are added to others.
+func read(r *record.Reader, modules *assembly.Modules) (*day, error) {
 	d := &day{
 		byUID: make(map[types.UID]*pod), byName: make(map[string]*pod), nodes: make(map[string]bool), pools: make(map[string]string), ranks: make(map[string]uint64),
 		claims: make(map[types.UID]bool), seen: make(map[string]bool), flying: make(map[uint64]*pod),
@@ -91,7 +89,7 @@ func read(r *record.Reader, dir string) (*day, error) {
 			break
 		}
 		if err == nil {
-			err = d.event(e, dir)
+			err = d.event(e, modules)
 		}
 		if err != nil {
 			return nil, err
@@ -113,15 +111,12 @@ func read(r *record.Reader, dir string) (*day, error) {
 	return d, nil
 }
 
-func (d *day) event(e inbox.Event, dir string) error {
+func (d *day) event(e inbox.Event, modules *assembly.Modules) error {
 	if s, ok := e.(*inbox.Settings); ok {
 		return d.set(s)
 	}
 	if m, ok := e.(*inbox.Module); ok {
-		if module.Digest(m.Bytes) != m.Digest || filepath.Base(m.File) != m.File || !filepath.IsLocal(m.File) {
-			return fmt.Errorf("module %s does not have the digest %s", m.File, m.Digest)
-		}
-		return os.WriteFile(filepath.Join(dir, m.File), m.Bytes, 0o600)
+		return modules.AddRecorded(m)
 	}
 	if d.settings == nil {
 		return errors.New("the recording does not begin with settings")

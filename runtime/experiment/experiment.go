@@ -28,10 +28,8 @@ import (
 
 // Config configures an experiment.
 type Config struct {
-	// Modules makes the plugins of the recording. Dir is its folder of modules, to which those of the
-	// recording are written.
+	// Modules makes the plugins of the recording; it has a folder for its modules.
 	Modules *assembly.Modules
-	Dir     string
 	// Change returns what is tried: the recorded configuration, which it may change, with another
 	// Scheduler, and the Modules that make its plugins, which are always the same. It is called again for each time at
 	// which the recorded scheduler changed its plugins.
@@ -51,7 +49,7 @@ type Config struct {
 // The recording is damaged or cannot be used; the change cannot be made, or reads what was not recorded;
 // the context ended.
 func Run(ctx context.Context, r *record.Reader, c Config) (*Report, error) {
-	d, err := read(r, c.Dir)
+	d, err := read(r, c.Modules)
 	if err != nil {
 		return nil, err
 	}

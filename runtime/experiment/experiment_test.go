@@ -34,7 +34,7 @@ func reader(t *testing.T) *record.Reader {
 // TestRead: what others did is taken from a recording, with its times, and what followed from decisions is
 // not.
 func TestRead(t *testing.T) {
-	d, err := read(reader(t), t.TempDir())
+	d, err := read(reader(t), assembly.NewModules(assembly.ModulesConfig{}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +62,7 @@ func TestRun(t *testing.T) {
 		modules := assembly.NewModules(assembly.ModulesConfig{})
 		defer func() { _ = modules.Close(t.Context()) }()
 		r, err := Run(t.Context(), reader(t), Config{
-			Modules: modules, Dir: t.TempDir(), Workers: 1, Change: func(a assembly.Config) (assembly.Config, error) {
+			Modules: modules, Workers: 1, Change: func(a assembly.Config) (assembly.Config, error) {
 				change(&a)
 				return a, nil
 			},
@@ -110,7 +110,7 @@ func TestNotClosed(t *testing.T) {
 	modules := assembly.NewModules(assembly.ModulesConfig{})
 	defer func() { _ = modules.Close(t.Context()) }()
 	got, err := Run(t.Context(), r, Config{
-		Modules: modules, Dir: t.TempDir(), Workers: 1, Change: func(a assembly.Config) (assembly.Config, error) { return a, nil },
+		Modules: modules, Workers: 1, Change: func(a assembly.Config) (assembly.Config, error) { return a, nil },
 	})
 	if err != nil || !got.Recording.Cut || !slices.Contains(got.Notes, record.ErrCut.Error()+".") || !slices.Contains(got.Notes, "The recording cannot be repeated exactly: it is a test.") {
 		t.Errorf("%+v, %v", got, err)
@@ -132,7 +132,7 @@ func TestEdited(t *testing.T) {
 	}
 	modules := assembly.NewModules(assembly.ModulesConfig{})
 	defer func() { _ = modules.Close(t.Context()) }()
-	_, err = Run(t.Context(), r, Config{Modules: modules, Dir: t.TempDir(), Workers: 1, Change: func(a assembly.Config) (assembly.Config, error) {
+	_, err = Run(t.Context(), r, Config{Modules: modules, Workers: 1, Change: func(a assembly.Config) (assembly.Config, error) {
 		a.Scheduler = assembly.Default()
 		return a, nil
 	}})
@@ -169,7 +169,7 @@ func TestHTML(t *testing.T) {
 // TestMeasure: of three nodes with 4 CPUs one is full, one has 1 CPU left, where typical pods do not fit, and one
 // is empty.
 func TestMeasure(t *testing.T) {
-	d, err := read(reader(t), t.TempDir())
+	d, err := read(reader(t), assembly.NewModules(assembly.ModulesConfig{}))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,7 +2,6 @@ package experiment_test
 
 import (
 	"bytes"
-	"os"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -34,11 +33,6 @@ func simulated(t *rapid.T, c sim.Config, size int64) (*sim.Result, []*bytes.Buff
 
 // tried runs an experiment without a change on a recording.
 func tried(t *rapid.T, recording []byte) *experiment.Report {
-	dir, err := os.MkdirTemp("", "berth-experiment-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = os.RemoveAll(dir) }()
 	reader, err := record.NewReader(bytes.NewReader(recording))
 	if err != nil {
 		t.Fatal(err)
@@ -46,7 +40,7 @@ func tried(t *rapid.T, recording []byte) *experiment.Report {
 	modules := assembly.NewModules(assembly.ModulesConfig{})
 	defer func() { _ = modules.Close(t.Context()) }()
 	r, err := experiment.Run(t.Context(), reader, experiment.Config{
-		Modules: modules, Dir: dir, Workers: 1, Change: func(a assembly.Config) (assembly.Config, error) { return a, nil },
+		Modules: modules, Workers: 1, Change: func(a assembly.Config) (assembly.Config, error) { return a, nil },
 	})
 	if err != nil {
 		t.Fatal(err)

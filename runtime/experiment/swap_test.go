@@ -230,11 +230,10 @@ func try(t *testing.T, recording []byte, change func(assembly.Config, *assembly.
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir()
-	modules := assembly.NewModules(assembly.ModulesConfig{Dir: dir})
+	modules := assembly.NewModules(assembly.ModulesConfig{Recorded: t.TempDir()})
 	defer func() { _ = modules.Close(context.Background()) }()
 	return experiment.Run(t.Context(), reader, experiment.Config{
-		Modules: modules, Dir: dir, Workers: 1, Change: func(a assembly.Config) (assembly.Config, error) { return change(a, modules) },
+		Modules: modules, Workers: 1, Change: func(a assembly.Config) (assembly.Config, error) { return change(a, modules) },
 	})
 }
 

@@ -62,10 +62,9 @@ func TestAttached(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir()
-	scarce := assembly.NewModules(assembly.ModulesConfig{Dir: dir, Memory: 1 << 20})
+	scarce := assembly.NewModules(assembly.ModulesConfig{Recorded: t.TempDir(), Memory: 1 << 20})
 	t.Cleanup(func() { _ = scarce.Close(context.Background()) })
-	if _, err := replay.Run(t.Context(), reader, replay.Config{Modules: scarce, Dir: dir}); err == nil || !strings.Contains(err.Error(), "the recorded plugin a/tiny does not run here: ") {
+	if _, err := replay.Run(t.Context(), reader, replay.Config{Modules: scarce}); err == nil || !strings.Contains(err.Error(), "the recorded plugin a/tiny does not run here: ") {
 		t.Errorf("with little memory: %v", err)
 	}
 	repeats(t, recorded, decisions, func(line string) string {

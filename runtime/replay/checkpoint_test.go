@@ -1,8 +1,6 @@
 package replay_test
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -62,12 +60,10 @@ func checkpointOf(text string) (settings string, modules, checkpoint []string) {
 func (w *world) carriesOn(t *testing.T, text string) {
 	t.Helper()
 	settings, written, checkpoint := checkpointOf(text)
-	dir := t.TempDir()
-	modules := assembly.NewModules(assembly.ModulesConfig{Dir: dir, Memory: 64 << 30})
+	modules := assembly.NewModules(assembly.ModulesConfig{Recorded: t.TempDir(), Memory: 64 << 30})
 	defer func() { _ = modules.Close(t.Context()) }()
 	for _, line := range written {
-		m := parsed(t, line).(*inbox.Module)
-		if err := os.WriteFile(filepath.Join(dir, m.File), m.Bytes, 0o600); err != nil {
+		if err := modules.AddRecorded(parsed(t, line).(*inbox.Module)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -252,7 +252,8 @@ func TestActed(t *testing.T) {
 			late += line
 			continue
 		case strings.HasPrefix(line, "step"):
-			line += "module other.wasm " + module.Digest([]byte("other")) + " bytes=" + base64.RawURLEncoding.EncodeToString([]byte("other")) + "\n"
+			digest := module.Digest([]byte("other"))
+			line += "module " + strings.TrimPrefix(digest, "sha256:") + ".wasm " + digest + " bytes=" + base64.RawURLEncoding.EncodeToString([]byte("other")) + "\n"
 		case strings.HasPrefix(line, "decision "):
 			line += late
 			late = ""

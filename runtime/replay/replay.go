@@ -9,8 +9,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -20,7 +18,6 @@ import (
 	"github.com/berth-scheduler/berth/runtime/assembly"
 	"github.com/berth-scheduler/berth/runtime/inbox"
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
-	"github.com/berth-scheduler/berth/runtime/module"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/plugin/objects/stores"
 	"github.com/berth-scheduler/berth/runtime/record"
@@ -31,10 +28,8 @@ import (
 
 // Config configures a replay.
 type Config struct {
-	// Modules makes the plugins that are modules. Dir is its folder of modules, to which those of the
-	// recording are written.
+	// Modules makes the plugins that are modules; it has a folder for those of the recording.
 	Modules *assembly.Modules
-	Dir     string
 	// Workers is as in assembly.Config, and so is Reuse; nil means as recorded.
 	Workers int
 	Reuse   *reuse.Config
@@ -413,12 +408,11 @@ func (p *player) swap(ctx context.Context, e *inbox.Swap) error {
 	return p.runnable()
 }
 
-// module writes a module to the folder.
 func (p *player) module(e *inbox.Module) error {
-	if module.Digest(e.Bytes) != e.Digest || filepath.Base(e.File) != e.File || !filepath.IsLocal(e.File) {
-		return fmt.Errorf("event %d: module %s does not have the digest %s", p.reader.Read(), e.File, e.Digest)
+	if err := p.config.Modules.AddRecorded(e); err != nil {
+		return fmt.Errorf("event %d: %w", p.reader.Read(), err)
 	}
-	return os.WriteFile(filepath.Join(p.config.Dir, e.File), e.Bytes, 0o600)
+	return nil
 }
 
 // Enter implements inbox.Recorder. It keeps the decision.

@@ -47,8 +47,7 @@ func reworded(ctx context.Context, t *testing.T, text string, c replay.Config) (
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.Dir = t.TempDir()
-	c.Modules = assembly.NewModules(assembly.ModulesConfig{Dir: c.Dir, Memory: 64 << 30})
+	c.Modules = assembly.NewModules(assembly.ModulesConfig{Recorded: t.TempDir(), Memory: 64 << 30})
 	defer func() { _ = c.Modules.Close(t.Context()) }()
 	return replay.Run(ctx, reader, c)
 }
