@@ -191,15 +191,15 @@ func (o *installOptions) agree(p *proposal, stdout, stderr io.Writer) error {
 	return writing(err)
 }
 
-// refuseYanked refuses versions that are yanked, but for those that were locked before.
+// refuseYanked refuses modules that are yanked, in whatever image, but for those that were locked before.
 func refuseYanked(f *index.File, found []lock.Plugin, before *lock.File, tell func(string)) error {
 	if f == nil {
 		return nil
 	}
 	var errs []error
 	for i := range found {
-		p, v := f.Digest(found[i].Module, found[i].Image)
-		if v == nil || v.Yanked == nil {
+		p, v := f.Yanked(found[i].Module)
+		if v == nil {
 			continue
 		}
 		text := fmt.Sprintf("%s %s is yanked: %s", p.Name, v.Version, v.Yanked)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/berth-scheduler/berth/runtime/market/index"
+	"github.com/berth-scheduler/berth/runtime/market/lock"
 	"github.com/berth-scheduler/berth/runtime/market/oci"
 	"github.com/berth-scheduler/berth/runtime/market/registry"
 	"github.com/berth-scheduler/berth/runtime/market/signing"
@@ -252,6 +253,22 @@ func TestHostileAttachments(t *testing.T) {
 		if !strings.HasPrefix(out.String(), c.stdout) || !strings.Contains(errs.String(), c.stderr) || strings.ContainsAny(out.String()+errs.String(), evil[:1]+"\u202e\x07") {
 			t.Errorf("%s: %q, %q", c.flag, out.String(), errs.String())
 		}
+	}
+}
+
+// TestYankedElsewhere: a module that is yanked cannot be locked in another image either, unless it was locked from that before.
+func TestYankedElsewhere(t *testing.T) {
+	s := newStall(t)
+	if err := s.honest.Mark("rack-aware", "1.2.0", &index.Yank{Reason: "it counts racks twice"}); err != nil {
+		t.Fatal(err)
+	}
+	found := []lock.Plugin{{Name: "rack-aware", Module: s.honest.Plugins[0].Versions[0].Module, Image: module.Digest([]byte("another manifest"))}}
+	err := refuseYanked(s.honest, found, nil, func(string) {})
+	if err == nil || err.Error() != "rack-aware 1.2.0 is yanked: it counts racks twice" {
+		t.Error(err)
+	}
+	if err := refuseYanked(s.honest, found, &lock.File{Plugins: found}, func(string) {}); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -84,6 +84,9 @@ func (o *installOptions) used(f *index.File) ([]use, error) {
 		}
 		if x := f.In(ref.Place()); x != nil {
 			_, v := f.Digest(p.Module, p.Image)
+			if _, yanked := f.Yanked(p.Module); yanked != nil {
+				v = yanked
+			}
 			out = append(out, use{plugin: x, version: p.Version, listed: v, locked: p})
 		}
 	}

@@ -67,7 +67,7 @@ func (y *yanks) begin(ctx context.Context, digests []string, tell func(string)) 
 	}
 	y.file.Store(f)
 	for _, digest := range digests {
-		if p, v := f.Digest(digest, ""); v != nil && v.Yanked != nil {
+		if p, v := f.Yanked(digest); v != nil {
 			tell(fmt.Sprintf("%s %s (%s) is yanked: %s", p.Name, v.Version, short(digest), v.Yanked))
 		}
 	}
@@ -110,7 +110,7 @@ func (y *yanks) of(digest string) *index.Yank {
 	if f == nil {
 		return nil
 	}
-	if _, v := f.Digest(digest, ""); v != nil {
+	if _, v := f.Yanked(digest); v != nil {
 		return v.Yanked
 	}
 	return nil

@@ -84,6 +84,19 @@ func (f *File) Digest(module, image string) (*Plugin, *Version) {
 	return nil, nil
 }
 
+// Yanked returns the yanked version that has a module, and its plugin, whatever image the module is in now; nil if there is
+// none.
+func (f *File) Yanked(module string) (*Plugin, *Version) {
+	for i := range f.Plugins {
+		for j := range f.Plugins[i].Versions {
+			if v := &f.Plugins[i].Versions[j]; v.Module == module && v.Yanked != nil {
+				return &f.Plugins[i], v
+			}
+		}
+	}
+	return nil, nil
+}
+
 // Get returns a version of a plugin; nil if there is none.
 func (p *Plugin) Get(version string) *Version {
 	if i := slices.IndexFunc(p.Versions, func(v Version) bool { return v.Version == version }); i >= 0 {

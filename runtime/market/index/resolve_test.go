@@ -75,6 +75,24 @@ func TestResolve(t *testing.T) {
 
 func long(n int) string { return strings.Repeat("1", n) }
 
+// TestYanked: a module that is yanked is so in every image and under every name that carries it.
+func TestYanked(t *testing.T) {
+	bad, good, copied := version("1.2.0", "1"), version("1.3.0", "2"), version("1.2.0", "3")
+	good.Module, copied.Module = "sha256:"+strings.Repeat("e", 64), bad.Module
+	other := rackAware(copied)
+	other.Name, other.Repository = "another", "ghcr.io/example/another"
+	f := first(t, rackAware(bad, good), other)
+	if err := f.Mark("rack-aware", "1.2.0", &index.Yank{Reason: "it places pods twice"}); err != nil {
+		t.Fatal(err)
+	}
+	if p, v := f.Yanked(bad.Module); v == nil || p.Name != "rack-aware" || v.Yanked == nil {
+		t.Errorf("%+v, %+v", p, v)
+	}
+	if _, v := f.Yanked(good.Module); v != nil {
+		t.Errorf("%+v is yanked", v)
+	}
+}
+
 // TestSearch: all words must be there, in whatever case, in what users know of a plugin.
 func TestSearch(t *testing.T) {
 	other := rackAware(version("0.1.0", "1"))
