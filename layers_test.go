@@ -123,7 +123,7 @@ func design() rules {
 			{pkg: "runtime/tenancy/v1alpha1", on: "abi/wire internal",
 				why: "the kinds of the API are data, which clients in other programs import too",
 				fix: "decide what objects mean in runtime/tenancy"},
-			{pkg: "runtime/market", on: "abi/wire runtime/internal/strictyaml runtime/tenancy/v1alpha1",
+			{pkg: "runtime/market", on: "abi/wire abi/schema runtime/internal/strictyaml runtime/tenancy/v1alpha1",
 				why: "publishing, signing and finding plugins has nothing to do with running them",
 				fix: "take the bytes and the manifest of a module as arguments"},
 			{pkg: "runtime/module", on: "runtime/market abi/schema runtime/tenancy/v1alpha1",

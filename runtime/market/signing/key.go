@@ -5,6 +5,7 @@
 package signing
 
 import (
+	"bytes"
 	"crypto"
 	"crypto/ecdsa"
 	"crypto/ed25519"
@@ -17,6 +18,8 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/secure-systems-lab/go-securesystemslib/encrypted"
 )
@@ -66,6 +69,9 @@ func newPublicKey(key crypto.PublicKey) (*PublicKey, error) {
 			return nil, fmt.Errorf("the key is on the curve %s: use P-256 or Ed25519", k.Params().Name)
 		}
 	case ed25519.PublicKey:
+		if isLowOrder(k) {
+			return nil, errors.New("anybody can sign with this Ed25519 key, because its point has a low order: make another one with berth plugin keygen")
+		}
 	default:
 		return nil, fmt.Errorf("the key is a %T: use ECDSA on P-256, or Ed25519", key)
 	}
@@ -75,6 +81,19 @@ func newPublicKey(key crypto.PublicKey) (*PublicKey, error) {
 		return nil, err
 	}
 	return &PublicKey{key: key, der: der}, nil
+}
+
+// isLowOrder reports whether a key is one of the eight points whose order divides 8, in any encoding: for such a key, signatures of
+// most messages can be made without a private key (RFC 8032 does not exclude them).
+func isLowOrder(key ed25519.PublicKey) bool {
+	y := hex.EncodeToString(append(bytes.Clone(key[:len(key)-1]), key[len(key)-1]&0x7f)) // without the sign of x
+	return slices.Contains([]string{
+		"01" + strings.Repeat("00", 31), "ee" + strings.Repeat("ff", 30) + "7f", // order 1
+		"ec" + strings.Repeat("ff", 30) + "7f",                           // order 2
+		strings.Repeat("00", 32), "ed" + strings.Repeat("ff", 30) + "7f", // order 4
+		"26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05", // order 8, like the next
+		"c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a",
+	}, y)
 }
 
 // ID identifies the key: "sha256:" and the hexadecimal digest of its PKIX form.

@@ -16,6 +16,7 @@ import (
 	commonv1 "github.com/sigstore/protobuf-specs/gen/pb-go/common/v1"
 	"google.golang.org/protobuf/encoding/protojson"
 
+	"github.com/berth-scheduler/berth/abi/schema"
 	"github.com/berth-scheduler/berth/internal/plain"
 )
 
@@ -74,8 +75,8 @@ func (b *Bundle) VerifyImage(key *PublicKey, digest string) error {
 	if !key.verify(preAuth(b.payload), b.signature) {
 		return ErrOtherKey
 	}
-	var s statement
-	if err := json.Unmarshal(b.payload, &s); err != nil {
+	s, err := readStatement(b.payload)
+	if err != nil {
 		return fmt.Errorf("the signed statement: %s", plain.Line(err.Error(), 256))
 	}
 	switch {
@@ -96,6 +97,34 @@ func (b *Bundle) VerifyImage(key *PublicKey, digest string) error {
 		others = append(others, "sha256:"+plain.Line(got, 64))
 	}
 	return fmt.Errorf("the signed statement is about another image: %s", plain.List(others, ", ", 256, "images"))
+}
+
+// readStatement reads a signed statement. To some readers a field that appears twice, or in another case, means something else than to
+// others. So such a statement is refused.
+func readStatement(payload []byte) (*statement, error) {
+	value, err := schema.Parse(payload)
+	if err != nil {
+		return nil, err
+	}
+	top, _ := value.(map[string]any)
+	objects := []any{top}
+	list, _ := top["subject"].([]any)
+	for _, about := range list {
+		about, _ := about.(map[string]any)
+		objects = append(objects, about, about["digest"])
+	}
+	for _, o := range objects {
+		fields, _ := o.(map[string]any)
+		for name := range fields {
+			for _, known := range []string{"_type", "subject", "predicateType", "predicate", "digest", "sha256"} {
+				if name != known && strings.EqualFold(name, known) {
+					return nil, fmt.Errorf("it has the field %s, not %s", plain.Quote(name, 64), known)
+				}
+			}
+		}
+	}
+	var s statement
+	return &s, json.Unmarshal(payload, &s)
 }
 
 // VerifyFile verifies the bundle with a key and a file's bytes.
