@@ -74,11 +74,12 @@ func (o *publishOptions) begin(ctx context.Context, client *oci.Client, referenc
 }
 
 // judge accepts an index that was signed by the own key, or as the policy wants.
-func (p *publication) judge(s *policy.Subject, now time.Time) ([]string, error) {
+func (p *publication) judge(s *policy.Subject, now time.Time) (*policy.IndexKeys, error) {
 	signed := signed{bundles: s.Bundles, lies: s.Lies, verify: func(b *signing.Bundle, key *signing.PublicKey) error { return b.VerifyImage(key, s.Image) }}
-	err := signed.by(p.key.Public())
+	own := p.key.Public()
+	err := signed.by(own)
 	if err == nil {
-		return nil, nil
+		return &policy.IndexKeys{Trusted: []string{own.ID()}, Signers: []string{own.ID()}}, nil
 	}
 	if p.policy != nil {
 		return p.policy.JudgeIndex(s, now)

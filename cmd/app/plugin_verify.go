@@ -187,7 +187,11 @@ func (s *signed) judge(rules *policy.Policy) (signers []string, err error) {
 	subject := &policy.Subject{Bundles: s.bundles, Lies: s.lies}
 	if s.index != nil {
 		subject.Repository, subject.Image = s.index.Ref.Place(), s.index.Descriptor.Digest.String()
-		return rules.JudgeIndex(subject, time.Now())
+		keys, err := rules.JudgeIndex(subject, time.Now())
+		if err != nil {
+			return nil, err
+		}
+		return keys.Names, nil
 	}
 	if s.module == nil {
 		return nil, errors.New("a policy judges plugins and indexes: verify another file with --key")

@@ -14,10 +14,10 @@ import (
 type Reader struct {
 	Client *oci.Client
 	// Judge decides whether an index is trusted, as Policy.JudgeIndex does.
-	Judge func(*policy.Subject, time.Time) (signers []string, err error)
+	Judge func(*policy.Subject, time.Time) (*policy.IndexKeys, error)
 	// Expired accepts an index that has expired. The publisher of the next one needs it.
 	Expired bool
-	// Seen is the folder that keeps the highest serial of each index; empty for none.
+	// Seen is the folder that keeps the highest serial of each index for each key; empty for none.
 	Seen string
 	Now  func() time.Time
 }
@@ -51,7 +51,8 @@ func (r *Reader) read(ctx context.Context, ref oci.Reference) (*File, error) {
 	for _, a := range attached {
 		subject.Bundles = append(subject.Bundles, a.Data)
 	}
-	if _, err := r.Judge(subject, r.Now()); err != nil {
+	keys, err := r.Judge(subject, r.Now())
+	if err != nil {
 		return nil, err
 	}
 	f, err := Parse(found.Data) // only after its signatures were accepted
@@ -66,7 +67,7 @@ func (r *Reader) read(ctx context.Context, ref oci.Reference) (*File, error) {
 	if r.Seen == "" {
 		return f, nil
 	}
-	return f, (&seen{dir: r.Seen}).accept(placeOf(ref), f.Serial, digest)
+	return f, (&seen{dir: r.Seen}).accept(placeOf(ref), keys, f.Serial, digest)
 }
 
 // CheckExpiry refuses an index that has expired.

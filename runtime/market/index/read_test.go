@@ -3,6 +3,7 @@ package index_test
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -57,20 +58,29 @@ func newCatalogue(t *testing.T) *catalogue {
 	if c.ref, err = oci.ParseReference(strings.TrimPrefix(server.URL, "http://") + "/team/index"); err != nil {
 		t.Fatal(err)
 	}
-	rules := "apiVersion: berth.dev/v1alpha1\nkind: VerificationPolicy\nkeys:\n"
-	for _, name := range []string{"catalogue", "stranger"} {
+	for _, name := range []string{"catalogue", "successor", "stranger"} {
 		if c.keys[name], err = signing.Generate(signing.Ed25519); err != nil {
 			t.Fatal(err)
 		}
-		rules += "- name: " + name + "\n  publicKey: |\n    " + strings.ReplaceAll(strings.TrimSpace(string(c.keys[name].Public().PEM())), "\n", "\n    ") + "\n"
 	}
-	rules += "indexes: [{signatures: {keys: [catalogue]}}]\nrequire: {signatures: {keys: [stranger]}}\n"
+	c.reader = &index.Reader{Client: oci.New(oci.Config{}), Seen: filepath.Join(t.TempDir(), "seen"), Now: now}
+	c.believe("catalogue")
+	return c
+}
+
+// believe has the user trust indexes that one of some keys signed.
+func (c *catalogue) believe(names ...string) {
+	c.t.Helper()
+	rules := "apiVersion: berth.dev/v1alpha1\nkind: VerificationPolicy\nkeys:\n"
+	for name, key := range c.keys {
+		rules += "- name: " + name + "\n  publicKey: |\n    " + strings.ReplaceAll(strings.TrimSpace(string(key.Public().PEM())), "\n", "\n    ") + "\n"
+	}
+	rules += "indexes: [{signatures: {keys: [" + strings.Join(names, ", ") + "]}}]\nrequire: {signatures: {keys: [stranger]}}\n"
 	believed, err := policy.Parse([]byte(rules))
 	if err != nil {
-		t.Fatal(err)
+		c.t.Fatal(err)
 	}
-	c.reader = &index.Reader{Client: oci.New(oci.Config{}), Judge: believed.JudgeIndex, Seen: filepath.Join(t.TempDir(), "seen"), Now: now}
-	return c
+	c.reader.Judge = believed.JudgeIndex
 }
 
 // publish stores an index that a key signed; without a name nobody did.
@@ -170,6 +180,37 @@ func TestReplay(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.refuses("the serials that were seen: ")
+}
+
+// TestSerials: one index with a huge serial does not block those that follow. A jump is refused, whether a serial was seen before or
+// not; and what a key signed that is not trusted any more does not count, but still does while the key is trusted.
+func TestSerials(t *testing.T) {
+	c := newCatalogue(t)
+	with := func(serial int64, plugins ...index.Plugin) []byte {
+		f := c.next(nil, plugins...)
+		f.Serial = serial
+		return text(t, f)
+	}
+	for range 2 { // without a serial that was seen, and with one
+		c.publish("catalogue", with(math.MaxInt64))
+		c.refuses("its serial is 9223372036854775807, ")
+		c.publish("catalogue", with(7))
+		c.reads(7)
+	}
+	c.publish("catalogue", with(10_000_007))
+	c.reads(10_000_007)
+	c.publish("catalogue", with(20_000_008))
+	c.refuses("its serial is 20000008, 10000001 more than the last one that was seen")
+	// The key is in the wrong hands, and another takes its place. Whoever trusts both is still safe from old indexes.
+	c.believe("catalogue", "successor")
+	c.publish("successor", with(8))
+	c.refuses("its serial is 8, and 10000007 was seen before: this is an old index")
+	c.believe("successor")
+	c.reads(8)
+	c.publish("successor", with(9))
+	c.reads(9)
+	c.publish("successor", with(8, rackAware(version("1.2.0", "1"))))
+	c.refuses("its serial is 8, and 9 was seen before")
 }
 
 // TestExpired: an index is believed until it expires.

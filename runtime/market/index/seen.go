@@ -9,52 +9,82 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+
+	"github.com/berth-scheduler/berth/runtime/market/policy"
 )
 
-// seen is a folder that keeps the highest serial of each index that was read. Each index has a
-// subfolder, with a file that has the serial as its name and the digest as its content. Files
-// are only created and removed, never rewritten, so two processes cannot undo each other's
-// entries.
+// maxJump is how much higher the serial of an index may be than the last one of the keys that may sign it, or than 0. An index that is
+// made every minute gets there in 19 years. Without a bound, one index with the highest serial would be the last for ever.
+const maxJump = 10_000_000
+
+// seen is a folder that keeps the highest serial of each index that was read, for each key that signed it. A key that may not sign the
+// index any more blocks no serials. Each index has a subfolder for each key, with a file that has the serial as its name and the digest
+// as its content. Files are only created and removed, never rewritten, so two processes cannot undo each other's entries.
 type seen struct{ dir string }
 
-// accept stores the serial of an index. It refuses a serial that is lower than a stored one, or
-// that is stored with another digest.
-func (s *seen) accept(place string, serial int64, digest string) error {
-	sum := sha256.Sum256([]byte(place))
-	dir := filepath.Join(s.dir, hex.EncodeToString(sum[:]))
-	files, err := os.ReadDir(dir)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return forget(dir, err)
-	}
-	var old []string
-	for _, file := range files {
-		n, err := strconv.ParseInt(file.Name(), 10, 64)
-		switch {
-		case err != nil: // the temporary file of a process that was killed
-		case n > serial:
-			return fmt.Errorf("its serial is %d, and %d was seen before: this is an old index; ask who publishes it (%s remembers serials)", serial, n, dir)
-		case n < serial:
-			old = append(old, file.Name())
-		default:
+// accept stores the serial of an index. It refuses a serial that is lower than a stored one, much
+// higher, or stored with another digest.
+func (s *seen) accept(place string, keys *policy.IndexKeys, serial int64, digest string) error {
+	var highest int64
+	stored := make(map[string]bool)  // folders that have the serial
+	old := make(map[string][]string) // by folder, names of files that are outdated
+	for _, key := range keys.Trusted {
+		dir := s.of(place, key)
+		files, err := os.ReadDir(dir)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return forget(dir, err)
+		}
+		for _, file := range files {
+			n, err := strconv.ParseInt(file.Name(), 10, 64)
+			if err != nil { // the temporary file of a process that was killed
+				continue
+			}
+			highest = max(highest, n)
+			switch {
+			case n > serial:
+				return fmt.Errorf("its serial is %d, and %d was seen before: this is an old index; ask who publishes it (%s remembers serials)", serial, n, dir)
+			case n < serial:
+				old[dir] = append(old[dir], file.Name())
+				continue
+			}
 			text, err := os.ReadFile(filepath.Join(dir, file.Name()))
 			if err != nil {
 				return forget(dir, err)
 			}
 			if string(text) != digest {
-				return fmt.Errorf("its serial is %d, and another index with this serial was seen before, %.80q: ask who publishes it which one counts (%s remembers serials)", serial, text, dir)
+				return fmt.Errorf("its serial is %d, and another index with this serial was seen before, %.80q: ask who publishes it which one counts (%s remembers serials)",
+					serial, text, dir)
 			}
-			return nil
+			stored[dir] = true
 		}
 	}
-	if err := note(dir, strconv.FormatInt(serial, 10), digest); err != nil {
-		return forget(dir, err)
+	if serial-highest > maxJump {
+		return fmt.Errorf("its serial is %d, %d more than the last one that was seen, and at most %d are allowed: ask who publishes it to give the tag to the index before it, and to make the next one again",
+			serial, serial-highest, maxJump)
 	}
-	for _, name := range old {
-		if err := os.Remove(filepath.Join(dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return forget(dir, err)
+	for _, key := range keys.Signers {
+		dir := s.of(place, key)
+		if !stored[dir] {
+			if err := note(dir, strconv.FormatInt(serial, 10), digest); err != nil {
+				return forget(dir, err)
+			}
+		}
+		for _, name := range old[dir] {
+			if err := os.Remove(filepath.Join(dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return forget(dir, err)
+			}
 		}
 	}
 	return nil
+}
+
+// of returns the folder of an index and the ID of a key.
+func (s *seen) of(place, key string) string {
+	hash := func(text string) string {
+		sum := sha256.Sum256([]byte(text))
+		return hex.EncodeToString(sum[:])
+	}
+	return filepath.Join(s.dir, hash(place), hash(key))
 }
 
 // note creates a file atomically.

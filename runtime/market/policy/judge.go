@@ -66,9 +66,17 @@ func (p *Policy) Judge(s *Subject, now time.Time) (signers []string, err error) 
 	return j.signers, nil
 }
 
+// IndexKeys are the keys behind an index.
+type IndexKeys struct {
+	// Names are those of the policy's keys that signed it.
+	Names []string
+	// Trusted are the IDs of the keys that may sign it now, and Signers of those that did; both are sorted.
+	Trusted, Signers []string
+}
+
 // JudgeIndex decides whether an index of plugins may be trusted. The error is nil or a
 // *Refusal. It needs the subject's repository, image digest, bundles and lies.
-func (p *Policy) JudgeIndex(s *Subject, now time.Time) (signers []string, err error) {
+func (p *Policy) JudgeIndex(s *Subject, now time.Time) (*IndexKeys, error) {
 	j := judge{policy: p, subject: s, now: now, digest: s.Image}
 	if i := slices.Index(p.revoked.Digests, s.Image); i >= 0 {
 		return nil, j.refuse(fmt.Sprintf("revoked.digests[%d]", i), "this digest is revoked")
@@ -78,11 +86,39 @@ func (p *Policy) JudgeIndex(s *Subject, now time.Time) (signers []string, err er
 		return nil, j.refuse("indexes", "the policy has none for %s: add one, with the keys that sign it", s.Repository)
 	}
 	j.verify()
-	err = j.signatures(fmt.Sprintf("indexes[%d].signatures", i), p.indexes[i].Signatures.Keys, p.indexes[i].Signatures.Least)
-	if err != nil {
+	rule := &p.indexes[i].Signatures
+	if err := j.signatures(fmt.Sprintf("indexes[%d].signatures", i), rule.Keys, rule.Least); err != nil {
 		return nil, err
 	}
-	return j.signers, nil
+	out := &IndexKeys{Names: j.signers}
+	for _, name := range rule.Keys {
+		k := p.keys[name]
+		if !k.counts(now) {
+			continue
+		}
+		out.Trusted = append(out.Trusted, k.public.ID())
+		if slices.Contains(j.signers, name) {
+			out.Signers = append(out.Signers, k.public.ID())
+		}
+	}
+	slices.Sort(out.Trusted)
+	slices.Sort(out.Signers)
+	return out, nil
+}
+
+// Keys returns the keys whose signatures count, in no order.
+func (p *Policy) Keys(now time.Time) (keys []*signing.PublicKey) {
+	for _, k := range p.keys {
+		if k.counts(now) {
+			keys = append(keys, k.public)
+		}
+	}
+	return keys
+}
+
+// counts reports whether what a key signs counts, if it was not admitted before.
+func (k *key) counts(now time.Time) bool {
+	return !k.revoked && (k.notAfter.IsZero() || !now.After(k.notAfter))
 }
 
 // judge is one judgement.
@@ -122,7 +158,7 @@ func (j *judge) verify() {
 			j.without = append(j.without, name+": "+err.Error())
 		case k.revoked:
 			j.without = append(j.without, fmt.Sprintf("the key %s signed it, but is revoked", name))
-		case !j.subject.Locked && !k.notAfter.IsZero() && j.now.After(k.notAfter):
+		case !j.subject.Locked && !k.counts(j.now):
 			j.without = append(j.without, fmt.Sprintf("the key %s signed it, but it expired on %s and the module is not in the lock file", name, k.notAfter.Format(time.RFC3339)))
 		default:
 			j.signers = append(j.signers, name)

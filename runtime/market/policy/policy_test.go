@@ -162,9 +162,9 @@ func TestJudgeIndex(t *testing.T) {
 		"revoked.digests[0]: this digest is revoke":              {in(there, "catalogue"), "revoked: {digests: [\"" + image + "\"]}\n"},
 		"catalogue: the signed statement is about ":              {func() *policy.Subject { s := in(there, "catalogue"); s.Image = digest("7"); return s }(), ""},
 	} {
-		names, err := keys.parse(t, rest+c.more, nil).JudgeIndex(c.subject, now)
-		if want == "" && (err != nil || len(names) != 2) || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
-			t.Errorf("%q, %v, want %q", names, err, want)
+		got, err := keys.parse(t, rest+c.more, nil).JudgeIndex(c.subject, now)
+		if want == "" && (err != nil || len(got.Names) != 2 || len(got.Trusted) != 2 || len(got.Signers) != 1) || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%+v, %v, want %q", got, err, want)
 		}
 	}
 }
