@@ -44,7 +44,7 @@ func limitsOf(l *module.Loaded) []limitInfo {
 		{"fuelPerCycleRow", number(d.FuelPerCycleRow), nil, "more of these units for each node of the cluster"},
 		{"fuelStart", number(d.FuelStart), nil, "units for starting an instance"},
 		{"fuelRestarts", number(d.FuelRestarts), nil, "units for restarts in the last 100 calls"},
-		{"deadline", d.Deadline.String(), nil, "time limit of a call; fuel runs out long before"},
+		{"deadline", d.CallDeadline(d.CallFuel(0)).String(), nil, "time limit of a call; by default more for calls with more fuel"},
 		{"memory", bytes(int(d.OwnMemory)), has(memory), "bytes of an instance, without the host's data"},
 		{"memoryTotal", bytes(int(d.TotalMemory)), nil, "bytes of all instances, with tables, stacks and the host's data"},
 		{"tableElements", number(int64(d.TableElements)), has(tables), "elements of all tables"},

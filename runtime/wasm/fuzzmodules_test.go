@@ -14,6 +14,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/internal/wat"
 	"github.com/berth-scheduler/berth/runtime/wasm"
 	"github.com/berth-scheduler/berth/runtime/wasm/breaker"
+	"github.com/berth-scheduler/berth/runtime/wasm/meter"
 	"github.com/berth-scheduler/berth/runtime/wasm/sandbox"
 )
 
@@ -28,7 +29,7 @@ const (
 )
 
 // FuzzModules: for any valid module that is loaded and called like a plugin, loading is bounded, a unit of fuel takes at most
-// mostTimesPlain times its time in a loop that does nothing, in CPU time, and the memory of the process grows at most by the
+// meter.MostTimesPlain times its time in a loop that does nothing, in CPU time, and the memory of the process grows at most by the
 // plugin's budget and a margin.
 func FuzzModules(f *testing.F) {
 	for seed := range uint64(fewModules) {
@@ -63,12 +64,12 @@ func holdsBounds(t *testing.T, plain *drawn, seed uint64) {
 	drawn := newDrawn(t, drawModule(seed))
 	// Other processes make a call longer, and never shorter.
 	least, base := math.Inf(1), math.Inf(1)
-	for try := 0; try < 2 || try < 6 && least > mostTimesPlain*base; try++ {
+	for try := 0; try < 2 || try < 6 && least > meter.MostTimesPlain*base; try++ {
 		least, base = min(least, drawn.perUnit()), min(base, plain.perUnit())
 	}
 	t.Logf("seed %d: %.0f ns a unit, %.1f times those of a plain loop; %v", seed, least, least/base, drawn.plugin.Status().Breaker.LastFault)
-	if least > mostTimesPlain*base {
-		t.Errorf("seed %d: a unit takes %.0f ns, %.1f times those of a plain loop, at most %d", seed, least, least/base, mostTimesPlain)
+	if least > meter.MostTimesPlain*base {
+		t.Errorf("seed %d: a unit takes %.0f ns, %.1f times those of a plain loop, at most %d", seed, least, least/base, meter.MostTimesPlain)
 	}
 	if more := resident(t) - before; more > genBudget+mostBeyond {
 		t.Errorf("seed %d: the process has %d MiB more, of a budget of %d", seed, more>>20, genBudget>>20)

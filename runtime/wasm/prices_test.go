@@ -20,12 +20,9 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 	"github.com/berth-scheduler/berth/runtime/wasm"
 	"github.com/berth-scheduler/berth/runtime/wasm/breaker"
+	"github.com/berth-scheduler/berth/runtime/wasm/meter"
 	"github.com/berth-scheduler/berth/runtime/wasm/sandbox"
 )
-
-// mostTimesPlain bounds BenchmarkHostCallTime and FuzzModules: a unit of fuel may take so many
-// times its time in a loop that does nothing.
-const mostTimesPlain = 32
 
 // mostTimesCopied bounds BenchmarkHostCallTime for state_set of 64 KiB and more.
 const mostTimesCopied = 6
@@ -338,7 +335,7 @@ func (h *hostCall) cases(random *rand.Rand, rows uint32) (out [][2][]uint64) {
 }
 
 // BenchmarkHostCallTime measures the longest time of a unit of fuel in each function that a
-// guest can import, over arguments. It fails if that is more than mostTimesPlain times a unit
+// guest can import, over arguments. It fails if that is more than meter.MostTimesPlain times a unit
 // of a loop that does nothing.
 func BenchmarkHostCallTime(b *testing.B) {
 	for range b.N {
@@ -364,14 +361,14 @@ func hostCallTime(t testing.TB) {
 		measure := func(what string) {
 			ns, units, ok := p.perUnit()
 			for range 3 { // a busy machine is slow, but not always
-				if again, _, _ := p.perUnit(); ok && ns > mostTimesPlain*plain/2 {
+				if again, _, _ := p.perUnit(); ok && ns > meter.MostTimesPlain*plain/2 {
 					ns = min(ns, again)
 				}
 			}
 			if ok && ns > worst {
 				worst, atUnits, at = ns, units, fmt.Sprintf("%s%#x", what, p.args)
 			}
-			most := float64(mostTimesPlain)
+			most := float64(meter.MostTimesPlain)
 			if h.name == abi.HostStateSet && p.args[0][3] >= 64<<10 {
 				most = mostTimesCopied
 			}

@@ -2,14 +2,17 @@ package meter
 
 // Fuel is counted in grains. The cost of an instruction is set for the slowest code that
 // consists of it, on today's processors: an access of memory that no cache has, a number for
-// which arithmetic is slow, a jump to distant code. So no grain takes longer than 32 times
-// its time in a loop that does nothing, which BenchmarkWorst measures.
+// which arithmetic is slow, a jump to distant code. So no grain takes longer than MostTimesPlain
+// times its time in a loop that does nothing, which BenchmarkWorst measures.
 const (
 	// Unit is the number of grains in a unit of fuel. People set and read units.
 	Unit = 512
 	// Iteration is the cost in grains of one iteration of a loop that only counts. The
 	// prices of Config are multiples of it.
 	Iteration = fuelLoop + 5
+	// MostTimesPlain bounds what a unit takes: so many times its time in a loop that does nothing. Only cache misses come
+	// near it.
+	MostTimesPlain = 32
 
 	fuelLoop     = 2  // besides the instructions of an iteration
 	fuelEntry    = 64 // of a function

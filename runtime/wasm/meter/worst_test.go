@@ -14,15 +14,11 @@ import (
 	"github.com/berth-scheduler/berth/runtime/wasm/meter"
 )
 
-// mostTimesPlain bounds BenchmarkWorst: fuel that the worst code uses may take as many times what it takes in a loop that
-// does nothing.
-const mostTimesPlain = 32
-
-// mostTimesCopied bounds it for code that moves many bytes or values, which needs no cache misses to be slow.
+// mostTimesCopied bounds BenchmarkWorst for code that moves many bytes or values, which needs no cache misses to be slow.
 const mostTimesCopied = 6
 
 // BenchmarkWorst measures what fuel takes at most, by kinds of instructions: each in the code that makes it slowest. It
-// reports the time of a unit in ns, and how many times that of a plain loop it is, and fails above mostTimesPlain. What
+// reports the time of a unit in ns, and how many times that of a plain loop it is, and fails above meter.MostTimesPlain. What
 // counts is the thread's own time, and the least of several runs, since the machine may do other things.
 func BenchmarkWorst(b *testing.B) {
 	kinds := worstKinds()
@@ -42,7 +38,7 @@ func BenchmarkWorst(b *testing.B) {
 			b.ReportMetric(float64(w.fuelPerRound), "fuel/round")
 			b.ReportMetric(best, "ns/unit")
 			b.ReportMetric(best/base, "times-plain")
-			most := mostTimesPlain
+			most := meter.MostTimesPlain
 			if slices.ContainsFunc([]string{"255 ", "memory.copy", "memory.fill", "v128 loads"},
 				func(part string) bool { return strings.Contains(name, part) }) {
 				most = mostTimesCopied

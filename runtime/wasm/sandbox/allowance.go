@@ -15,19 +15,20 @@ type allowance struct {
 	// grant is the call's fuel, and used what it took of it.
 	grant, used int64
 	// ctx ends the call, and cause says why it ended; nil for the deadline.
-	ctx    context.Context
-	cause  error
-	stop   bool // the call is to end
-	watch  clock.Stopwatch
-	yields int
-	rested time.Duration // of the call, when it last freed its processor
-	gauges *gauges       // nil if the guest is not metered
+	ctx      context.Context
+	cause    error
+	deadline time.Duration
+	stop     bool // the call is to end
+	watch    clock.Stopwatch
+	yields   int
+	rested   time.Duration // of the call, when it last freed its processor
+	gauges   *gauges       // nil if the guest is not metered
 }
 
 // begin begins a call with so much fuel, until ctx ends.
 func (a *allowance) begin(ctx context.Context, grant int64) {
 	a.grant, a.used, a.yields, a.rested = grant, 0, 0, 0
-	a.ctx, a.cause, a.stop = ctx, nil, false
+	a.ctx, a.cause, a.deadline, a.stop = ctx, nil, a.limits.CallDeadline(grant), false
 	a.watch = clock.Start()
 }
 
@@ -61,7 +62,7 @@ func (a *allowance) yield() bool {
 			a.cause = context.Cause(a.ctx)
 		}
 		elapsed := a.watch.Elapsed()
-		a.stop = a.cause != nil || elapsed > a.limits.Deadline
+		a.stop = a.cause != nil || elapsed > a.deadline
 		if elapsed > longCall && elapsed > a.rested+restEvery {
 			// The shortest sleep that frees the processor; Gosched does not look at the network.
 			time.Sleep(time.Nanosecond) //nolint:forbidigo // nothing depends on how long it takes

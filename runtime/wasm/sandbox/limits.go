@@ -1,6 +1,8 @@
 package sandbox
 
 import (
+	"cmp"
+	"math"
 	"time"
 
 	"github.com/berth-scheduler/berth/abi"
@@ -21,8 +23,8 @@ type Limits struct {
 	// again, during the last 100 cycles or calls; with it, that of allocating and filling
 	// their regions.
 	FuelStart, FuelRestarts int64
-	// Deadline is how long a call may take by the clock. It is a backstop: fuel runs out
-	// long before.
+	// Deadline is how long a call may take by the clock; zero stands for what follows from
+	// the call's fuel (CallDeadline). It is a backstop: fuel runs out long before.
 	Deadline time.Duration
 	// OwnMemory is the limit of an instance's memory without its region, in bytes.
 	// TotalMemory is the limit of a plugin's memory: all instances with their regions, and
@@ -47,9 +49,7 @@ type Limits struct {
 
 // The defaults. A unit takes some nanoseconds in ordinary code, some 50 in a loop that
 // does nothing, and at worst 32 times that. The reference workload's Go guest uses 80
-// units a node; the defaults give it 30 times as much. A start, or a call about a block
-// of 1,024 rows, ends before the deadline even at worst. A call about all rows of a large
-// cluster may not.
+// units a node; the defaults give it 30 times as much.
 const (
 	// DefaultOwnMemory is an instance's memory without its region, in bytes.
 	DefaultOwnMemory = 64 << 20
@@ -59,7 +59,6 @@ const (
 	DefaultFuelPerCycle int64 = 50_000_000
 	DefaultFuelStart    int64 = 6_000_000
 	DefaultFuelRestarts int64 = 6_000_000
-	DefaultDeadline           = 10 * time.Second
 	DefaultLogSize            = 32 << 10
 	DefaultTotalMemory  int64 = 256 << 20 // or four times OwnMemory, if that is more
 )
@@ -76,9 +75,6 @@ func (l Limits) WithDefaults() Limits {
 	fill(&l.FuelPerCycle, DefaultFuelPerCycle)
 	fill(&l.FuelStart, DefaultFuelStart)
 	fill(&l.FuelRestarts, DefaultFuelRestarts)
-	if l.Deadline == 0 {
-		l.Deadline = DefaultDeadline
-	}
 	if l.OwnMemory == 0 {
 		l.OwnMemory = DefaultOwnMemory
 	}
@@ -116,6 +112,20 @@ func (l *Limits) structure(s meter.Limits) meter.Limits {
 		}
 	}
 	return s
+}
+
+const (
+	// LeastDeadline is the deadline of a call with little fuel.
+	LeastDeadline = 10 * time.Second
+	// DeadlinePerUnit is the deadline of other calls, for each unit: what a unit of the slowest code takes at most, on a host
+	// that is 20 times as slow as one where a unit of a plain loop takes 50 ns.
+	DeadlinePerUnit = 20 * meter.MostTimesPlain * 50 * time.Nanosecond
+)
+
+// CallDeadline returns the deadline of a call with so much fuel. Unless one is set, fuel ends the call first.
+func (l *Limits) CallDeadline(fuel int64) time.Duration {
+	most := int64(math.MaxInt64 / DeadlinePerUnit)
+	return cmp.Or(l.Deadline, max(LeastDeadline, time.Duration(min(fuel, most))*DeadlinePerUnit))
 }
 
 // CallFuel returns the fuel of a call about n rows or pods.

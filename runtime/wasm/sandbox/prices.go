@@ -6,8 +6,8 @@ import (
 )
 
 // A call of the host costs fuel in proportion to the time that it takes at worst. Prices are
-// in iterations of a plain loop (meter.Iteration). A call never takes longer than 32 times
-// its price, which BenchmarkHostCallTime measures. What follows from the parameters is
+// in iterations of a plain loop (meter.Iteration). A call never takes longer than
+// meter.MostTimesPlain times its price, which BenchmarkHostCallTime measures. What follows from the parameters is
 // charged before the call, by the rewritten code of the guest. The rest is charged by the
 // host function: it depends on the request, never on the time or on a cache, so that a call
 // costs the same everywhere.

@@ -61,7 +61,7 @@ func (m *metered) Error() string {
 		if m.cause != nil {
 			return "the call was interrupted: " + m.cause.Error()
 		}
-		return fmt.Sprintf("the call took longer than %v", m.limits.Deadline)
+		return fmt.Sprintf("the call took longer than %v", m.limits.CallDeadline(m.grant))
 	}
 	return m.trap.Error()
 }
