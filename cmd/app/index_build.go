@@ -9,13 +9,15 @@ import (
 	"github.com/berth-scheduler/berth/runtime/market/index"
 	"github.com/berth-scheduler/berth/runtime/market/oci"
 	"github.com/berth-scheduler/berth/runtime/market/policy"
+	"github.com/berth-scheduler/berth/runtime/market/signing"
 )
 
 // listing looks for the versions of plugins.
 type listing struct {
 	client *oci.Client
-	before *index.File    // what was listed before; nil for nothing
-	policy *policy.Policy // optional: what may be listed
+	before *index.File          // what was listed before; nil for nothing
+	policy *policy.Policy       // optional: what may be listed
+	keys   []*signing.PublicKey // that may sign what is attached
 	tell   func(text string)
 }
 
@@ -103,23 +105,4 @@ func (l *listing) known(image *oci.Image) (string, *index.Version) {
 		return "", nil
 	}
 	return p.Name, new(*v)
-}
-
-// attached takes over what is attached to an image: the first of a kind counts.
-func (l *listing) attached(ctx context.Context, store *oci.Store, image *oci.Image, v *index.Version) error {
-	first := map[string]oci.Attachment{}
-	for _, kind := range []string{oci.ReadmeType, oci.SBOMType, oci.ConformanceType, oci.BenchType} {
-		found, _, err := store.Attachments(ctx, image.Descriptor, kind)
-		if err != nil {
-			return err
-		}
-		if len(found) > 0 {
-			first[kind] = found[0]
-		}
-	}
-	v.Docs, v.SBOM = first[oci.ReadmeType].Digest.String(), first[oci.SBOMType].Digest.String()
-	if err := v.Measured(first[oci.ConformanceType].Data, first[oci.BenchType].Data); err != nil { // anybody could have attached it
-		l.tell(plain.Line(fmt.Sprintf("%s: %v", image.Ref, err), maxCell))
-	}
-	return nil
 }

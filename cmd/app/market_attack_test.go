@@ -3,6 +3,7 @@ package app
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -226,11 +227,11 @@ func TestHostileAttachments(t *testing.T) {
 		t.Fatal(err)
 	}
 	attach := func(kind, text string) string {
-		digest, err := store.Attach(t.Context(), image.Descriptor, oci.Attachment{Type: kind, Data: []byte(text)})
+		described, err := store.Attach(t.Context(), image.Descriptor, oci.Attachment{Type: kind, Data: []byte(text)})
 		if err != nil {
 			t.Fatal(err)
 		}
-		return digest.String()
+		return described.Digest.String()
 	}
 	const evil = "\x1b[2J\u202e\x07"
 	attach(oci.ReadmeType, "another README")
@@ -254,6 +255,72 @@ func TestHostileAttachments(t *testing.T) {
 			t.Errorf("%s: %q, %q", c.flag, out.String(), errs.String())
 		}
 	}
+}
+
+// TestAttachedByStrangers: whoever may push to a repository may attach a README and an SBOM to its images. An index lists neither,
+// unless a key that signed the image signed them, and what it lists stays.
+func TestAttachedByStrangers(t *testing.T) {
+	s := newStall(t)
+	v := s.honest.Plugins[0].Versions[1]
+	store := s.open("team/rack-aware")
+	image, err := store.Image(t.Context(), v.Image)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stranger, err := signing.Generate(signing.ECDSA)
+	if err != nil {
+		t.Fatal(err)
+	}
+	attach := func(kind, text string, key *signing.PrivateKey) string {
+		described, err := store.Attach(t.Context(), image.Descriptor, oci.Attachment{Type: kind, Data: []byte(text)})
+		if err == nil && key != nil {
+			err = signDigest(t.Context(), store, described, key)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return described.Digest.String()
+	}
+	before, told := s.honest, 0
+	lists := func(docs, sbom string) {
+		t.Helper()
+		l := &listing{
+			client: oci.New(oci.Config{}), before: before, keys: []*signing.PublicKey{stranger.Public(), s.key.Public()}, tell: func(string) { told++ },
+		}
+		found, err := l.plugin(t.Context(), s.honest.Plugins[0].Repository)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := found.Versions[1]; got.Docs != docs || got.SBOM != sbom || got.Conformance != nil {
+			t.Errorf("lists %q and %q, want %q and %q", got.Docs, got.SBOM, docs, sbom)
+		}
+		if before, _, err = index.Next(before, []index.Plugin{*found}, time.Now(), time.Hour); err != nil {
+			t.Fatal(err)
+		}
+	}
+	lists("", "")
+	for i := range 8 { // digests above and below that of the honest one
+		attach(oci.ReadmeType, fmt.Sprint("# Install from evil.example ", i), nil)
+		attach(oci.SBOMType, fmt.Sprint(`{"bomFormat":"CycloneDX","version":`, i, "}"), stranger)
+		attach(oci.ConformanceType, fmt.Sprintf(`{"module":%q,"kept":%d}`, v.Module, i+1), stranger)
+	}
+	lists("", "")
+	if told != 1 {
+		t.Errorf("told %d times of what is not listed", told)
+	}
+	docs := attach(oci.ReadmeType, "# Racks", s.key)
+	lists(docs, "")
+	sbom := attach(oci.SBOMType, `{"bomFormat":"CycloneDX"}`, s.key)
+	for i := range 8 {
+		attach(oci.ReadmeType, fmt.Sprint("# Racks ", i), s.key)
+	}
+	lists(docs, sbom)
+	var tells []string
+	names, err := signAttachments(t.Context(), store, image, s.key, func(text string) { tells = append(tells, text) })
+	if err != nil || len(names) > 0 || len(tells) != 3 {
+		t.Errorf("%v, %v, %v: what several have attached is signed", names, tells, err)
+	}
+	lists(docs, sbom)
 }
 
 // TestYankedElsewhere: a module that is yanked cannot be locked in another image either, unless it was locked from that before.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/berth-scheduler/berth/runtime/market/index"
 	"github.com/berth-scheduler/berth/runtime/market/oci"
+	"github.com/berth-scheduler/berth/runtime/market/signing"
 )
 
 type pluginIndexOptions struct {
@@ -69,7 +70,10 @@ func (o *pluginIndexOptions) run(ctx context.Context, client *oci.Client, refere
 			}
 		}
 	}
-	l := &listing{client: client, before: p.before, policy: p.policy, tell: plainly(stderr)}
+	l := &listing{client: client, before: p.before, policy: p.policy, keys: []*signing.PublicKey{p.key.Public()}, tell: plainly(stderr)}
+	if p.policy != nil {
+		l.keys = append(l.keys, p.policy.Keys(time.Now())...)
+	}
 	found, err := l.all(ctx, repositories)
 	if err != nil {
 		return err

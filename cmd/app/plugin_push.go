@@ -13,12 +13,14 @@ import (
 	"time"
 
 	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/berth-scheduler/berth/internal/plain"
 	"github.com/berth-scheduler/berth/runtime/market/index"
 	"github.com/berth-scheduler/berth/runtime/market/oci"
+	"github.com/berth-scheduler/berth/runtime/market/signing"
 	"github.com/berth-scheduler/berth/runtime/module"
 )
 
@@ -42,7 +44,7 @@ func (o *marketOptions) within(ctx context.Context, f func(context.Context, *oci
 
 type pushOptions struct {
 	marketOptions
-	readme, license, sbom, conformance, bench string
+	readme, license, sbom, conformance, bench, key string
 }
 
 func newPluginPush() *cobra.Command {
@@ -54,7 +56,7 @@ func newPluginPush() *cobra.Command {
 annotations from its manifest. If you name a project's folder, push builds it first, and
 attaches its README.md and LICENSE to the image, and what it was built from (berth plugin
 sbom). Without a tag, the image gets the module's version as its tag. The same module
-always gives the same image.
+always gives the same image. With --key, push also signs the image and what it attaches.
 
 A REFERENCE is REGISTRY/REPOSITORY:TAG, a folder in OCI layout (oci:DIR:TAG), or a tarball
 of one (oci-archive:FILE:TAG). Push uses the credentials of docker login.`,
@@ -74,6 +76,7 @@ of one (oci-archive:FILE:TAG). Push uses the credentials of docker login.`,
 	f.StringVar(&o.license, "license", "", "attach this `FILE` with the licence; the folder's LICENSE if not given")
 	f.StringVar(&o.sbom, "sbom", "", "attach this `FILE`, a bill of materials as CycloneDX JSON; for a folder, that of berth plugin sbom if not given")
 	f.StringVar(&o.conformance, "conformance", "", "attach this `FILE`, which berth plugin conformance -o json wrote; an index shows it")
+	f.StringVar(&o.key, "key", "", "private key `FILE` that signs the image and what is attached, as berth plugin sign does")
 	f.StringVar(&o.bench, "bench", "", "attach this `FILE`, which berth plugin bench -o json wrote; an index shows it")
 	o.flags(f)
 	return cmd
@@ -112,12 +115,18 @@ func (o *pushOptions) run(ctx context.Context, client *oci.Client, plugin, refer
 			attachments = append(attachments, oci.Attachment{Type: oci.SBOMType, Data: parts})
 		}
 	}
+	var key *signing.PrivateKey
+	if o.key != "" {
+		if key, err = readPrivateKey(o.key, stderr); err != nil {
+			return err
+		}
+	}
 	store, err := client.Create(ctx, ref)
 	if err != nil {
 		return err
 	}
 	moved := movedFrom(ctx, store, ref, l)
-	image, err := pushAll(ctx, store, l, attachments)
+	image, err := pushAll(ctx, store, l, attachments, key)
 	if err := errors.Join(err, store.Close()); err != nil {
 		return err
 	}
@@ -176,14 +185,26 @@ func isCycloneDX(text []byte) error {
 	return nil
 }
 
-func pushAll(ctx context.Context, store *oci.Store, l *module.Loaded, attachments []oci.Attachment) (*oci.Image, error) {
+// pushAll stores a module with its attachments, and signs all of it if there is a key.
+func pushAll(ctx context.Context, store *oci.Store, l *module.Loaded, attachments []oci.Attachment, key *signing.PrivateKey) (*oci.Image, error) {
 	image, err := store.Push(ctx, l.Bytes, l.Manifest)
 	if err != nil {
 		return nil, err
 	}
+	made := []ocispec.Descriptor{image.Descriptor}
 	for _, a := range attachments {
-		if _, err := store.Attach(ctx, image.Descriptor, a); err != nil {
+		described, err := store.Attach(ctx, image.Descriptor, a)
+		if err != nil {
 			return nil, fmt.Errorf("%s is pushed, but not all of its attachments: %w", image.Ref, err)
+		}
+		made = append(made, described)
+	}
+	if key == nil {
+		return image, nil
+	}
+	for _, described := range made {
+		if err := signDigest(ctx, store, described, key); err != nil {
+			return nil, fmt.Errorf("%s is pushed, but not signed: %w", image.Ref, err)
 		}
 	}
 	return image, nil

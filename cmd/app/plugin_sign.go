@@ -63,9 +63,10 @@ func newPluginSign() *cobra.Command {
 signature beside it, into FILE` + signing.Suffix + `. Both are Sigstore bundles as cosign writes
 them, made without a network: cosign verify --key and verify-blob --key accept them.
 
-For an image, sign signs the digest of its manifest. Before that it checks the module, and
-refuses an image whose annotations differ from the module's manifest. Sign also signs an
-index, for policies that want several keys. A file need not be a module.`,
+For an image, sign signs the digest of its manifest, and those of its README, licence, bill of
+materials and measurements, which it lists. Before that it checks the module, and refuses an
+image whose annotations differ from the module's manifest. Sign also signs an index, for
+policies that want several keys. A file need not be a module.`,
 		Example: `  berth plugin sign ghcr.io/team/rack-aware:1.2.0 --key team.key
   berth plugin sign rack-aware.wasm --key team.key`,
 		Args:    oneArgument("reference or file", "REFERENCE|FILE --key FILE"),
@@ -82,7 +83,7 @@ index, for policies that want several keys. A file need not be a module.`,
 				return err
 			}
 			return o.within(cmd.Context(), func(ctx context.Context, client *oci.Client) error {
-				return signImage(ctx, client, args[0], private, cmd.OutOrStdout())
+				return signImage(ctx, client, args[0], private, cmd.OutOrStdout(), plainly(cmd.ErrOrStderr()))
 			})
 		},
 	}
@@ -109,7 +110,7 @@ func signFile(file string, key *signing.PrivateKey, stdout io.Writer) error {
 	return writing(err)
 }
 
-func signImage(ctx context.Context, client *oci.Client, reference string, key *signing.PrivateKey, stdout io.Writer) error {
+func signImage(ctx context.Context, client *oci.Client, reference string, key *signing.PrivateKey, stdout io.Writer, tell func(string)) error {
 	if done, err := signIndex(ctx, client, reference, key, stdout); done {
 		return err
 	}
@@ -121,10 +122,19 @@ func signImage(ctx context.Context, client *oci.Client, reference string, key *s
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(signDigest(ctx, store, image.Descriptor, key), store.Close()); err != nil {
+	err = signDigest(ctx, store, image.Descriptor, key)
+	var attached []string
+	if err == nil {
+		attached, err = signAttachments(ctx, store, image, key, tell)
+	}
+	if err := errors.Join(err, store.Close()); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(stdout, "%s: %s %s, signed by %s\n", image.Ref.At(image.Descriptor.Digest), l.Manifest.Name, l.Manifest.Version, key.Public().ID())
+	what := l.Manifest.Name + " " + l.Manifest.Version
+	if len(attached) > 0 {
+		what += " with its " + strings.Join(attached, ", ")
+	}
+	_, err = fmt.Fprintf(stdout, "%s: %s, signed by %s\n", image.Ref.At(image.Descriptor.Digest), what, key.Public().ID())
 	return writing(err)
 }
 

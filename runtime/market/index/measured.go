@@ -21,8 +21,8 @@ type Benched struct {
 	Rows   []Bench `json:"rows"`
 }
 
-// Measured sets Conformance and Bench from the JSON of Conformed and Benched, either of which
-// may be nil. It refuses measurements of another module, and files
+// Measured sets Conformance and Bench from the JSON of Conformed and Benched. If one of these is nil,
+// what it would set stays. It refuses measurements of another module, and files
 // without any, such as one in the place of the other.
 func (v *Version) Measured(conformed, benched []byte) error {
 	var c Conformed
@@ -34,9 +34,11 @@ func (v *Version) Measured(conformed, benched []byte) error {
 	if err != nil {
 		return err
 	}
-	v.Conformance, v.Bench = nil, b.Rows
 	if conformed != nil {
 		v.Conformance = &c.Conformance
+	}
+	if benched != nil {
+		v.Bench = b.Rows
 	}
 	return nil
 }

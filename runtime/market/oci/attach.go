@@ -42,43 +42,43 @@ type Attachment struct {
 	// Annotations are the artifact's annotations.
 	Annotations map[string]string
 	Data        []byte
-	// Digest is the digest of the artifact's manifest; Attach ignores it.
-	Digest digest.Digest
-
-	manifest ocispec.Descriptor
+	// Manifest describes the artifact's manifest, and Digest is its digest; Attach ignores both.
+	Manifest ocispec.Descriptor
+	Digest   digest.Digest
 }
 
-// Attach attaches a file to an image. If the registry has no referrers API, the list of
+// Attach attaches a file to an image, and describes the artifact's manifest. If the registry has no referrers API, the list of
 // attachments is kept under a tag of the image's digest. Another client may overwrite that
 // list, so Attach reads it again afterwards and retries.
-func (s *Store) Attach(ctx context.Context, subject ocispec.Descriptor, a Attachment) (digest.Digest, error) {
+func (s *Store) Attach(ctx context.Context, subject ocispec.Descriptor, a Attachment) (ocispec.Descriptor, error) {
+	none := ocispec.Descriptor{}
 	const tries = 5
 	if size := int64(len(a.Data)); size > MaxAttachment {
-		return "", s.ref.fail("attach "+a.Type, tooLarge(size, MaxAttachment))
+		return none, s.ref.fail("attach "+a.Type, tooLarge(size, MaxAttachment))
 	}
 	manifest, err := s.artifact(ctx, a.Type, a.Data, a.Annotations)
 	if err != nil {
-		return "", err
+		return none, err
 	}
 	manifest.Subject = &ocispec.Descriptor{MediaType: subject.MediaType, Digest: subject.Digest, Size: subject.Size}
 	var notes []error
 	for range tries {
 		described, err := s.manifest(ctx, manifest)
 		if err != nil {
-			return "", err
+			return none, err
 		}
 		var listed []ocispec.Descriptor
 		if listed, notes, err = s.referrers(ctx, subject, a.Type); err != nil {
-			return "", err
+			return none, err
 		}
 		if slices.ContainsFunc(listed, func(d ocispec.Descriptor) bool { return d.Digest == described.Digest }) {
-			return described.Digest, nil
+			return described, nil
 		}
 	}
 	if len(notes) > 0 {
-		return "", s.ref.problem("ask the registry's operator", "%s was stored, but the registry does not list it: %v", a.Type, notes[len(notes)-1])
+		return none, s.ref.problem("ask the registry's operator", "%s was stored, but the registry does not list it: %v", a.Type, notes[len(notes)-1])
 	}
-	return "", s.ref.problem("try again", "other clients changed its list of attachments %d times in the meantime", tries)
+	return none, s.ref.problem("try again", "other clients changed its list of attachments %d times in the meantime", tries)
 }
 
 // referrers returns the artifacts that, according to the registry, refer to an image and may be
@@ -162,5 +162,5 @@ func (s *Store) attachment(ctx context.Context, subject ocispec.Descriptor, arti
 	if err != nil {
 		return nil, s.ref.fail("", err)
 	}
-	return &Attachment{Type: artifactType, Annotations: m.Annotations, Data: data, Digest: described.Digest, manifest: described}, nil
+	return &Attachment{Type: artifactType, Annotations: m.Annotations, Data: data, Digest: described.Digest, Manifest: described}, nil
 }

@@ -74,7 +74,7 @@ func (s *Store) subject(ctx context.Context, name string) (ocispec.Descriptor, e
 func copyAll(ctx context.Context, source, target *Store, subject ocispec.Descriptor, attached []Attachment) error {
 	all := []ocispec.Descriptor{subject}
 	for _, a := range attached {
-		all = append(all, a.manifest)
+		all = append(all, a.Manifest)
 	}
 	for _, d := range all {
 		if err := oras.CopyGraph(ctx, source.source, target.target, d, oras.CopyGraphOptions{MaxMetadataBytes: maxManifest, FindSuccessors: partsOf(d)}); err != nil {
@@ -99,7 +99,7 @@ func partsOf(manifest ocispec.Descriptor) func(context.Context, content.Fetcher,
 	}
 }
 
-// attached gets everything that refers to an image, of the types that plugins have. Wrongly
+// attached gets everything that refers to an image, of the types that plugins have, with the signatures of each. Wrongly
 // listed artifacts are not copied.
 func (s *Store) attached(ctx context.Context, subject ocispec.Descriptor) ([]Attachment, error) {
 	var out []Attachment
@@ -109,6 +109,16 @@ func (s *Store) attached(ctx context.Context, subject ocispec.Descriptor) ([]Att
 			return nil, err
 		}
 		out = append(out, found...)
+		for _, a := range found {
+			if kind == BundleType {
+				break
+			}
+			signatures, _, err := s.Attachments(ctx, a.Manifest, BundleType)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, signatures...)
+		}
 	}
 	return out, nil
 }
