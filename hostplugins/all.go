@@ -10,6 +10,7 @@ import (
 
 	"github.com/berth-scheduler/berth/hostplugins/defaultbinder"
 	"github.com/berth-scheduler/berth/hostplugins/defaultpreemption"
+	"github.com/berth-scheduler/berth/hostplugins/deferredpodscheduling"
 	"github.com/berth-scheduler/berth/hostplugins/dynamicresources"
 	"github.com/berth-scheduler/berth/hostplugins/imagelocality"
 	"github.com/berth-scheduler/berth/hostplugins/interpodaffinity"
@@ -62,6 +63,9 @@ type Deps struct {
 	// CompareTolerations has the operators Lt and Gt of tolerations compare numbers, as kube-scheduler does with the gate
 	// TaintTolerationComparisonOperators. Otherwise they tolerate nothing.
 	CompareTolerations bool
+	// ResizePreemption has DeferredPodScheduling let pods be evicted for a resize in place, as kube-scheduler does with the gate
+	// InPlacePodVerticalScalingSchedulerPreemption. Otherwise that plugin does nothing.
+	ResizePreemption bool
 }
 
 // before37 reports whether plugins have the defaults and texts of Kubernetes 1.36: VolumeBinding scores only with a shape,
@@ -80,6 +84,9 @@ func All(deps Deps) plugin.Registry {
 		nodeunschedulable.Name: noArgs(nodeunschedulable.New),
 		tainttoleration.Name: noArgs(func() *tainttoleration.TaintToleration {
 			return tainttoleration.New(tainttoleration.Config{Compare: deps.CompareTolerations})
+		}),
+		deferredpodscheduling.Name: noArgs(func() *deferredpodscheduling.DeferredPodScheduling {
+			return deferredpodscheduling.New(deferredpodscheduling.Config{On: deps.ResizePreemption})
 		}),
 		nodeports.Name:     noArgs(nodeports.New),
 		imagelocality.Name: noArgs(imagelocality.New),

@@ -48,6 +48,7 @@ func TestRegistry(t *testing.T) {
 	}
 	const want = `DefaultBinder [Bind], of scope node: []
 DefaultPreemption [PostFilter], of scope node: []
+DeferredPodScheduling [PreFilter Filter Permit], of scope node: [Filter]
 DynamicResources [PreEnqueue PreFilter Filter PostFilter Score Reserve PreBind], of scope node: []
 ImageLocality [Score], of scope node: [Score]
 InterPodAffinity [PreFilter Filter PreScore Score], of scope node: []

@@ -71,7 +71,7 @@ func parseWake(t *testing.T, text string) state.ClusterEvent {
 // docs/hints.md consists of them. TestHintsWake of runtime/assembly holds them against what plugins decide.
 func TestWakeTables(t *testing.T) {
 	tables := wakeTables(t)
-	registry := hostplugins.All(hostplugins.Deps{Binder: &binder{}})
+	registry := hostplugins.All(hostplugins.Deps{Binder: &binder{}, ResizePreemption: true})
 	for _, name := range registry.Names() {
 		p, err := registry.New(name, nil)
 		if err != nil {

@@ -249,8 +249,10 @@ func amounting(o state.Object) []state.ClusterEvent {
 		return []state.ClusterEvent{{Resource: state.NodeResource, Action: state.Add}}
 	case o.OldNode != nil:
 		return []state.ClusterEvent{{Resource: state.NodeResource, Action: state.Delete}}
+	case o.OldPod != nil && o.NewPod != nil && o.NewPod.NodeName() == "":
+		return o.NewPod.Changes(o.OldPod, state.TargetPodResource)
 	case o.OldPod != nil && o.NewPod != nil:
-		return o.NewPod.Changes(o.OldPod)
+		return o.NewPod.Changes(o.OldPod, state.AssignedPodResource)
 	case o.OldPod != nil:
 		return []state.ClusterEvent{{Resource: state.AssignedPodResource, Action: state.Delete}}
 	}

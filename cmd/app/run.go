@@ -159,6 +159,10 @@ func (o *runOptions) run(ctx context.Context, stderr io.Writer) error {
 		return err
 	}
 	defer func() { _ = modules.Close(context.WithoutCancel(ctx)) }() // the process ends anyway
+	more, err := o.gates.parse()
+	if err != nil {
+		return err
+	}
 	scheduler, warnings, err := o.load(modules)
 	if err != nil {
 		return err
@@ -166,10 +170,6 @@ func (o *runOptions) run(ctx context.Context, stderr io.Writer) error {
 	tell := plainly(stderr)
 	if o.modules.json { // whatever parses the log expects nothing else on stderr
 		tell = func(text string) { log.Warn(text) }
-	}
-	more, err := o.gates.parse()
-	if err != nil {
-		return err
 	}
 	warn(tell, append(warnings, more...))
 	if o.writeTo != "" {
@@ -194,7 +194,7 @@ func (o *runOptions) run(ctx context.Context, stderr io.Writer) error {
 
 // load reads the configuration, and adds flags and the modules of --plugin.
 func (o *runOptions) load(modules *assembly.Modules) (*config.Scheduler, []config.Warning, error) {
-	scheduler, warnings, err := config.Load(o.config, modules.Catalog(o.program.names...))
+	scheduler, warnings, err := config.Load(o.config, modules.Catalog(o.program.names...).WithGates(o.gates.gates))
 	if err != nil {
 		return nil, nil, unreadable(err, "config", o.config)
 	}

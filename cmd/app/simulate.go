@@ -220,7 +220,7 @@ func (o *simulateOptions) simulation(ctx context.Context, modules *assembly.Modu
 	if len(errs) > 0 {
 		return sim.Config{}, nil, nil, errors.Join(errs...)
 	}
-	scheduler, warnings, err := config.Load(o.config, modules.Catalog(o.program.names...))
+	scheduler, warnings, err := config.Load(o.config, modules.Catalog(o.program.names...).WithGates(o.gates.gates))
 	if err != nil {
 		return sim.Config{}, nil, nil, unreadable(err, "config", o.config)
 	}

@@ -237,15 +237,15 @@ func (o *whatIfOptions) askFiles(ctx context.Context, stderr io.Writer) (*whatif
 		return nil, err
 	}
 	defer func() { _ = modules.Close(context.WithoutCancel(ctx)) }() // the process ends anyway
-	scheduler, warnings, err := config.Load(o.config, modules.Catalog(o.program.names...))
+	more, err := o.gates.parse()
+	if err != nil {
+		return nil, err
+	}
+	scheduler, warnings, err := config.Load(o.config, modules.Catalog(o.program.names...).WithGates(o.gates.gates))
 	if err != nil {
 		return nil, unreadable(err, "config", o.config)
 	}
 	if err := o.modules.enable(modules, scheduler); err != nil {
-		return nil, err
-	}
-	more, err := o.gates.parse()
-	if err != nil {
 		return nil, err
 	}
 	objects, err := input.LoadCluster(ctx, o.cluster, o.strict)

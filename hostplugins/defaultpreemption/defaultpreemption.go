@@ -85,6 +85,7 @@ func New(args *configv1.DefaultPreemptionArgs, deps Deps) (*DefaultPreemption, e
 		Reads: plugin.Whole(
 			abi.NodePods, abi.PodNamespace, abi.PodPriority, abi.PodLabels, abi.PodFlags, abi.PodWhole, abi.IncomingPriority,
 		),
+		Resizes: true,
 		// A pod that is held back until its victims are gone is reconsidered when one is deleted;
 		// whether it is queued is decided by the plugins that rejected it.
 		Events: []plugin.Event{{

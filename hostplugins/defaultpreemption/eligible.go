@@ -30,8 +30,11 @@ func ineligible(c *plugin.Cycle, d *plugin.Diagnosis) string {
 }
 
 // nominated returns the node that the pod is nominated to. The queue knows it before it is
-// written to the pod.
+// written to the pod. A pod that waits for a resize is never nominated: it has made others leave its own node.
 func nominated(c *plugin.Cycle) string {
+	if c.Resize {
+		return c.Pod.NodeName()
+	}
 	node := c.Pod.NominatedNode()
 	if node != "" || c.Nominations == nil {
 		return node

@@ -2,6 +2,8 @@
 package nodename
 
 import (
+	"errors"
+
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/state"
@@ -32,8 +34,9 @@ func New() *NodeName {
 			Name:       Name,
 			Reads:      plugin.Whole(abi.NodeName, abi.PodNodeName),
 			NodeScoped: []abi.Point{abi.Filter},
+			Resizes:    true,
 			// A node with the name may be added; an update never changes a node's name.
-			Events: []plugin.Event{{ClusterEvent: state.ClusterEvent{Resource: state.NodeResource, Action: state.Add}}},
+			Events: []plugin.Event{{ClusterEvent: state.ClusterEvent{Resource: state.NodeResource, Action: state.Add}, Hint: afterNodeAdd}},
 		},
 	}
 }
@@ -70,4 +73,15 @@ func (n *NodeName) Filter(c *plugin.Cycle, rows []uint32, out *plugin.Verdicts) 
 		}
 		out.Reject(i, abi.UnschedulableAndUnresolvable, reason)
 	}
+}
+
+// afterNodeAdd queues the pod when the node that it names was added.
+func afterNodeAdd(pod *state.Pod, object state.Object) (state.Hint, error) {
+	if object.NewNode == nil {
+		return state.Queue, errors.New("the event of an added node has no node")
+	}
+	if object.NewNode.Name == pod.NodeName() {
+		return state.Queue, nil
+	}
+	return state.QueueSkip, nil
 }

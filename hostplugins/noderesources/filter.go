@@ -39,7 +39,8 @@ func newFixedReasons() fixedReasons {
 
 // demand is a request and the columns of its resource.
 type demand struct {
-	amount                 int64
+	amount                 int64   // that must be free
+	whole                  int64   // that the pod has in all; differs from amount for a pod that the row counts already
 	allocatable, requested []int64 // nil when no node has the resource
 	devices                bool    // a row that has none of the resource is not short of it
 }
@@ -55,7 +56,7 @@ func (d *demand) short(row uint32) bool {
 // exceeds reports whether the row's allocatable is less than requested, so that preemption does
 // not help.
 func (d *demand) exceeds(row uint32) bool {
-	return d.allocatable == nil || d.amount > d.allocatable[row]
+	return d.allocatable == nil || d.whole > d.allocatable[row]
 }
 
 // fitCall is one call of Filter.
@@ -71,7 +72,8 @@ type fitCall struct {
 }
 
 // Filter rejects nodes that lack a resource, with a reason for each that they lack. It is
-// UnschedulableAndUnresolvable if the pod would not fit the empty node either.
+// UnschedulableAndUnresolvable if the pod would not fit the empty node either. The node of a pod that waits for a resize counts
+// what the pod wants (state.Pod.Requests), so it lacks what it has given away beyond its allocatable.
 func (f *Fit) Filter(c *plugin.Cycle, rows []uint32, out *plugin.Verdicts) {
 	call := fitCall{texts: &f.reasons}
 	if len(c.Pod.Requests.Scalars) > 0 {
@@ -108,7 +110,11 @@ func (f *fitCall) bind(c *plugin.Cycle) {
 	t := &c.Snapshot.Nodes
 	r := &c.Pod.Requests
 	columns := func(amount int64, resource int) demand {
-		return demand{amount: amount, allocatable: t.Resources[resource].Allocatable, requested: t.Resources[resource].Requested}
+		d := demand{amount: amount, whole: amount, allocatable: t.Resources[resource].Allocatable, requested: t.Resources[resource].Requested}
+		if c.Resize && amount > 0 {
+			d.amount = 0
+		}
+		return d
 	}
 	f.fixed = [numFixed]demand{
 		tooManyPods: columns(1, state.PodCount),
@@ -116,12 +122,15 @@ func (f *fitCall) bind(c *plugin.Cycle) {
 		noMemory:    columns(asked(r.Memory), state.Memory),
 		noStorage:   columns(asked(r.EphemeralStorage), state.EphemeralStorage),
 	}
+	if c.Resize { // its place among the node's pods is not in question
+		f.fixed[tooManyPods].amount = math.MinInt64
+	}
 	if len(f.names) == 0 {
 		return
 	}
 	f.scalars = make([]demand, len(f.names))
 	for i, s := range f.names {
-		f.scalars[i] = demand{amount: s.Value}
+		f.scalars[i] = demand{amount: s.Value, whole: s.Value}
 		if resource := c.Snapshot.ResourceIndex(s.Name); resource >= 0 {
 			f.scalars[i] = columns(s.Value, resource)
 		}

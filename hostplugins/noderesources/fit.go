@@ -75,6 +75,7 @@ func NewFit(args *configv1.NodeResourcesFitArgs, devices Devices) (*Fit, error) 
 		Reads:      plugin.Whole(abi.NodeAllocatable, abi.NodeRequested, abi.NodeNonZeroRequested, abi.IncomingRequests, abi.IncomingNonZero),
 		NodeScoped: []abi.Point{abi.Filter, abi.Score},
 		Enforces:   state.FeatureRequests,
+		Resizes:    true,
 		Events: []plugin.Event{
 			{ClusterEvent: state.ClusterEvent{Resource: state.AssignedPodResource, Action: state.Delete | state.UpdatePodScaleDown}, Hint: afterPodEvent},
 			{ClusterEvent: state.ClusterEvent{Resource: state.TargetPodResource, Action: state.UpdatePodScaleDown}, Hint: afterPodEvent},

@@ -14,12 +14,14 @@ import (
 
 // afterPodEvent queues the pod when a pod was removed from a node or lost its nomination, when
 // the pod's own requests were lowered, or when a placed pod's requests were lowered for a
-// resource that this pod requests (KEP-1287).
+// resource that this pod requests (KEP-1287). A pod that waits for a resize is helped on its node only.
 func afterPodEvent(pod *state.Pod, object state.Object) (state.Hint, error) {
 	was, now := object.OldPod, object.NewPod
 	switch {
 	case was == nil:
 		return state.Queue, errors.New("the event of a deleted or updated pod has no old pod")
+	case pod.NodeName() != "" && was.NodeName() != pod.NodeName(): // it waits for a resize
+		return state.QueueSkip, nil
 	case now == nil:
 		if was.NodeName() == "" && was.NominatedNode() == "" {
 			return state.QueueSkip, nil
@@ -54,6 +56,9 @@ func frees(was, now, asked *state.Resources) bool {
 func (f *Fit) afterNodeChange(pod *state.Pod, object state.Object) (state.Hint, error) {
 	if object.NewNode == nil {
 		return state.Queue, errors.New("the event of an added or updated node has no node")
+	}
+	if pod.NodeName() != "" && object.NewNode.Name != pod.NodeName() { // it waits for a resize
+		return state.QueueSkip, nil
 	}
 	has := &object.NewNode.Allocatable
 	if !f.fitsEmpty(&pod.Requests, has) {

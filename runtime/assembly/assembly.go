@@ -203,7 +203,7 @@ func Default() *config.Scheduler { return config.Default(Catalog()) }
 // New makes the scheduler.
 func New(c Config, d Deps) (*Assembly, error) {
 	if c.Scheduler == nil {
-		c.Scheduler = Default()
+		c.Scheduler = config.Default(Catalog().WithGates(c.Gates))
 	}
 	if d.Clock == nil {
 		d.Clock = clock.Real{}

@@ -32,13 +32,23 @@ InterPodAffinity 2, DynamicResources 2, DefaultPreemption, NodeResourcesBalanced
 NodeDeclaredFeatures`
 
 func TestDefaultsAreUpstreams(t *testing.T) {
-	var got []string
-	for _, p := range Catalog().Default {
-		got = append(got, strings.TrimSuffix(fmt.Sprintf("%s %d", p.Name, p.Weight), " 0"))
+	list := func(c config.Catalog) (got []string) {
+		for _, p := range c.Default {
+			got = append(got, strings.TrimSuffix(fmt.Sprintf("%s %d", p.Name, p.Weight), " 0"))
+		}
+		return got
 	}
 	want := strings.Split(strings.ReplaceAll(upstreamDefaults, "\n", " "), ", ")
-	if !slices.Equal(got, want) {
+	if got := list(Catalog()); !slices.Equal(got, want) {
 		t.Errorf("got  %q\nwant %q", got, want)
+	}
+	gates, _, err := config.ParseGates([]string{config.ResizePreemption + "=true"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want = slices.Insert(want, slices.Index(want, "NodeResourcesFit 1"), "DeferredPodScheduling")
+	if got := list(Catalog().WithGates(gates)); !slices.Equal(got, want) {
+		t.Errorf("with %s: got  %q\nwant %q", config.ResizePreemption, got, want)
 	}
 }
 

@@ -71,7 +71,7 @@ func (a *Assembly) build(ctx context.Context, s *config.Scheduler, old []*built)
 		Binder: a.deps.Binder, Budgets: a.deps.Budgets, Storage: a.deps.Storage,
 		Devices: a.deps.Devices, Search: search{&a.deps, newNumbers[string](&a.events)}, Now: a.clock.Now, Wall: a.deps.Clock.Now,
 		Services: a.deps.Services, Controllers: a.deps.Controllers, Release: a.config.Kubernetes,
-		CompareTolerations: a.config.CompareTolerations(),
+		CompareTolerations: a.config.CompareTolerations(), ResizePreemption: a.config.Gates.On(config.ResizePreemption),
 	})
 	maps.Copy(registry, a.config.Plugins)
 	registry[holdName] = newHold

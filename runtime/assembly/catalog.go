@@ -64,7 +64,7 @@ func defaultProfile() []config.PluginWeight {
 
 // notBuilt returns the plugins that kube-scheduler v1.37 has and Berth does not have yet.
 func notBuilt(registry plugin.Registry) []string {
-	names := []string{"DeferredPodScheduling", "GangScheduling", "TopologyPlacementGenerator", "PodGroupPodsCount"}
+	names := []string{"GangScheduling", "TopologyPlacementGenerator", "PodGroupPodsCount"}
 	for _, p := range defaultProfile() {
 		names = append(names, p.Name)
 	}

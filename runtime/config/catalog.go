@@ -40,6 +40,15 @@ type PluginWeight struct {
 	Weight int32
 }
 
+// WithGates returns the catalog with what feature gates add to the default list.
+func (c Catalog) WithGates(g Gates) Catalog {
+	at := slices.IndexFunc(c.Default, func(p PluginWeight) bool { return p.Name == "NodeResourcesFit" })
+	if g.On(ResizePreemption) && at >= 0 {
+		c.Default = slices.Insert(slices.Clone(c.Default), at, PluginWeight{Name: "DeferredPodScheduling"})
+	}
+	return c
+}
+
 func (c Catalog) built(name string) bool { return slices.Contains(c.Known, name) || c.late(name) }
 
 func (c Catalog) late(name string) bool { return slices.Contains(c.Late, name) }

@@ -17,6 +17,9 @@ const TolerationOperators = "TaintTolerationComparisonOperators"
 // FractionalCapacity is the feature gate of fractions in the valid ranges of capacities that claims share (KEP-5075).
 const FractionalCapacity = "DRAFractionalCapacityRange"
 
+// ResizePreemption is the feature gate of preemption for a deferred resize in place (KEP-5836).
+const ResizePreemption = "InPlacePodVerticalScalingSchedulerPreemption"
+
 // Gates are the feature gates that are not at their defaults, among those that Berth can switch.
 type Gates struct {
 	on map[string]bool

@@ -113,7 +113,7 @@ func gates() []gate {
 		{"InPlacePodVerticalScalingExclusiveMemory", alpha, off, elsewhere},
 		{"InPlacePodVerticalScalingInitContainers", stable, on | locked, elsewhere},
 		{"InPlacePodVerticalScalingMemoryBackedVolumes", alpha, off, elsewhere},
-		{"InPlacePodVerticalScalingSchedulerPreemption", alpha, off, absent},
+		{ResizePreemption, alpha, off, switched},
 		{"InformerResourceVersion", stable, on, always},
 		{"InterPodAffinityHostnameFastPath", alpha, off, absent},
 		{"JobManagedBy", stable, on | locked, elsewhere},

@@ -10,7 +10,7 @@ import (
 
 // TestGates: what is on, warned of and refused.
 func TestGates(t *testing.T) {
-	const operators, fractions = config.TolerationOperators, config.FractionalCapacity
+	const operators, fractions, resizes = config.TolerationOperators, config.FractionalCapacity, config.ResizePreemption
 	for _, c := range []struct {
 		given                      []string
 		gates, warned, refusedWith string
@@ -23,8 +23,9 @@ func TestGates(t *testing.T) {
 		{given: []string{fractions + "=false"}},
 		{given: []string{operators + "=1", fractions + "=1"}, gates: fractions + "=true," + operators + "=true"},
 		{given: []string{"AllBeta=true"}, gates: fractions + "=true", warned: "Berth has no code"},
-		{given: []string{"AllAlpha=true"}, gates: operators + "=true", warned: "CompositePodGroup"},
-		{given: []string{"AllAlpha=true", operators + "=false"}, warned: "CompositePodGroup"},
+		{given: []string{resizes + "=true"}, gates: resizes + "=true"},
+		{given: []string{"AllAlpha=true"}, gates: resizes + "=true," + operators + "=true", warned: "CompositePodGroup"},
+		{given: []string{"AllAlpha=true", operators + "=false"}, gates: resizes + "=true", warned: "CompositePodGroup"},
 		{given: []string{"GenericWorkload=true"}, warned: "feature gate GenericWorkload: Berth has no code for it"},
 		{given: []string{"GenericWorkload=false"}},
 		{given: []string{"OpportunisticBatching=false"}},
@@ -51,7 +52,7 @@ func TestGates(t *testing.T) {
 		if c.refusedWith != "" || gates.String() != c.gates || (c.warned != "") != (len(warnings) > 0) || c.warned != "" && !warned {
 			t.Errorf("%v: got %q, warnings %v; want %q, warning %q, error %q", c.given, gates, warnings, c.gates, c.warned, c.refusedWith)
 		}
-		for _, name := range []string{operators, fractions} {
+		for _, name := range []string{operators, fractions, resizes} {
 			if gates.On(name) != strings.Contains(c.gates, name) {
 				t.Errorf("%v: On(%s) is %v", c.given, name, gates.On(name))
 			}

@@ -27,7 +27,9 @@ func (p *Pipeline) PreEnqueue(pods []*state.QueuedPod, out []Gate) {
 	clear(out)
 	standing := make([]int, 0, len(pods))
 	for i := range pods {
-		standing = append(standing, i)
+		if !p.Resizes(pods[i].Pod) { // it entered the cluster long ago
+			standing = append(standing, i)
+		}
 	}
 	for _, s := range p.preEnqueue {
 		var again []int

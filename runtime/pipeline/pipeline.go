@@ -87,6 +87,8 @@ type Pipeline struct {
 	hinters    []plugin.Hinter // by plugin index; nil for a plugin with hints of its events
 	// wantsInfo tells that a plugin reads Placement.Info.
 	wantsInfo bool
+	// resizes tells that pods are tried whose resize in place is deferred.
+	resizes bool
 
 	preEnqueue []stage[plugin.PreEnqueue]
 	queueSort  plugin.QueueSort
@@ -155,6 +157,10 @@ func New(config Config, deps Deps) (*Pipeline, error) {
 	slices.Sort(p.named)
 	p.named = slices.Compact(p.named)
 	p.enforce()
+	p.resizes = slices.ContainsFunc(p.points.permit, func(s stage[plugin.Permit]) bool {
+		resizer, ok := s.plugin.(plugin.Resizer)
+		return ok && s.info.Resizes && resizer.Resizes()
+	})
 	p.common = p.newView(viewKey{})
 	return p, nil
 }
@@ -310,10 +316,17 @@ func (p *Pipeline) Plugin(name string) *plugin.Info {
 }
 
 // Unenforced returns what a pod asks for that no plugin of the profile enforces
-// and that was not explicitly allowed.
+// and that was not explicitly allowed. Of a pod that waits for a resize in place, only the requests count.
 func (p *Pipeline) Unenforced(pod *state.Pod) state.Feature {
-	return pod.Features &^ p.enforced &^ p.config.AllowUnenforced
+	asked := pod.Features
+	if p.Resizes(pod) {
+		asked &= state.FeatureRequests
+	}
+	return asked &^ p.enforced &^ p.config.AllowUnenforced
 }
+
+// Resizes reports whether the pod is one whose resize in place is deferred, and such pods are tried.
+func (p *Pipeline) Resizes(pod *state.Pod) bool { return p.resizes && pod.ResizeDeferred() }
 
 // leftToOthers returns what the pod asks for on its node that no plugin of the profile enforces,
 // and that was explicitly allowed.

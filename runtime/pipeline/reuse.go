@@ -130,9 +130,9 @@ func (r *Run) forgetAnswers(s *state.Snapshot) {
 }
 
 // answersOf returns the answers of a plugin that are kept for the cycle's pod; nil if none
-// are. A plugin whose breaker is open is not asked, and gives no answers.
+// are. A plugin whose breaker is open is not asked, and gives no answers. A pod that waits for a resize is like no other.
 func (r *Run) answersOf(index int) *reuse.Answers {
-	if r.store == nil {
+	if r.store == nil || r.Cycle.Resize {
 		return nil
 	}
 	k := &r.keeping[index]

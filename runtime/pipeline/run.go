@@ -102,6 +102,7 @@ func (p *Pipeline) NewRun(store *reuse.Store) *Run {
 func (r *Run) Begin(c plugin.Cycle) {
 	r.forgetAnswers(c.Snapshot)
 	r.Cycle, r.judged, r.heldOnWord, r.subset, r.rejected = c, 0, false, nil, false
+	r.Cycle.Resize = r.p.Resizes(c.Pod)
 	r.Cycle.Unenforced = ^(r.p.enforced | r.p.config.AllowUnenforced)
 	c.Snapshot.DropOverlays()
 	r.own = r.p.viewOf(c.Pod)

@@ -22,7 +22,7 @@ type points struct {
 	postBind   []stage[plugin.PostBind]
 }
 
-// view is the plugins that may act on the pods of a namespace and of some shares. Work for a pod
+// view is the plugins that may act on the pods of a namespace and of some shares, or on those of them that wait for a resize. Work for a pod
 // costs what these cost, however many plugins other namespaces have.
 type view struct {
 	points
@@ -37,11 +37,12 @@ type view struct {
 type viewKey struct {
 	namespace string // empty for all that no plugin names
 	shares    uint64 // a bit for each element of Pipeline.shared that the pods are in
+	resize    bool   // they wait for a resize in place
 }
 
 // viewOf returns the view of a pod. It may be called from any goroutine.
 func (p *Pipeline) viewOf(pod *state.Pod) *view {
-	var key viewKey
+	key := viewKey{resize: p.Resizes(pod)}
 	if _, named := slices.BinarySearch(p.named, pod.Namespace); named {
 		key.namespace = pod.Namespace
 	}
@@ -68,6 +69,9 @@ func (p *Pipeline) newView(key viewKey) *view {
 	}
 	for i := range p.shared {
 		in[p.shared[i].index] = key.shares&(1<<i) != 0
+	}
+	for i, info := range p.infos {
+		in[i] = in[i] && (info.Resizes || !key.resize)
 	}
 	for i := range in {
 		if in[i] {

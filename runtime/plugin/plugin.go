@@ -35,6 +35,9 @@ type Info struct {
 	NodeScoped []abi.Point
 	// Enforces are the features of a pod's spec that this plugin enforces.
 	Enforces state.Feature
+	// Resizes says that the plugin has its say about a pod whose resize in place is deferred, at all its points. Other plugins
+	// are not asked about such a pod: it runs on its node already, and only the resources are in question.
+	Resizes bool
 	// Events can make another attempt for a pod that this plugin rejected worthwhile. Without
 	// events, such a pod is retried only by the flush of leftovers.
 	Events []Event
@@ -121,6 +124,8 @@ type Cycle struct {
 	Nominations state.Nominations
 	// Unenforced are the features that no plugin of the profile enforces, and that it does not leave to others.
 	Unenforced state.Feature
+	// Resize says that Pod runs on a node, which counts its requests already, and waits for a resize in place.
+	Resize bool
 }
 
 // PreEnqueue decides whether pods may enter the queue. A pod that is not admitted is gated
@@ -339,6 +344,14 @@ type Permit interface {
 	// Permit returns Wait with the maximum time to wait, at most 15 minutes; after it the pod is
 	// rejected.
 	Permit(p *Placement) (wait time.Duration, d Directives, status *Status)
+}
+
+// Resizer is a Permit plugin for pods whose resize in place is deferred. If there is room for the resize, its Permit is called
+// with the pod on its node, without Reserve before, and rejects it: nothing is left to bind.
+type Resizer interface {
+	Permit
+	// Resizes reports whether such pods are tried at all (KEP-5836).
+	Resizes() bool
 }
 
 // PreBind prepares the binding, for example by attaching volumes.

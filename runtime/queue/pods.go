@@ -67,7 +67,7 @@ func (q *Queue) update(it *item, old, pod *state.Pod) {
 		it.latest = pod
 	case InFlight:
 		it.latest = pod
-		for _, event := range pod.Changes(old) {
+		for _, event := range pod.Changes(old, state.TargetPodResource) {
 			q.events.add(event, state.Object{OldPod: old, NewPod: pod})
 		}
 	case Active, Backoff, ErrorBackoff:
@@ -78,7 +78,7 @@ func (q *Queue) update(it *item, old, pod *state.Pod) {
 	case Unschedulable, Gated:
 		it.set(pod)
 		q.nominator.update(old, pod)
-		for _, event := range pod.Changes(old) {
+		for _, event := range pod.Changes(old, state.TargetPodResource) {
 			b := q.begin()
 			b.add(it, state.Leave)
 			q.ask(b, event, state.Object{OldPod: old, NewPod: pod})

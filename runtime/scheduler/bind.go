@@ -71,7 +71,9 @@ func (s *Scheduler) bound(e *inbox.Bound) {
 	}
 	s.carryOut(b.Pipeline(), e.Directives, status.Success())
 	if status.Success() {
-		s.leave(assumed.UID)
+		if !s.resizing(assumed.UID) {
+			s.leave(assumed.UID)
+		}
 		s.pay(assumed)
 		s.end(b, nil)
 		s.deps.Outlet.Scheduled(assumed, assumed.NodeName(), b.LeftToOthers)

@@ -109,12 +109,15 @@ func (s *Scheduler) failed(pod *state.QueuedPod, status *plugin.Status, nominati
 	if !known {
 		return
 	}
+	s.recheck(uid)
+	if pod.Pod.NodeName() != "" { // kube-scheduler says nothing of a resize that has to wait
+		return
+	}
 	// Without Override the nomination is kept: the pod's status may be out of date, because it
 	// lacks a new nomination or still has a cleared one.
 	if nomination.Override {
 		s.queue.Nominate(uid, nomination.NominatedNode)
 	}
-	s.recheck(uid)
 	select {
 	case <-s.stopped: // it failed because this scheduler is stopping; the next leader retries it
 		return

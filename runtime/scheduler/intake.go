@@ -206,26 +206,38 @@ func finished(pod *state.Pod) bool {
 	return phase == v1.PodSucceeded || phase == v1.PodFailed
 }
 
-// setBoundPod adds a pod on a node to the cache; if the pod was assumed, this confirms it.
+// setBoundPod adds a pod on a node to the cache; if the pod was assumed, this confirms it. A pod whose resize is deferred is
+// queued, too.
 func (s *Scheduler) setBoundPod(pod *state.Pod) {
-	s.leave(pod.UID)
+	p := s.pipelines[pod.Profile]
+	resizes := p != nil && p.Resizes(pod)
+	if !resizes || !s.resizing(pod.UID) {
+		s.leave(pod.UID)
+	}
 	s.pay(pod)
 	s.reject(pod.UID, plugin.NewStatus(abi.Unschedulable, "pod was bound by another scheduler while it waited"))
+	if s.cacheBound(pod) && resizes {
+		s.setResize(pod)
+	}
+}
+
+// cacheBound is setBoundPod for the cache. It reports whether the cache has the pod now.
+func (s *Scheduler) cacheBound(pod *state.Pod) bool {
 	old, known := s.cache.Get(pod.UID)
 	if known && !s.cache.IsAssumed(pod.UID) {
 		watch := clock.Start()
 		if _, err := s.cache.UpdatePod(old, pod); err != nil {
 			s.deps.Log.Error("ignoring invalid pod update", "pod", pod.Key(), "error", err)
-			return
+			return false
 		}
 		s.podChanged(old, pod, watch.Elapsed())
-		return
+		return true
 	}
 	watch := clock.Start()
 	change, err := s.cache.AddPod(pod)
 	if err != nil {
 		s.deps.Log.Error("ignoring invalid bound pod", "pod", pod.Key(), "error", err)
-		return
+		return false
 	}
 	if change.Confirmed {
 		s.unassumed(pod)
@@ -246,11 +258,12 @@ func (s *Scheduler) setBoundPod(pod *state.Pod) {
 			"assumedNode", change.MovedFrom, "differences", change.Differences)
 		s.podChanged(change.Previous, pod, 0)
 	}
+	return true
 }
 
 // podChanged raises the events for a change of a bound pod, whose handling took a time so far.
 func (s *Scheduler) podChanged(old, pod *state.Pod, within time.Duration) {
-	for _, event := range pod.Changes(old) {
+	for _, event := range pod.Changes(old, state.AssignedPodResource) {
 		s.move(event, state.Object{OldPod: old, NewPod: pod}, within)
 	}
 }

@@ -65,6 +65,9 @@ func (s *Scheduler) gate(pods []*state.QueuedPod, out []queue.GateResult) {
 // tellGates reports what gate has found. The condition of a pod that preempts others tells of the attempt in which it began.
 func (s *Scheduler) tellGates(pods []*state.QueuedPod, gates []queue.GateResult) {
 	for i, pod := range pods {
+		if pod.Pod.NodeName() != "" {
+			continue
+		}
 		gate := gates[i]
 		if gate.Reason == reasonPreempting {
 			gate = queue.GateResult{}

@@ -28,6 +28,7 @@ func (s *Scheduler) restore(ctx context.Context, e inbox.Event) {
 	case *inbox.Breaker:
 		err = s.resume(e)
 	case *inbox.Queued:
+		s.queue.Delete(e.Pod.Pod.UID) // one that waits for a resize is queued since its node has it
 		s.queue.Restore(*e.Pod, queue.ParsePlace(e.Place), queue.Carried{Failed: e.Failed, Latest: e.Latest, Since: e.Since})
 	case *inbox.Leftover:
 		s.queue.Leftover(e.UID, e.At)

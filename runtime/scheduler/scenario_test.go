@@ -24,10 +24,10 @@ func TestScenarios(t *testing.T) {
 // cluster take effect with the next step.
 func (w *world) commands() scenario.Commands {
 	return scenario.Commands{
-		"profile NAME [allow=FEATURE]": func(a scenario.Args) error { return w.profile(a.Name(0), a) },
-		"plugin NAME " + fake.Options:  func(a scenario.Args) error { w.declare(a.Name(0), a); return nil },
-		"swap NAME " + fake.Options:    func(a scenario.Args) error { return w.swap(a.Name(0), a) },                       // no options remove it
-		"native NAME…":                 scenario.Each(func(name string, _ scenario.Args) error { return w.native(name) }), // compiled-in plugins
+		"profile NAME [allow=FEATURE]":           func(a scenario.Args) error { return w.profile(a.Name(0), a) },
+		"plugin NAME " + fake.Options:            func(a scenario.Args) error { w.declare(a.Name(0), a); return nil },
+		"swap NAME [native=yes] " + fake.Options: func(a scenario.Args) error { return w.swap(a.Name(0), a) },                       // no options remove it
+		"native NAME…":                           scenario.Each(func(name string, _ scenario.Args) error { return w.native(name) }), // compiled-in plugins
 		"set PLUGIN " + fake.Answers: func(a scenario.Args) error { // other answers from now on
 			w.get()
 			if w.plugins[a.Name(0)] == nil {

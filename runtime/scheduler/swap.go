@@ -92,6 +92,7 @@ func (s *Scheduler) swap() {
 		next.left.Replaced()
 	}
 	s.inheritNew(before)
+	s.swapResizes()
 	for _, w := range s.waiting { // a change of plugins that do not bind the pod is none of its concern
 		w.binding.Move(s.pipelines[w.pod.Pod.Profile])
 	}

@@ -44,6 +44,9 @@ func (s *Scheduler) try(ctx context.Context, pod *state.QueuedPod) {
 		Nominations: s.queue.Nominations(), Extenders: s.deps.Extenders, Seed: s.seed(), Sequence: s.sequence, Draw: s.drawn,
 		Debt: s.debtOf(p, pod.Pod),
 	}
+	if pod.Pod.NodeName() != "" { // extenders place pods, and this one is placed
+		in.Extenders = nil
+	}
 	d := s.decide(in)
 	p.Settle(pod.Pod)
 	tried := s.deps.Tried == nil
@@ -53,7 +56,9 @@ func (s *Scheduler) try(ctx context.Context, pod *state.QueuedPod) {
 	}
 	var b *pipeline.Binding
 	var placing []plugin.Directives
-	if d.Node != nil {
+	if d.Node != nil && pod.Pod.NodeName() != "" {
+		s.fits(ctx, p, &d, watch)
+	} else if d.Node != nil {
 		if b, placing = s.reserve(ctx, p, &d, watch); d.Status == nil {
 			s.budgets.Placed(string(pod.Pod.UID))
 		}
@@ -114,9 +119,7 @@ func (s *Scheduler) reserve(ctx context.Context, p *pipeline.Pipeline, d *cycle.
 	if p.WantsNodeInfo() {
 		placement.Info = s.nodeInfo(d.Node.Name, uid)
 	}
-	b := p.NewBinding(placement, pipeline.Try{
-		Pod: d.Pod.Pod, Sequence: s.sequence, Number: d.Pod.Attempts, First: d.Pod.InitialAttempt, Watch: watch, Flushed: d.Pod.Flushed,
-	})
+	b := p.NewBinding(placement, s.tryOf(d.Pod, watch))
 	status := b.Reserve(func(a plugin.Directives) error {
 		if !a.Patch.Empty() {
 			patched, err := s.cache.Patch(uid, a.Patch)
@@ -146,6 +149,13 @@ func (s *Scheduler) reserve(ctx context.Context, p *pipeline.Pipeline, d *cycle.
 		b = nil
 	}
 	return b, directives
+}
+
+// tryOf describes the current attempt for a pod.
+func (s *Scheduler) tryOf(pod *state.QueuedPod, watch clock.Stopwatch) pipeline.Try {
+	return pipeline.Try{
+		Pod: pod.Pod, Sequence: s.sequence, Number: pod.Attempts, First: pod.InitialAttempt, Watch: watch, Flushed: pod.Flushed,
+	}
 }
 
 // nodeInfo returns a copy of the cache's node without one assumed pod, because binding cycles

@@ -80,7 +80,7 @@ func newWorld(t testing.TB, log *scenario.Log) *world {
 		run()
 	}
 	w.outlet, w.observer, w.evictor, w.tie = w, w, w, cycle.First
-	w.natives.Budgets = w
+	w.natives.Budgets, w.natives.ResizePreemption = w, true
 	if err := w.profile("default", scenario.Args{}); err != nil {
 		t.Fatal(err)
 	}
@@ -184,7 +184,12 @@ func (w *world) swap(name string, a scenario.Args) error {
 		next.Points[point] = slices.DeleteFunc(slices.Clone(entries), func(e pipeline.Entry) bool { return e.Plugin.Info().Name == name })
 	}
 	w.profiles[len(w.profiles)-1] = &next
-	if len(a.Keys) > 0 {
+	switch {
+	case a.Has("native"):
+		if err := w.native(name); err != nil {
+			return err
+		}
+	case len(a.Keys) > 0:
 		w.declare(name, a)
 	}
 	w.swaps++

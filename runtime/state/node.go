@@ -84,12 +84,9 @@ func conditions(n *v1.Node) map[v1.NodeConditionType]v1.ConditionStatus {
 	return out
 }
 
-// Changes returns the events for the change from old to p. A pod without a node is the one that waits.
-func (p *Pod) Changes(old *Pod) []ClusterEvent {
-	resource := TargetPodResource
-	if p.NodeName() != "" {
-		resource = AssignedPodResource
-	}
+// Changes returns the events for the change from old to p, of a resource: TargetPodResource for the pod itself that waits,
+// AssignedPodResource for others.
+func (p *Pod) Changes(old *Pod, resource EventResource) []ClusterEvent {
 	var out []ClusterEvent
 	add := func(a Action) { out = append(out, ClusterEvent{Resource: resource, Action: a}) }
 	a, b := old.Object, p.Object

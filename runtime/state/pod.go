@@ -136,6 +136,12 @@ func (p *Pod) Key() string { return p.Namespace + "/" + p.Name }
 // NodeName returns spec.nodeName, empty while the pod is not bound.
 func (p *Pod) NodeName() string { return p.Object.Spec.NodeName }
 
+// ResizeDeferred reports whether the pod runs on a node whose kubelet has put a resize in place off until there is room for it
+// (KEP-1287), and is not being deleted.
+func (p *Pod) ResizeDeferred() bool {
+	return p.NodeName() != "" && p.Object.DeletionTimestamp == nil && resourcehelper.IsPodResizeDeferred(p.Object)
+}
+
 // NominatedNode returns status.nominatedNodeName.
 func (p *Pod) NominatedNode() string { return p.Object.Status.NominatedNodeName }
 

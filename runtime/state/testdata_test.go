@@ -2,6 +2,7 @@ package state_test
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"os"
 	"slices"
@@ -157,11 +158,8 @@ func TestChanges(t *testing.T) {
 			if c.OldNode != nil {
 				events = state.NewNode(c.NewNode).Changes(state.NewNode(c.OldNode))
 			} else {
-				events = state.NewPod(c.NewPod).Changes(state.NewPod(c.OldPod))
-				resource = state.TargetPodResource
-			}
-			if c.Resource != "" {
-				resource = c.Resource
+				resource = cmp.Or(c.Resource, state.TargetPodResource)
+				events = state.NewPod(c.NewPod).Changes(state.NewPod(c.OldPod), resource)
 			}
 			var got []string
 			for _, e := range events {

@@ -15,12 +15,14 @@ import (
 )
 
 // PodOptions are the options that Pod accepts, as a signature of package scenario: cpu= in
-// milli-CPU, started= in seconds. The namespace is ns by default.
+// milli-CPU, started= in seconds, deferred= what the kubelet has allocated of a deferred resize, in milli-CPU. The namespace is ns
+// by default.
 const PodOptions = "[namespace=NAME] [priority=INT] [cpu=INT] [on=NODE] [nominated=NODE] [profile=NAME] [label=VALUE] [gates=NAME,…] " +
-	"[uses=spread|claims] [version=TEXT] [phase=Succeeded|Failed] [deleting=yes] [annotation=KEY:VALUE] [policy=Never] [started=INT]"
+	"[uses=spread|claims] [version=TEXT] [phase=Succeeded|Failed] [deleting=yes] [annotation=KEY:VALUE] [policy=Never] [started=INT] " +
+	"[deferred=INT]"
 
-// NodeOptions are the options that Node accepts: cpu= in milli-CPU, default 1000.
-const NodeOptions = "[cpu=INT] [label=VALUE]"
+// NodeOptions are the options that Node accepts: cpu= in milli-CPU, default 1000; resize=never: others do not leave for a resize.
+const NodeOptions = "[cpu=INT] [label=VALUE] [resize=never]"
 
 // Pod makes a pod from PodOptions; its UID is its name.
 func Pod(name string, a scenario.Args) (*state.Pod, error) {
@@ -68,6 +70,9 @@ func Pod(name string, a scenario.Args) (*state.Pod, error) {
 		case "policy":
 			policy := v1.PreemptionPolicy(value)
 			p.Spec.PreemptionPolicy = &policy
+		case "deferred":
+			p.Status.Conditions = []v1.PodCondition{{Type: v1.PodResizePending, Status: v1.ConditionTrue, Reason: v1.PodReasonDeferred}}
+			p.Status.ContainerStatuses = []v1.ContainerStatus{{AllocatedResources: v1.ResourceList{v1.ResourceCPU: milli(value)}}}
 		case "started":
 			p.Status.StartTime = &metav1.Time{Time: time.Unix(int64(scenario.Int(value)), 0)}
 		}
@@ -92,6 +97,9 @@ func Node(name string, a scenario.Args) (*state.Node, error) {
 	n.Status.Allocatable = v1.ResourceList{v1.ResourceCPU: q, v1.ResourcePods: resource.MustParse("110")}
 	if a.Has("label") {
 		n.Labels = map[string]string{"l": a.Options["label"]}
+	}
+	if a.Has("resize") {
+		n.Spec.PodPreemptionPolicy = &v1.NodePodPreemptionPolicy{DisableResizePreemption: []string{a.Options["resize"]}}
 	}
 	return state.NewNode(n), nil
 }
