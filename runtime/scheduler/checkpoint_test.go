@@ -155,6 +155,11 @@ func newWitness(t *testing.T) (*world, *witness) {
 	for _, point := range []abi.Point{abi.Filter, abi.PostFilter, abi.Reserve, abi.Permit, abi.PreBind} {
 		w.profiles[0].Points[point] = append(w.profiles[0].Points[point], pipeline.Entry{Plugin: p})
 	}
+	for _, name := range []string{"NodeName", "DeferredPodScheduling"} {
+		if err := w.native(name); err != nil {
+			t.Fatal(err)
+		}
+	}
 	w.observer, w.held, w.deaf = p, true, true
 	return w, p
 }
@@ -214,6 +219,9 @@ func (w *world) before(p *witness) {
 	for _, name := range []string{"boss-1", "boss-2", "boss-3", "chief-1", "chief-2", "chief-3"} {
 		w.set(labelled(name, "m"))
 	}
+	grows := labelled("grows", "n").Object
+	grows.Status.Conditions = []v1.PodCondition{{Type: v1.PodResizePending, Status: v1.ConditionTrue, Reason: v1.PodReasonDeferred}}
+	try(state.NewPod(grows))
 	try(labelled("unconfirmed", "", "on", "n"))
 	w.spawned[0]()
 	settle()

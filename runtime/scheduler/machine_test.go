@@ -113,6 +113,7 @@ func (a *actor) bind(p *plugin.Placement) *plugin.Status {
 // handled them:
 //
 //   - every unbound pod is in the queue or on its way to a node, in one place;
+//   - of the bound pods, those are in the queue whose resize is deferred;
 //   - no pod is bound twice, or reported as scheduled twice;
 //   - an assumed pod waits, is being bound, or is bound and not confirmed yet;
 //   - no node is overcommitted, unless by pods that someone else bound;
@@ -147,8 +148,10 @@ func newMachine(t *rapid.T, tb testing.TB) *machine {
 	for _, point := range []abi.Point{abi.Reserve, abi.Permit, abi.PreBind, abi.Bind} {
 		w.profiles[0].Points[point] = []pipeline.Entry{{Plugin: a}}
 	}
-	if err := w.native("DefaultPreemption"); err != nil {
-		t.Fatal(err)
+	for _, name := range []string{"NodeName", "DeferredPodScheduling", "NodeResourcesFit", "DefaultPreemption"} {
+		if err := w.native(name); err != nil {
+			t.Fatal(err)
+		}
 	}
 	w.outlet, w.evictor = m, m
 	for i := range 3 {
@@ -235,9 +238,18 @@ func (m *machine) pick(ok func(p *state.Pod) bool) *state.Pod {
 
 func unbound(p *state.Pod) bool { return p.NodeName() == "" }
 
+// running reports whether the scheduler knows that the pod is on a node.
+func (m *machine) running(p *state.Pod) bool {
+	return !unbound(p) && !slices.Contains(m.unconfirmed, p.UID)
+}
+
 func (m *machine) change(p *state.Pod, options string) *state.Pod {
+	return m.resize(p, p.Requests.MilliCPU, options)
+}
+
+func (m *machine) resize(p *state.Pod, cpu int64, options string) *state.Pod {
 	m.n++
-	out, err := fake.Pod(p.Name, scenario.MustParse(fmt.Sprintf("cpu=%d priority=%d version=%d %s", p.Requests.MilliCPU, p.Priority, m.n, options)))
+	out, err := fake.Pod(p.Name, scenario.MustParse(fmt.Sprintf("cpu=%d priority=%d version=%d %s", cpu, p.Priority, m.n, options)))
 	if err != nil {
 		m.t.Fatal(err)
 	}
@@ -269,8 +281,18 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 		"delete": func(*rapid.T) {
 			m.forget(m.pick(func(*state.Pod) bool { return true }).UID)
 		},
+		"defer a resize": func(t *rapid.T) {
+			p := m.pick(m.running)
+			m.crowded = true
+			cpu := rapid.SampledFrom([]int64{100, 300, 600, 1100}).Draw(t, "cpu")
+			m.world.set(m.resize(p, cpu, fmt.Sprintf("on=%s deferred=%d", p.NodeName(), p.Requests.MilliCPU)))
+		},
+		"resized": func(*rapid.T) {
+			p := m.pick(func(p *state.Pod) bool { return m.running(p) && p.ResizeDeferred() })
+			m.world.set(m.change(p, "on="+p.NodeName()))
+		},
 		"end": func(*rapid.T) {
-			p := m.pick(func(p *state.Pod) bool { return !unbound(p) && !slices.Contains(m.unconfirmed, p.UID) })
+			p := m.pick(m.running)
 			delete(m.world.pods, p.UID)
 			s.SetPods(m.change(p, "phase=Succeeded on="+p.NodeName()))
 		},
@@ -348,7 +370,7 @@ func (m *machine) check() {
 				m.t.Fatalf("%s is bound, not confirmed, and unknown", p.Name)
 			}
 		case !unbound(p):
-			if !placed || assumed || queued {
+			if !placed || assumed || queued != p.ResizeDeferred() {
 				m.t.Fatalf("%s is bound, but in the cache %v, assumed %v, in the queue %v", p.Name, placed, assumed, place)
 			}
 		case !queued && p.Object.DeletionTimestamp == nil:
