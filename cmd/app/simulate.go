@@ -249,9 +249,7 @@ func (o *simulateOptions) simulation(ctx context.Context, modules *assembly.Modu
 		}
 	}
 	leftOut(stderr, objects.LeftOut)
-	for _, doubt := range objects.Warnings {
-		fmt.Fprintf(stderr, "warning: %s\n", doubt)
-	}
+	doubts(stderr, objects.Warnings)
 	if others != "" {
 		fmt.Fprintf(stderr, "warning: %s\n", others)
 	}

@@ -84,7 +84,7 @@ does not fit; and 2 for input that cannot be used.`,
 	f.BoolVar(&o.initialized, "initialized", false, "leave out taints of added nodes that are removed once a node is ready, such as node.cloudprovider.kubernetes.io/uninitialized")
 	f.StringArrayVar(&o.removeNodes, "remove-node", nil, "remove the node of this `NAME`; repeatable")
 	f.StringArrayVar(&o.cluster, "cluster", nil, "ask about a cluster in Kubernetes YAML or JSON: a `FILE`, or a folder of them; repeatable")
-	f.BoolVar(&o.strict, "strict", false, "with --cluster: refuse objects that cannot be used, and unknown fields, which are left out otherwise")
+	f.BoolVar(&o.strict, "strict", false, "with --cluster: refuse objects of the cluster that cannot be used, and all unknown fields, which are left out otherwise")
 	f.StringVar(&o.recording, "recording", "", "ask about the cluster in this recording, a `FILE` of berth run --record or berth simulate --record")
 	f.StringVar(&o.at, "at", "", "with --recording: ask about this `TIME`, such as 2026-01-31T12:00:00Z; the end of the recording if not given")
 	f.StringVar(&o.config, "config", "", "with --cluster: KubeSchedulerConfiguration `FILE`; kube-scheduler's defaults if not given")
@@ -199,10 +199,11 @@ func (o *whatIfOptions) request(ctx context.Context, known *input.Known, stderr 
 	templates := &input.Templates{}
 	if len(o.pods) > 0 {
 		var err error
-		if templates, err = input.LoadTemplates(ctx, o.pods, known); err != nil {
+		if templates, err = input.LoadTemplates(ctx, o.pods, known, o.strict); err != nil {
 			return nil, stopped(ctx, err)
 		}
 		leftOut(stderr, templates.LeftOut)
+		doubts(stderr, templates.Warnings)
 	}
 	r := whatif.NewRequest(templates)
 	r.RemoveNodes, r.Explain = o.removeNodes, o.explain
@@ -215,10 +216,11 @@ func (o *whatIfOptions) request(ctx context.Context, known *input.Known, stderr 
 				return nil, fmt.Errorf("--add-nodes: %q is not FILE or FILE=N with a number of at least 1", value)
 			}
 		}
-		nodes, err := input.LoadNodes(ctx, path)
+		nodes, warnings, err := input.LoadNodes(ctx, path, o.strict)
 		if err != nil {
 			return nil, stopped(ctx, err)
 		}
+		doubts(stderr, warnings)
 		for _, node := range nodes {
 			r.AddNodes = append(r.AddNodes, whatif.Nodes{Node: node, Count: n, Initialized: o.initialized})
 		}
@@ -253,10 +255,8 @@ func (o *whatIfOptions) askFiles(ctx context.Context, stderr io.Writer) (*whatif
 		return nil, stopped(ctx, err)
 	}
 	warn(plainly(stderr), append(warnings, more...))
-	for _, doubt := range objects.Warnings {
-		fmt.Fprintf(stderr, "warning: %s\n", doubt)
-	}
 	leftOut(stderr, objects.LeftOut)
+	doubts(stderr, objects.Warnings)
 	r, err := o.request(ctx, &objects.Known, stderr)
 	if err != nil {
 		return nil, err
@@ -286,6 +286,13 @@ func (o *whatIfOptions) askFiles(ctx context.Context, stderr io.Writer) (*whatif
 		return nil, err
 	}
 	return answer, nil
+}
+
+// doubts prints the warnings about files.
+func doubts(stderr io.Writer, warnings []input.Warning) {
+	for _, doubt := range warnings {
+		fmt.Fprintf(stderr, "warning: %s\n", doubt)
+	}
 }
 
 // leftOut says which objects of files were left out; "" for none.

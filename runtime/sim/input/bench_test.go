@@ -121,7 +121,7 @@ func BenchmarkLargeCluster(b *testing.B) {
 			return decodeFiles(context.Background(), []source{f}, ofClusters(), &gatherer{})
 		},
 		"library": func() ([]object, error) {
-			d, err := newDecoder(ofClusters(), true)
+			d, err := newDecoder(ofClusters(), &gatherer{left: &gatherer{}, lenient: true})
 			if err != nil {
 				return nil, err
 			}

@@ -91,7 +91,7 @@ func LoadCluster(ctx context.Context, paths []string, strict bool) (*Objects, er
 	if len(paths) == 0 {
 		return nil, errors.New("no files are named (name Kubernetes YAML or JSON files, or folders of them)")
 	}
-	var g gatherer
+	g := gatherer{lenient: !strict}
 	if !strict {
 		g.left = &gatherer{}
 	}
@@ -128,7 +128,7 @@ func nothing(paths []string) *Error {
 func assemble(objs []object, g *gatherer) *Objects {
 	o := &Objects{sources: make(map[metav1.Object]Source, len(objs)), LeftOut: g.leftOut()}
 	objs = o.leaveOut(usable(objs, g))
-	o.passOver(objs)
+	o.Warnings = ignored(o.Warnings, objs)
 	objs = unique(objs, g)
 	objs, made := expand(objs, g)
 	o.Known = *made.known
@@ -196,7 +196,7 @@ func (o *Objects) warn(obj object, path, detail string) {
 	if len(o.Warnings) < MaxErrors {
 		line = obj.place.lineOf(nil, path)
 	}
-	o.Warnings = append(o.Warnings, Warning{Source{obj.place.chunk.file, line}, path, detail})
+	o.Warnings = append(o.Warnings, obj.place.warning(line, path, detail))
 }
 
 // identity is what two objects must not have in common.

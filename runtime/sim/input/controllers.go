@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
@@ -222,7 +223,7 @@ const maxReplicas = 100_000
 // prepareTemplate sets the defaults of the pod of a template, and checks it. A name that is still to be generated is left out.
 func prepareTemplate(o object, pod *v1.Pod, path string) []*Error {
 	of := object{Object: pod, meta: &pod.ObjectMeta, place: o.place}
-	of.place.steps = slices.Concat(o.place.steps, splitPath(path))
+	of.place.steps = slices.Concat(o.place.steps, strings.FieldsFunc(path, func(c rune) bool { return c == '.' }))
 	name := pod.Name
 	if name == "" {
 		pod.Name = "p" // only for the check

@@ -43,15 +43,16 @@ type decoder struct {
 	kinds   *kinds
 	scheme  *runtime.Scheme
 	strict  runtime.Decoder
-	lenient bool // leave out objects with mistakes, and ignore unknown fields
+	usable  bool // leave out objects with mistakes
+	lenient bool // ignore unknown fields
 }
 
-func newDecoder(k *kinds, lenient bool) (*decoder, error) {
+func newDecoder(k *kinds, g *gatherer) (*decoder, error) {
 	scheme, err := newScheme()
 	if err != nil {
 		return nil, err
 	}
-	return &decoder{lenient: lenient, kinds: k, scheme: scheme, strict: json.NewSerializerWithOptions(json.DefaultMetaFactory, scheme, scheme, json.SerializerOptions{Strict: true})}, nil
+	return &decoder{usable: g.left != nil, lenient: g.lenient, kinds: k, scheme: scheme, strict: json.NewSerializerWithOptions(json.DefaultMetaFactory, scheme, scheme, json.SerializerOptions{Strict: true})}, nil
 }
 
 // result is the result of one chunk.
@@ -72,7 +73,12 @@ func (r *result) fail(p place, n *yaml.Node, path, detail, fix string) {
 }
 
 // chunk decodes one document or list item. When the context ends, the result is undefined.
-func (d *decoder) chunk(ctx context.Context, c *chunk) result {
+func (d *decoder) chunk(ctx context.Context, c *chunk) (r result) {
+	if c.helm {
+		r.fail(place{chunk: c}, nil, "", "this text of Helm is not a manifest", "name a file with manifests, such as what helm template writes")
+		r.spared("text of Helm")
+		return r
+	}
 	if c.json {
 		if r := d.jsonStream(ctx, c); !r.broken || strings.HasSuffix(c.file, ".json") {
 			return r
@@ -248,7 +254,7 @@ func (d *decoder) object(at place, text []byte, n *yaml.Node, list header, r *re
 
 // refused records an object with mistakes.
 func (d *decoder) refused(o object, errs []*Error, r *result) {
-	if !d.lenient {
+	if !d.usable {
 		r.errs = append(r.errs, errs...)
 		return
 	}

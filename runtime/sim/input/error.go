@@ -70,9 +70,11 @@ type gatherer struct {
 	list    []*Error
 	omitted int
 	// left (optional) collects why objects are left out; without it, their mistakes are like all others.
-	left  *gatherer
-	kinds map[string]int // how many objects were left out, by kind
-	spare []spare        // what is left out if there is something else
+	left *gatherer
+	// lenient has unknown fields ignored.
+	lenient bool
+	kinds   map[string]int // how many objects were left out, by kind
+	spare   []spare        // what is left out if there is something else
 }
 
 // refuse collects what makes an object unusable.

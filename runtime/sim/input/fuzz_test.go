@@ -37,7 +37,7 @@ func seeds(f *testing.F, endings ...string) {
 }
 
 func loadBytes(name string, data []byte) (*Objects, error) {
-	g := gatherer{left: &gatherer{}}
+	g := gatherer{left: &gatherer{}, lenient: true}
 	objs, err := decodeFiles(context.Background(), []source{{name, data}}, ofClusters(), &g)
 	if err != nil {
 		return nil, err
@@ -102,7 +102,7 @@ func names(o *Objects) (out []string) {
 
 // loadUncut decodes each YAML document without cutting it into items.
 func loadUncut(t *testing.T, data []byte) []string {
-	d, err := newDecoder(ofClusters(), true)
+	d, err := newDecoder(ofClusters(), &gatherer{left: &gatherer{}, lenient: true})
 	if err != nil {
 		t.Fatal(err)
 	}

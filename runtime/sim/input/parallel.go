@@ -14,7 +14,7 @@ import (
 // decodeFiles decodes all documents on all processors, and returns the objects in input order.
 // Soon after the context has ended, the error is its cause.
 func decodeFiles(ctx context.Context, files []source, k *kinds, g *gatherer) ([]object, error) {
-	d, err := newDecoder(k, g.left != nil)
+	d, err := newDecoder(k, g)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +62,7 @@ func decodeFiles(ctx context.Context, files []source, k *kinds, g *gatherer) ([]
 // wrong header is not cut, so that the error gets its line.
 func (d *decoder) cut(c chunk) []chunk {
 	whole := []chunk{c}
-	if c.json {
+	if c.json || c.helm {
 		return whole
 	}
 	head, items, ok := cutList(c)

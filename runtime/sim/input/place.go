@@ -53,12 +53,12 @@ func (p place) lineOf(n *yaml.Node, path string) int {
 		return p.first
 	}
 	line := p.first
-	for _, step := range splitPath(path) {
-		key, value := entry(n, step)
+	for path != "" {
+		key, value, rest := next(n, path)
 		if value == nil {
 			break
 		}
-		n, line = value, p.line(value)
+		n, line, path = value, p.line(value), rest
 		if key != nil {
 			line = p.line(key)
 		}
@@ -66,30 +66,38 @@ func (p place) lineOf(n *yaml.Node, path string) int {
 	return line
 }
 
+// warning is about a field of the object.
+func (p place) warning(line int, path, detail string) Warning {
+	return Warning{Source{p.chunk.file, line}, path, detail}
+}
+
 // at returns the error for a field of the object.
 func (p place) at(n *yaml.Node, path, detail, fix string) *Error {
 	return &Error{File: p.chunk.file, Line: p.lineOf(n, path), Path: path, Detail: detail, Fix: fix}
 }
 
-// splitPath splits spec.a[0].b[x.y] into spec, a, 0, b, x.y.
-func splitPath(path string) (steps []string) {
-	for path != "" {
-		if path[0] == '[' {
-			name, rest, _ := strings.Cut(path[1:], "]")
-			steps, path = append(steps, name), strings.TrimPrefix(rest, ".")
-			continue
-		}
-		i := strings.IndexAny(path, ".[")
-		if i < 0 {
-			return append(steps, path)
-		}
-		steps = append(steps, path[:i])
-		if path[i] == '.' {
-			i++
-		}
-		path = path[i:]
+// next returns the key and the value that a path below n begins with, or an item of a sequence without a key, and the rest of the
+// path. In the path, keys are as strictyaml.Join and field.Path write them. Of two that fit, as a and a.b do, the longer counts.
+func next(n *yaml.Node, path string) (key, value *yaml.Node, rest string) {
+	if n.Kind == yaml.AliasNode {
+		n = n.Alias
 	}
-	return steps
+	if index, after, ok := strings.Cut(strings.TrimPrefix(path, "["), "]"); ok && n.Kind == yaml.SequenceNode {
+		_, value = entry(n, index)
+		return nil, value, strings.TrimPrefix(after, ".")
+	}
+	longest := 0
+	for i := 0; n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {
+		name := n.Content[i].Value
+		for _, written := range []string{name, "[" + name + "]", strictyaml.Join("", name)} {
+			after, ok := strings.CutPrefix(path, written)
+			if ok && len(written) > longest && (after == "" || after[0] == '.' || after[0] == '[') {
+				longest = len(written)
+				key, value, rest = n.Content[i], n.Content[i+1], strings.TrimPrefix(after, ".")
+			}
+		}
+	}
+	return key, value, rest
 }
 
 // entry returns a key of a mapping and its value, or an item of a sequence without a key.

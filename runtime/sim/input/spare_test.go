@@ -50,7 +50,7 @@ func TestSpare(t *testing.T) {
 				}
 				return o.LeftOut, nil
 			}
-			o, err := LoadTemplates(t.Context(), []string{file}, nil)
+			o, err := LoadTemplates(t.Context(), []string{file}, nil, false)
 			if err != nil {
 				return "", err
 			}
@@ -75,7 +75,7 @@ func TestSpare(t *testing.T) {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		o, err := LoadTemplates(t.Context(), []string{file}, nil)
+		o, err := LoadTemplates(t.Context(), []string{file}, nil, false)
 		switch {
 		case want != "" && (err == nil || !strings.Contains(err.Error(), want)):
 			t.Errorf("only a patch of a Deployment: %v", err)
@@ -103,7 +103,7 @@ func TestPatchesBesideWorkloads(t *testing.T) {
 			if err := os.WriteFile(file, []byte(text+"---\n"+node), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			asked, err := LoadTemplates(t.Context(), []string{file}, nil)
+			asked, err := LoadTemplates(t.Context(), []string{file}, nil, false)
 			if want == "" {
 				if err == nil || !strings.Contains(err.Error(), "deployment default/web is already at") {
 					t.Errorf("two workloads: %v", err)

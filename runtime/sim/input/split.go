@@ -14,6 +14,7 @@ type chunk struct {
 	line int // of the first byte of text, 1-based
 	text []byte
 	json bool
+	helm bool   // text that Helm writes around manifests
 	list header // of the list that the item is from; zero for a document
 	// whole is the document that an item was cut from, to be decoded if the item alone is not
 	// valid YAML.
@@ -75,10 +76,11 @@ func isJSON(text []byte) bool {
 
 // splitYAML splits at lines that begin with "---" or "...": in YAML these are document markers
 // even inside block scalars. The marker line stays with the document, because it may have
-// content.
+// content. Lines of Helm that name a section are no part of any document.
 func splitYAML(file string, text []byte) (out []chunk) {
 	cur := chunk{file: file, line: 1}
 	start, line := 0, 0
+	manifests := false // in Helm's output, whether its manifests have begun
 	flush := func(end int) {
 		cur.text = text[start:end]
 		if blank(cur.text) {
@@ -101,11 +103,29 @@ func splitYAML(file string, text []byte) (out []chunk) {
 		} else if isMark(text[pos:next], "...") {
 			flush(pos)
 			start, cur = next, chunk{file: file, line: line + 1}
+		} else if section := helmSection(text[pos:next]); section != "" {
+			cur.helm = cur.helm || section != helmNotes && !manifests
+			flush(pos)
+			manifests = section != helmNotes
+			start, cur = next, chunk{file: file, line: line + 1, helm: !manifests}
 		}
 		pos = next
 	}
 	flush(len(text))
 	return out
+}
+
+// helmNotes begins the section of Helm's output that has no manifests.
+const helmNotes = "NOTES:"
+
+// helmSection returns the line that begins a section in the output of helm install --dry-run and helm get all; "" for other lines.
+// What comes before the first section says what is installed.
+func helmSection(line []byte) string {
+	switch s := string(bytes.TrimRight(line, " \t\r\n")); s {
+	case "HOOKS:", "MANIFEST:", helmNotes:
+		return s
+	}
+	return ""
 }
 
 // lineEnd returns the position after the line that begins at pos.

@@ -22,6 +22,8 @@ type Templates struct {
 	Known Known
 	// LeftOut counts the objects that make no pods, such as "2 ConfigMaps, 1 Secret".
 	LeftOut string
+	// Warnings are about unknown fields.
+	Warnings []Warning
 }
 
 // LoadTemplates reads the pods of files and directories as LoadCluster does. A Deployment, Job, CronJob, ReplicaSet, StatefulSet
@@ -30,15 +32,17 @@ type Templates struct {
 //
 // With known, which may be nil, pods are checked as the API server's admission would. They are not changed: that
 // happens where the question is answered.
-func LoadTemplates(ctx context.Context, paths []string, known *Known) (*Templates, error) {
-	var g gatherer
+//
+// Unlike there, an object that cannot be used is always a mistake.
+func LoadTemplates(ctx context.Context, paths []string, known *Known, strict bool) (*Templates, error) {
+	g := gatherer{lenient: !strict}
 	objs, err := decodeFiles(ctx, readFiles(ctx, paths, &g), ofTemplates(), &g)
 	if err != nil {
 		return nil, err
 	}
 	objs = unique(latest(g.withoutPatches(objs, true)), &g)
 	newPriorities(objs, &g)
-	t := &Templates{}
+	t := &Templates{Warnings: ignored(nil, objs)}
 	for _, o := range objs {
 		if _, asked := o.Object.(*appsv1.DaemonSet); !asked {
 			t.Known.Add(o.Object)
@@ -149,23 +153,22 @@ func (k *Known) Add(o runtime.Object) {
 	}
 }
 
-// LoadNodes reads the nodes of a file or directory as LoadCluster does.
-func LoadNodes(ctx context.Context, path string) ([]*v1.Node, error) {
-	var g gatherer
+// LoadNodes reads the nodes of a file or directory as LoadTemplates does. Warnings are about unknown fields.
+func LoadNodes(ctx context.Context, path string, strict bool) (nodes []*v1.Node, warnings []Warning, err error) {
+	g := gatherer{lenient: !strict}
 	k := &kinds{all: version(v1.SchemeGroupVersion, "Node"), others: "remove it; only nodes can be added", strict: true}
 	objs, err := decodeFiles(ctx, readFiles(ctx, []string{path}, &g), k, &g)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	objs = unique(objs, &g)
 	if len(objs) == 0 && g.err() == nil {
 		g.add(&Error{File: path, Detail: "it contains no node", Fix: "name a file with nodes"})
 	}
-	var out []*v1.Node
 	for _, o := range objs {
-		out = append(out, o.Object.(*v1.Node))
+		nodes = append(nodes, o.Object.(*v1.Node))
 	}
-	return out, g.err()
+	return nodes, ignored(nil, objs), g.err()
 }
 
 // Prepare sets the defaults of an object that comes without a file, and checks it, as LoadCluster

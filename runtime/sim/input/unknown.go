@@ -41,9 +41,8 @@ func underStatus(path []any) bool { return len(path) > 1 && path[0] == "status" 
 
 var listIndex = regexp.MustCompile(`\[\d+\]`)
 
-// passOver warns of each unknown field once, at its first place, because all nodes or pods of a
-// cluster have it.
-func (o *Objects) passOver(objs []object) {
+// ignored appends a warning for each unknown field, at its first place only, because all nodes or pods of a cluster have it.
+func ignored(to []Warning, objs []object) []Warning {
 	type field struct{ kind, path string }
 	type first struct {
 		object
@@ -64,43 +63,42 @@ func (o *Objects) passOver(objs []object) {
 		}
 	}
 	for i, f := range firsts {
-		detail := "unknown field, ignored"
+		path, detail, fix, line := f.path, "unknown field, ignored", "", f.place.first
+		if len(to) < MaxErrors { // because this parses the text again
+			if m := f.mismatch(f.path); m != nil {
+				path, fix, line = strictyaml.PathOf(m.Path), m.Fix, f.place.line(m.Node)
+			}
+		}
 		if count[i] > 1 {
 			detail += fmt.Sprintf(", here and elsewhere, %d times", count[i])
 		}
-		if fix := fixOf(f.Object, f.path); strings.HasPrefix(fix, "did you mean") {
+		if strings.HasPrefix(fix, "did you mean") {
 			detail += " (" + fix + ")"
 		}
-		o.warn(f.object, f.path, detail)
+		to = append(to, f.place.warning(line, path, detail))
 	}
+	return to
 }
 
-// fixOf says what to do about an unknown field.
-func fixOf(obj any, path string) string {
-	steps := splitPath(path)
-	t := reflect.TypeOf(obj)
-	for _, step := range steps[:len(steps)-1] {
-		for t.Kind() == reflect.Pointer {
-			t = t.Elem()
-		}
-		switch t.Kind() {
-		case reflect.Struct:
-			next, ok := strictyaml.Fields(t)[step]
-			if !ok {
-				return ""
+// mismatch finds an unknown field by the path that the strict decoder gives it, in which a key with a dot looks like two; nil if
+// it is not found.
+func (o *object) mismatch(path string) *strictyaml.Mismatch {
+	n := o.place.node()
+	if n == nil {
+		return nil
+	}
+	for _, m := range strictyaml.Mismatches(n, reflect.TypeOf(o.Object), nil) {
+		written := ""
+		for _, step := range m.Path {
+			if i, ok := step.(int); ok {
+				written += fmt.Sprintf("[%d]", i)
+			} else {
+				written += "." + step.(string)
 			}
-			t = next
-		case reflect.Slice, reflect.Map:
-			t = t.Elem()
-		default:
-			return ""
+		}
+		if m.Unknown && written[1:] == path {
+			return &m
 		}
 	}
-	for t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	if t.Kind() != reflect.Struct {
-		return ""
-	}
-	return strictyaml.FieldFix(steps[len(steps)-1], strictyaml.Fields(t))
+	return nil
 }
