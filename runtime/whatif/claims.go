@@ -9,6 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -72,27 +73,49 @@ func (q *question) storage(c *Cluster, r *Request, left pods) {
 				continue
 			}
 			o = claim
+		case *storagev1.StorageClass:
+			o = classAfter(x, r.StorageClasses)
 		}
 		add(o)
 	}
-	first := len(q.config.Storage)
 	for _, o := range r.Storage() {
 		if !has[name(o)] {
 			add(o)
 		}
 	}
 	class := input.DefaultStorageClass(classes)
-	for i, o := range q.config.Storage[first:] {
-		if claim, ok := o.(*v1.PersistentVolumeClaim); ok && claim.Spec.StorageClassName == nil && class != "" {
+	for i, o := range q.config.Storage { // the claims of the cluster too: the controller of volumes sets it in those that wait
+		if claim, ok := o.(*v1.PersistentVolumeClaim); ok && claim.Spec.StorageClassName == nil && claim.Spec.VolumeName == "" && class != "" {
 			claim = claim.DeepCopy()
 			claim.Spec.StorageClassName = &class
-			q.config.Storage[first+i] = claim
+			q.config.Storage[i] = claim
 		}
 	}
 }
 
-// immutable reports whether an object stays as it is when another one of its name is applied: the API server refuses changes of its
-// spec, and its status, volume or devices stay.
+// classAfter returns the cluster's class with what those of the question change: the annotations, such as the one that makes it the
+// default, and the topologies. The API server refuses one that changes anything else.
+func classAfter(class *storagev1.StorageClass, asked []*storagev1.StorageClass) *storagev1.StorageClass {
+	for _, a := range asked {
+		same := equality.Semantic.DeepEqual
+		if a.Name != class.Name || a.Provisioner != class.Provisioner || !same(a.Parameters, class.Parameters) ||
+			!same(a.ReclaimPolicy, class.ReclaimPolicy) || !same(a.VolumeBindingMode, class.VolumeBindingMode) {
+			continue
+		}
+		class = class.DeepCopy()
+		if class.Annotations == nil {
+			class.Annotations = make(map[string]string)
+		}
+		maps.Copy(class.Annotations, a.Annotations)
+		if len(a.AllowedTopologies) > 0 {
+			class.AllowedTopologies = a.AllowedTopologies
+		}
+	}
+	return class
+}
+
+// immutable reports whether an object stays when another one of its name is applied: the API server refuses changes of its
+// spec, and its status, volume or devices stay. Of a class, classAfter has what changes.
 func immutable(o metav1.Object) bool {
 	switch o.(type) {
 	case *v1.PersistentVolumeClaim, *v1.PersistentVolume, *storagev1.StorageClass, *storagev1.CSINode, *storagev1.VolumeAttachment,

@@ -38,6 +38,16 @@ func TestRelatedStorage(t *testing.T) {
 	claim := &v1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: bound.Name}, Spec: *bound.Spec.DeepCopy()}
 	claim.Spec.VolumeName, claim.Spec.StorageClassName = "", nil
 	claims, classes := []*v1.PersistentVolumeClaim{claim}, []*storagev1.StorageClass{isDefault}
+	keep := v1.PersistentVolumeReclaimDelete
+	given := class.DeepCopy()
+	isDefault.ReclaimPolicy, given.ReclaimPolicy = &keep, &keep
+	other, no, topologies := given.DeepCopy(), isDefault.DeepCopy(), isDefault.DeepCopy()
+	other.Provisioner = "other"
+	no.Annotations = map[string]string{"storageclass.kubernetes.io/is-default-class": "false"}
+	topologies.AllowedTopologies = []v1.TopologySelectorTerm{{
+		MatchLabelExpressions: []v1.TopologySelectorLabelRequirement{{Key: v1.LabelHostname, Values: []string{"a"}}},
+	}}
+	noDefault, onlyA := []*storagev1.StorageClass{no}, []*storagev1.StorageClass{topologies}
 	all := devices(metav1.ObjectMeta{Namespace: "ns", Name: "d"}, "")
 	asks := []*resourcev1.ResourceClaim{all[0].(*resourcev1.ResourceClaim)}
 	hardware := []*resourcev1.DeviceClass{all[1].(*resourcev1.DeviceClass)}
@@ -60,6 +70,16 @@ func TestRelatedStorage(t *testing.T) {
 			[]metav1.Object{class, bound, onA}, mounts(claim.Name),
 			input.Related{PersistentVolumeClaims: claims, PersistentVolumes: []*v1.PersistentVolume{onB}, StorageClasses: classes}, "p DoesNotFit",
 		},
+		"becomes the default": {[]metav1.Object{given, onA}, mounts(claim.Name),
+			input.Related{PersistentVolumeClaims: claims, StorageClasses: classes}, "p Fits b"},
+		"is no longer the default": {[]metav1.Object{isDefault}, mounts(claim.Name),
+			input.Related{PersistentVolumeClaims: claims, StorageClasses: noDefault}, "p DoesNotFit"},
+		"default for a claim of the cluster": {[]metav1.Object{given, claim}, mounts(claim.Name),
+			input.Related{StorageClasses: classes}, "p Fits b"},
+		"other provisioner, refused": {[]metav1.Object{other}, mounts(claim.Name),
+			input.Related{PersistentVolumeClaims: claims, StorageClasses: classes}, "p DoesNotFit"},
+		"other topologies": {[]metav1.Object{isDefault}, mounts(claim.Name),
+			input.Related{PersistentVolumeClaims: claims, StorageClasses: onlyA}, "p DoesNotFit"},
 		"no device class": {nil, uses("d", false), input.Related{ResourceClaims: asks, ResourceSlices: slices}, "p DoesNotFit"},
 		"no devices":      {nil, uses("d", false), input.Related{ResourceClaims: asks, DeviceClasses: hardware}, "p DoesNotFit"},
 		"devices": {nil, uses("d", false), input.Related{ResourceClaims: asks, DeviceClasses: hardware,

@@ -52,7 +52,9 @@ func newDecoder(k *kinds, g *gatherer) (*decoder, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &decoder{usable: g.left != nil, lenient: g.lenient, kinds: k, scheme: scheme, strict: json.NewSerializerWithOptions(json.DefaultMetaFactory, scheme, scheme, json.SerializerOptions{Strict: true})}, nil
+	return &decoder{usable: g.left != nil, lenient: g.lenient, kinds: k, scheme: scheme,
+		strict: json.NewSerializerWithOptions(json.DefaultMetaFactory, scheme, scheme, json.SerializerOptions{Strict: true}),
+	}, nil
 }
 
 // result is the result of one chunk.
