@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -53,12 +52,7 @@ func recorded(s *config.Scheduler) (file string, modules []inbox.Module, err err
 	none := configv1.KubeSchedulerConfiguration{}
 	versioned.ClientConnection, versioned.LeaderElection = none.ClientConnection, none.LeaderElection
 	for i := range versioned.Extenders {
-		x := &versioned.Extenders[i]
-		x.TLSConfig = nil
-		if u, err := url.Parse(x.URLPrefix); err == nil {
-			u.User = nil
-			x.URLPrefix = u.String()
-		}
+		versioned.Extenders[i].TLSConfig = nil
 	}
 	data, err := json.Marshal(versioned)
 	return string(data), modules, err

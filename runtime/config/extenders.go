@@ -46,7 +46,7 @@ func checkConnection(r *report, path *field.Path, e *configv1.Extender) {
 	if e.FilterVerb != "" || e.PreemptVerb != "" || e.PrioritizeVerb != "" || e.BindVerb != "" {
 		u, err := url.Parse(e.URLPrefix)
 		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-			r.add(path.Child("urlPrefix"), fmt.Sprintf("%q is not the URL of a service", e.URLPrefix), "give one such as https://host:port/path")
+			r.add(path.Child("urlPrefix"), "it is not the URL of a service", "give one such as https://host:port/path")
 		}
 	}
 	if t := e.HTTPTimeout.Duration; t < 0 {

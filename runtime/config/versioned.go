@@ -9,6 +9,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 	configv1 "k8s.io/kube-scheduler/config/v1"
+
+	"github.com/berth-scheduler/berth/internal/plain"
 )
 
 // ArgsWriter is implemented by typed args of Catalog.Custom that write themselves. Other args
@@ -64,6 +66,7 @@ func (s *Scheduler) Redacted() (*configv1.KubeSchedulerConfiguration, error) {
 		return nil, err
 	}
 	for i := range out.Extenders {
+		out.Extenders[i].URLPrefix = plain.URL(out.Extenders[i].URLPrefix)
 		if t := out.Extenders[i].TLSConfig; t != nil && len(t.KeyData) > 0 {
 			t.KeyData = []byte(redacted)
 		}

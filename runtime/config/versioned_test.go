@@ -87,13 +87,16 @@ func TestVersioned(t *testing.T) {
 // includes keys and Redacted hides them.
 func TestVersionedShares(t *testing.T) {
 	s := config.Default(testCatalog())
-	s.Extenders = []configv1.Extender{{URLPrefix: "https://e", TLSConfig: &configv1.ExtenderTLSConfig{CertData: []byte("cert"), KeyData: []byte("key")}}}
+	s.Extenders = []configv1.Extender{{URLPrefix: "https://me:hush@e/x?key=hush", TLSConfig: &configv1.ExtenderTLSConfig{CertData: []byte("cert"), KeyData: []byte("key")}}}
 	v, err := s.Redacted()
 	if err != nil {
 		t.Fatal(err)
 	}
 	if key := string(v.Extenders[0].TLSConfig.KeyData); key != "REDACTED" {
 		t.Errorf("the key is %q", key)
+	}
+	if got := v.Extenders[0].URLPrefix; got != "https://e/x?…" {
+		t.Errorf("the URL is %q", got)
 	}
 	if v, err = s.Versioned(); err != nil {
 		t.Fatal(err)
@@ -110,7 +113,7 @@ func TestVersionedShares(t *testing.T) {
 	if got := withoutPlaces(s); got != before {
 		t.Errorf("got: %s\nwant: %s", got, before)
 	}
-	if string(s.Extenders[0].TLSConfig.KeyData) != "key" {
+	if string(s.Extenders[0].TLSConfig.KeyData) != "key" || !strings.Contains(s.Extenders[0].URLPrefix, "hush") {
 		t.Error("the key is gone")
 	}
 }

@@ -40,7 +40,7 @@ const drained = 64 << 10
 // client sends requests to one extender.
 type client struct {
 	url  string // without a trailing slash
-	name string // the same without a password, for texts
+	name string // the same without secrets, for texts
 	http http.Client
 }
 
@@ -55,19 +55,13 @@ func newClient(c *configv1.Extender) (*client, error) {
 	}
 	return &client{
 		url:  strings.TrimRight(c.URLPrefix, "/"),
-		name: strings.TrimRight(withoutUser(c.URLPrefix), "/"),
-		http: http.Client{Transport: utilnet.SetTransportDefaults(&http.Transport{TLSClientConfig: secure, MaxResponseHeaderBytes: maxHeader}), Timeout: timeout},
+		name: strings.TrimRight(plain.URL(c.URLPrefix), "/"),
+		http: http.Client{
+			Transport: utilnet.SetTransportDefaults(&http.Transport{TLSClientConfig: secure, MaxResponseHeaderBytes: maxHeader}), Timeout: timeout,
+			// The pods and nodes of a request go to nobody but the extender.
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		},
 	}, nil
-}
-
-// withoutUser returns a URL without a user and a password.
-func withoutUser(prefix string) string {
-	u, err := url.Parse(prefix)
-	if err != nil || u.User == nil {
-		return prefix
-	}
-	u.User = nil
-	return u.String()
 }
 
 // call posts args, which are about a number of nodes, as JSON to a verb and decodes the answer
@@ -82,7 +76,12 @@ func (c *client) call(ctx context.Context, verb string, nodes int, args, result 
 	if err != nil {
 		return fmt.Errorf("extender %s: %s: encode the request: %w", c.name, verb, err)
 	}
-	if err := c.post(ctx, c.url+"/"+verb, body, int64(answerTimes*len(body)+answerNode*nodes+answerRoom), result); err != nil {
+	err = c.post(ctx, c.url+"/"+verb, body, int64(answerTimes*len(body)+answerNode*nodes+answerRoom), result)
+	var at *url.Error
+	if errors.As(err, &at) {
+		err = at.Err // its URL may have secrets
+	}
+	if err != nil {
 		return fmt.Errorf("extender %s: %s: %w", c.name, verb, plain.Error(err, abi.MaxTextSize))
 	}
 	return nil

@@ -45,6 +45,37 @@ func TestStatus(t *testing.T) {
 	}
 }
 
+// TestSecrets: no error has the user, the password, or the query of an extender's URL.
+func TestSecrets(t *testing.T) {
+	s := httptest.NewServer(http.NotFoundHandler())
+	address := strings.TrimPrefix(s.URL, "http://")
+	for _, closed := range []bool{false, true} {
+		if closed {
+			s.Close()
+		}
+		for _, prefix := range []string{"http://user:hush@" + address, "http://hush@" + address + "/x?key=hush", "http://" + address + "/%zz?hush"} {
+			c := configv1.Extender{URLPrefix: prefix, FilterVerb: "filter", NodeCacheCapable: true}
+			if got := filtered(create(t, c), cycleOf(t, pod("p", ""))); !strings.HasPrefix(got, "error extender ") || strings.Contains(got, "hush") || strings.Contains(got, "user") {
+				t.Errorf("%s: %s", prefix, got)
+			}
+		}
+	}
+}
+
+// TestRedirect: an extender that redirects has failed: what it was asked is sent to no other server.
+func TestRedirect(t *testing.T) {
+	asked := 0
+	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked++ }))
+	defer other.Close()
+	for _, status := range []int{http.StatusMovedPermanently, http.StatusTemporaryRedirect, http.StatusPermanentRedirect} {
+		s := httptest.NewServer(http.RedirectHandler(other.URL, status))
+		if got := ask(t, configv1.Extender{URLPrefix: s.URL}); !strings.Contains(got, "error extender URL: filter: HTTP status 30") || asked > 0 {
+			t.Errorf("%d: %s, %d requests", status, got, asked)
+		}
+		s.Close()
+	}
+}
+
 // TestTimeout: a call takes at most httpTimeout, from the first byte to the last, and ends with
 // the cycle's context.
 func TestTimeout(t *testing.T) {

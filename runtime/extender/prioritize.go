@@ -48,7 +48,7 @@ func (e *Extenders) Prioritize(c *plugin.Cycle, rows []uint32) []Scores {
 	var out []Scores
 	for i, x := range e.all {
 		if answers[i] != nil {
-			out = append(out, Scores{Name: withoutUser(x.config.URLPrefix), Weight: x.config.Weight * scale, Scores: answers[i]})
+			out = append(out, Scores{Name: x.client.name, Weight: x.config.Weight * scale, Scores: answers[i]})
 		}
 	}
 	return out

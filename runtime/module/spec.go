@@ -1,7 +1,6 @@
 package module
 
 import (
-	"net/url"
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -9,6 +8,7 @@ import (
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/abi/schema"
+	"github.com/berth-scheduler/berth/internal/plain"
 	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
 )
 
@@ -64,13 +64,12 @@ func NewReference(name string, m *v1alpha1.FileModule, spec *v1alpha1.PluginSpec
 }
 
 // Args returns the args of a loaded module in the form of a configuration file, with its configuration and grants, however
-// the module was named. What may be secret in a module's URL is hidden: the password, and the values of the query,
-// which can be a signature.
+// the module was named. What may be secret in a module's URL is hidden: user, password, and the query, which can be a signature.
 func (r *Reference) Args(l *Loaded) *v1alpha1.WasmPluginArgs {
 	a := &v1alpha1.WasmPluginArgs{
 		TypeMeta: metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion().String(), Kind: v1alpha1.KindWasmPluginArgs},
 		Module: v1alpha1.FileModule{Path: r.Path, ModuleSource: v1alpha1.ModuleSource{
-			URL: withoutSecrets(r.URL), Image: v1alpha1.Image(r.Image), Digest: v1alpha1.Digest(r.Digest),
+			URL: plain.URL(r.URL), Image: v1alpha1.Image(r.Image), Digest: v1alpha1.Digest(r.Digest),
 		}},
 		PluginSpec: v1alpha1.PluginSpec{
 			FailurePolicy: v1alpha1.FailurePolicies(r.FailurePolicy), Limits: writtenLimits(&r.Limits), Mode: r.Use.Mode, Replaces: r.Use.Replaces,
@@ -86,20 +85,4 @@ func (r *Reference) Args(l *Loaded) *v1alpha1.WasmPluginArgs {
 		a.Grants = v1alpha1.DirectivesOf(&l.Grants)
 	}
 	return a
-}
-
-// withoutSecrets returns a URL that may be shown.
-func withoutSecrets(text string) string {
-	u, err := url.Parse(text)
-	if err != nil {
-		return "" // such a URL could not be fetched
-	}
-	query := u.Query()
-	for _, values := range query {
-		for i := range values {
-			values[i] = "xxxxx" // as URL.Redacted hides passwords
-		}
-	}
-	u.RawQuery = query.Encode()
-	return u.Redacted()
 }

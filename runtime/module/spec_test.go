@@ -70,7 +70,7 @@ func TestArgs(t *testing.T) {
 func TestArgsSecrets(t *testing.T) {
 	ref := module.Reference{URL: "https://me:hush@h/p.wasm?sig=hush&v=hush", Digest: zeroes()}
 	raw, err := json.Marshal(ref.Args(&module.Loaded{}))
-	if err != nil || strings.Contains(string(raw), "hush") || !strings.Contains(string(raw), "https://me:xxxxx@h/p.wasm?sig=") {
+	if err != nil || strings.Contains(string(raw), "hush") || !strings.Contains(string(raw), "https://h/p.wasm?…") {
 		t.Errorf("%s, %v", raw, err)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -16,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/berth-scheduler/berth/internal/plain"
 	"github.com/berth-scheduler/berth/runtime/assembly"
 	"github.com/berth-scheduler/berth/runtime/inbox"
 	"github.com/berth-scheduler/berth/runtime/plugin"
@@ -393,7 +393,7 @@ func (q *question) answer(r *sim.Result) *Answer {
 		NotKnown: q.known.Unknown(), Unknown: q.unknown, Webhooks: q.known.Webhooks,
 	}
 	for i := range q.config.Assembly.Scheduler.Extenders {
-		out.NotAsked = append(out.NotAsked, withoutPassword(q.config.Assembly.Scheduler.Extenders[i].URLPrefix))
+		out.NotAsked = append(out.NotAsked, plain.URL(q.config.Assembly.Scheduler.Extenders[i].URLPrefix))
 	}
 	for _, p := range r.Placements {
 		if i, ok := q.byUID[p.UID]; ok {
@@ -446,13 +446,4 @@ func (q *question) answer(r *sim.Result) *Answer {
 		}
 	}
 	return out
-}
-
-// withoutPassword returns a URL as an answer may show it.
-func withoutPassword(prefix string) string {
-	u, err := url.Parse(prefix)
-	if err != nil {
-		return "an HTTP extender"
-	}
-	return u.Redacted()
 }

@@ -1,0 +1,73 @@
+package berth_test
+
+import (
+	"fmt"
+	"go/ast"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+// TestExtenderURLs: the URL of an extender may have a password and a key in its query. So nothing reads it but what connects, what
+// checks it, and plain.URL, which returns what may be shown.
+func TestExtenderURLs(t *testing.T) {
+	for _, problem := range shownURLs(allModules(t)) {
+		t.Error(problem)
+	}
+}
+
+// shownURLs returns a sentence for each place that reads an extender's URL otherwise.
+func shownURLs(files []goFile) []string {
+	var problems []string
+	for _, f := range files {
+		if f.isTest() || slices.Contains([]string{"runtime/config/extenders.go", "runtime/extender/client.go"}, f.path) {
+			continue
+		}
+		fine := make(map[ast.Node]bool)
+		ast.Inspect(f.ast, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.AssignStmt:
+				for _, to := range n.Lhs {
+					fine[to] = true
+				}
+			case *ast.CallExpr:
+				if s, ok := n.Fun.(*ast.SelectorExpr); ok && len(n.Args) == 1 && s.Sel.Name == "URL" {
+					x, ok := s.X.(*ast.Ident)
+					fine[n.Args[0]] = ok && x.Name == importedAs(f, module+"/internal/plain")
+				}
+			case *ast.SelectorExpr:
+				if n.Sel.Name == "URLPrefix" && !fine[n] {
+					problems = append(problems, fmt.Sprintf("%s:%d: it reads an extender's URL, which may have secrets. Remedy: show plain.URL of it",
+						f.path, f.fset.Position(n.Pos()).Line))
+				}
+			}
+			return true
+		})
+	}
+	return problems
+}
+
+func TestShownURLsChecker(t *testing.T) {
+	const begin = "package a\nimport \"" + module + "/internal/plain\"\n"
+	for _, test := range []struct{ name, file, src, want string }{
+		{"shown", "a/a.go", begin + "var x = e.URLPrefix\n", "a/a.go:3: it reads an extender's URL"},
+		{"shown in part", "a/a.go", begin + "var x = f(plain.URL(a), e.URLPrefix)\n", "Remedy: show plain.URL of it"},
+		{"another function of that name", "a/a.go", "package a\nvar x = other.URL(e.URLPrefix)\n", "a/a.go:2:"},
+		{"without its secrets", "a/a.go", begin + "var x = plain.URL(c[0].URLPrefix)\n", ""},
+		{"replaced", "a/a.go", begin + "func f() { c[0].URLPrefix = plain.URL(c[0].URLPrefix) }\n", ""},
+		{"the client", "runtime/extender/client.go", begin + "var x = e.URLPrefix\n", ""},
+		{"a test", "a/a_test.go", begin + "var x = e.URLPrefix\n", ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			files, err := goFiles(fstest.MapFS{test.file: {Data: []byte(test.src)}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := strings.Join(shownURLs(files), "\n")
+			if test.want == "" && got != "" || !strings.Contains(got, test.want) {
+				t.Errorf("want %q, got %q", test.want, got)
+			}
+		})
+	}
+}
