@@ -3,7 +3,6 @@ package tenancy
 import (
 	"cmp"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 
@@ -62,8 +61,7 @@ type granted struct {
 // in reports whether the item names a repository.
 func (g *granted) in(repository string) bool {
 	return slices.ContainsFunc(g.spec.Repositories, func(pattern v1alpha1.Repository) bool {
-		ok, err := path.Match(string(pattern), repository)
-		return ok && err == nil
+		return pattern.Matches(repository)
 	})
 }
 
@@ -165,8 +163,8 @@ func readItem(m *v1alpha1.GrantedModules) (granted, error) {
 		return out, fmt.Errorf("repositories: it is empty: add REGISTRY/REPOSITORY")
 	}
 	for i, pattern := range m.Repositories {
-		if err := checkRepository(string(pattern)); err != nil {
-			return out, fmt.Errorf("repositories[%d]: %w", i, err)
+		if !pattern.Valid() {
+			return out, fmt.Errorf("repositories[%d]: %q is not a pattern: %s", i, pattern, v1alpha1.RepositoryFix)
 		}
 	}
 	if m.Publisher == nil {

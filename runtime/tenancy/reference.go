@@ -1,11 +1,8 @@
 package tenancy
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"path"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -88,7 +85,7 @@ func platformReference(p *v1alpha1.SchedulerPlugin) (module.Reference, error) {
 		ref.Points = append(ref.Points, string(point))
 	}
 	if v := p.Spec.Verification; v != nil {
-		if ref.Policy, err = verification(v); err != nil {
+		if ref.Policy, err = trusted(v.Keys, v.Least, v.Publisher); err != nil {
 			return ref, fmt.Errorf("spec.verification: %w", oneLine(err))
 		}
 	}
@@ -114,38 +111,17 @@ func tenantReference(p *v1alpha1.TenantPlugin) (module.Reference, error) {
 // name.
 func tenantName(p *v1alpha1.TenantPlugin) string { return p.Namespace + "/" + p.Name }
 
-// trusted is a VerificationPolicy of some keys, and of a publisher if it is not empty.
+// trusted is a policy of some keys, and of a publisher if it is not empty.
 func trusted(keys []v1alpha1.Key, least int32, publisher string) (*policy.Policy, error) {
 	var names []string
 	for _, k := range keys {
 		names = append(names, k.Name)
 	}
-	all := []any{map[string]any{"signatures": map[string]any{"keys": names, "least": least}}}
-	doc := map[string]any{"apiVersion": policy.APIVersion, "kind": policy.Kind, "keys": keys}
+	p := v1alpha1.VerificationPolicy{Keys: keys}
+	p.Require.AllOf = []v1alpha1.Requirement{{Signatures: &v1alpha1.Signatures{Keys: names, Least: int(least)}}}
 	if publisher != "" {
-		doc["publishers"] = []any{map[string]any{"name": publisher, "keys": names}}
-		all = append(all, map[string]any{"publisher": publisher})
+		p.Publishers = []v1alpha1.TrustedPublisher{{Name: publisher, Keys: names}}
+		p.Require.AllOf = append(p.Require.AllOf, v1alpha1.Requirement{Publisher: publisher})
 	}
-	doc["require"] = map[string]any{"allOf": all}
-	text, err := json.Marshal(doc)
-	if err != nil {
-		return nil, err
-	}
-	return policy.Parse(text)
-}
-
-func verification(v *v1alpha1.Verification) (*policy.Policy, error) {
-	return trusted(v.Keys, v.Least, v.Publisher)
-}
-
-// repositoryPattern is that of the kinds' schema.
-const repositoryPattern = `^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:[0-9]{1,5})?(/[a-z0-9*._-]+)+$`
-
-// checkRepository refuses what the kinds' schema refuses: above all a registry with a *.
-func checkRepository(pattern string) error {
-	_, err := path.Match(pattern, "x")
-	if ok, bad := regexp.MatchString(repositoryPattern, pattern); !ok || bad != nil || err != nil {
-		return fmt.Errorf("%q is not a pattern: write REGISTRY/REPOSITORY, with * for a part of the repository", pattern)
-	}
-	return nil
+	return policy.New(&p)
 }

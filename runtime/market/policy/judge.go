@@ -3,7 +3,6 @@ package policy
 import (
 	"errors"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 	"time"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/berth-scheduler/berth/internal/plain"
 	"github.com/berth-scheduler/berth/runtime/market/signing"
+	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
 )
 
 // Subject is a module to be judged. Name, Version and Publisher are from the manifest in its
@@ -55,7 +55,7 @@ func (p *Policy) Judge(s *Subject, now time.Time) (signers []string, err error) 
 		j.digest = s.Module
 	}
 	for i, d := range p.revoked.Digests {
-		if d == s.Module || d == s.Image {
+		if string(d) == s.Module || string(d) == s.Image {
 			return nil, j.refuse(fmt.Sprintf("revoked.digests[%d]", i), "this digest is revoked")
 		}
 	}
@@ -78,10 +78,10 @@ type IndexKeys struct {
 // *Refusal. It needs the subject's repository, image digest, bundles and lies.
 func (p *Policy) JudgeIndex(s *Subject, now time.Time) (*IndexKeys, error) {
 	j := judge{policy: p, subject: s, now: now, digest: s.Image}
-	if i := slices.Index(p.revoked.Digests, s.Image); i >= 0 {
+	if i := slices.Index(p.revoked.Digests, v1alpha1.Digest(s.Image)); i >= 0 {
 		return nil, j.refuse(fmt.Sprintf("revoked.digests[%d]", i), "this digest is revoked")
 	}
-	i := slices.IndexFunc(p.indexes, func(x index) bool { return isIn(s.Repository, x.Repositories) })
+	i := slices.IndexFunc(p.indexes, func(x v1alpha1.TrustedIndex) bool { return isIn(s.Repository, x.Repositories) })
 	if i < 0 {
 		return nil, j.refuse("indexes", "the policy has none for %s: add one, with the keys that sign it", s.Repository)
 	}
@@ -190,7 +190,7 @@ func (j *judge) signedBy(bundles []*signing.Bundle, public *signing.PublicKey) e
 }
 
 // require checks the module against a requirement.
-func (j *judge) require(at string, q *requirement) error {
+func (j *judge) require(at string, q *v1alpha1.Requirement) error {
 	switch {
 	case q.AllOf != nil:
 		for i := range q.AllOf {
@@ -207,13 +207,14 @@ func (j *judge) require(at string, q *requirement) error {
 		return j.signatures(at+".signatures", q.Signatures.Keys, q.Signatures.Least)
 	case q.MinimumVersion != nil:
 		return j.minimum(at+".minimumVersion", q.MinimumVersion)
-	case slices.Contains(q.Digests, j.subject.Module), j.subject.Image != "" && slices.Contains(q.Digests, j.subject.Image):
+	case slices.Contains(q.Digests, v1alpha1.Digest(j.subject.Module)),
+		j.subject.Image != "" && slices.Contains(q.Digests, v1alpha1.Digest(j.subject.Image)):
 		return nil
 	}
 	return j.refuse(at+".digests", "neither the image nor the module %s is in the list", j.subject.Module)
 }
 
-func (j *judge) anyOf(at string, q *requirement) error {
+func (j *judge) anyOf(at string, q *v1alpha1.Requirement) error {
 	met := 0
 	var why []string
 	for i := range q.AnyOf {
@@ -230,7 +231,7 @@ func (j *judge) anyOf(at string, q *requirement) error {
 	return j.refuse(at, "%d of %d requirements are met, %d are needed: %s", met, len(q.AnyOf), q.Least, strings.Join(why, "; "))
 }
 
-func (j *judge) publisher(at string, p publisher) error {
+func (j *judge) publisher(at string, p v1alpha1.TrustedPublisher) error {
 	if j.subject.Publisher != p.Name {
 		return j.refuse(at, "its publisher is %s, not %s", plain.Quote(j.subject.Publisher, 80), plain.Quote(p.Name, 80))
 	}
@@ -239,16 +240,16 @@ func (j *judge) publisher(at string, p publisher) error {
 		if from == "" {
 			from = "a file"
 		}
-		return j.refuse(at, "it is from %s, but %s publishes in %s", from, p.Name, strings.Join(p.Repositories, ", "))
+		in := strings.ReplaceAll(strings.Trim(fmt.Sprint(p.Repositories), "[]"), " ", ", ") // a Repository has no spaces
+		return j.refuse(at, "it is from %s, but %s publishes in %s", from, p.Name, in)
 	}
 	return j.signatures(at, p.Keys, 1)
 }
 
 // isIn reports whether a repository matches one of the patterns, or there are none.
-func isIn(repository string, patterns []string) bool {
-	return len(patterns) == 0 || slices.ContainsFunc(patterns, func(pattern string) bool {
-		ok, err := path.Match(pattern, repository)
-		return ok && err == nil
+func isIn(repository string, patterns []v1alpha1.Repository) bool {
+	return len(patterns) == 0 || slices.ContainsFunc(patterns, func(pattern v1alpha1.Repository) bool {
+		return pattern.Matches(repository)
 	})
 }
 
@@ -273,7 +274,7 @@ func (j *judge) signatures(at string, keys []string, least int) error {
 	return j.refuse(at, "%s", detail)
 }
 
-func (j *judge) minimum(at string, m *minimum) error {
+func (j *judge) minimum(at string, m *v1alpha1.MinimumVersion) error {
 	if j.subject.Name != m.Plugin {
 		return nil
 	}

@@ -5,9 +5,7 @@ package policy
 import (
 	"errors"
 	"fmt"
-	"path"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/Masterminds/semver/v3"
@@ -15,12 +13,6 @@ import (
 	"github.com/berth-scheduler/berth/runtime/internal/strictyaml"
 	"github.com/berth-scheduler/berth/runtime/market/signing"
 	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
-)
-
-// The kind and version of a policy.
-const (
-	APIVersion = "berth.dev/v1alpha1"
-	Kind       = "VerificationPolicy"
 )
 
 // Limits of a policy: MaxSize of its file in bytes, maxNodes of its requirements, maxKeys of
@@ -31,101 +23,22 @@ const (
 	maxKeys  = 64
 )
 
-// Policy is a VerificationPolicy:
+// Policy is a v1alpha1.VerificationPolicy that has been checked.
 //
-//	apiVersion: berth.dev/v1alpha1
-//	kind: VerificationPolicy
-//	keys:
-//	- name: example-2026
-//	  publicKey: |
-//	    -----BEGIN PUBLIC KEY-----
-//	    …
-//	  notAfter: 2027-06-30T00:00:00Z   # new digests are not admitted by it after that
-//	publishers:
-//	- name: Example                    # publisher in the manifest
-//	  keys: [example-2026]
-//	  repositories: [ghcr.io/example/*]
-//	indexes:                           # whom to believe what plugins there are
-//	- repositories: [ghcr.io/example/index]
-//	  signatures: {keys: [example-2026]}
-//	revoked:                           # what never runs, whatever else holds
-//	  keys: [example-2025]
-//	  digests: [sha256:…]              # of a module or an image
-//	require:
-//	  allOf:
-//	  - publisher: Example
-//	  - minimumVersion: {plugin: rack-aware, version: 1.2.0}
-//	  - anyOf:
-//	    - signatures: {keys: [security, example-2026], least: 2}
-//	    - digests: [sha256:…]
-//
-// A Policy does not change after Parse, and is about nothing but the subjects that it is asked
+// It does not change, and is about nothing but the subjects that it is asked
 // about: several parts of a process may have one each, or share one.
 type Policy struct {
 	keys       map[string]key
-	publishers map[string]publisher
-	indexes    []index
-	revoked    revoked
-	require    requirement
+	publishers map[string]v1alpha1.TrustedPublisher
+	indexes    []v1alpha1.TrustedIndex
+	revoked    v1alpha1.Revoked
+	require    v1alpha1.Requirement
 }
 
 type key struct {
 	public   *signing.PublicKey
 	notAfter time.Time
 	revoked  bool
-}
-
-// file is the file format of a policy.
-type file struct {
-	APIVersion string `json:"apiVersion"`
-	Kind       string `json:"kind"`
-	Keys       []struct {
-		Name      string    `json:"name"`
-		PublicKey string    `json:"publicKey"`
-		NotAfter  time.Time `json:"notAfter"`
-	} `json:"keys"`
-	Publishers []publisher `json:"publishers"`
-	Indexes    []index     `json:"indexes"`
-	Revoked    revoked     `json:"revoked"`
-	Require    requirement `json:"require"`
-}
-
-type publisher struct {
-	Name         string   `json:"name"`
-	Keys         []string `json:"keys"`
-	Repositories []string `json:"repositories"`
-}
-
-// index says who signs an index of plugins, and where it is.
-type index struct {
-	Repositories []string   `json:"repositories"`
-	Signatures   signatures `json:"signatures"`
-}
-
-type revoked struct {
-	Keys    []string `json:"keys"`
-	Digests []string `json:"digests"`
-}
-
-// requirement has exactly one of its fields set.
-type requirement struct {
-	AllOf          []requirement `json:"allOf"`
-	AnyOf          []requirement `json:"anyOf"`
-	Least          int           `json:"least"` // for anyOf; default 1
-	Publisher      string        `json:"publisher"`
-	Signatures     *signatures   `json:"signatures"`
-	Digests        []string      `json:"digests"`
-	MinimumVersion *minimum      `json:"minimumVersion"`
-}
-
-type signatures struct {
-	Keys  []string `json:"keys"`
-	Least int      `json:"least"` // distinct keys; default 1
-}
-
-type minimum struct {
-	Plugin  string `json:"plugin"`
-	Version string `json:"version"`
 }
 
 // Parse parses a policy.
@@ -137,16 +50,25 @@ func Parse(text []byte) (*Policy, error) {
 	if len(text) > MaxSize {
 		return nil, fmt.Errorf("it has %d bytes, at most %d are allowed", len(text), MaxSize)
 	}
-	var f file
+	var f v1alpha1.VerificationPolicy
 	if err := strictyaml.Decode(text, MaxSize, &f); err != nil {
 		return nil, err
 	}
-	if f.APIVersion != APIVersion || f.Kind != Kind {
-		return nil, fmt.Errorf("it is %s of %s: write kind: %s and apiVersion: %s", f.Kind, f.APIVersion, Kind, APIVersion)
+	if want := v1alpha1.GroupVersion().String(); f.APIVersion != want || f.Kind != v1alpha1.KindVerificationPolicy {
+		return nil, fmt.Errorf("it is %s of %s: write kind: %s and apiVersion: %s", f.Kind, f.APIVersion, v1alpha1.KindVerificationPolicy, want)
 	}
-	p := &Policy{keys: map[string]key{}, publishers: map[string]publisher{}, revoked: f.Revoked}
+	return New(&f)
+}
+
+// New returns the policy that a file or an object has, whatever its apiVersion and kind. It fills in defaults in f, and keeps it.
+//
+// # Errors
+//
+// All mistakes, joined.
+func New(f *v1alpha1.VerificationPolicy) (*Policy, error) {
+	p := &Policy{keys: map[string]key{}, publishers: map[string]v1alpha1.TrustedPublisher{}, revoked: f.Revoked}
 	r := reader{policy: p}
-	r.keys(&f)
+	r.keys(f)
 	r.publishers(f.Publishers)
 	r.indexes(f.Indexes)
 	for i, d := range f.Revoked.Digests {
@@ -170,7 +92,7 @@ func (r *reader) add(at, format string, args ...any) {
 	}
 }
 
-func (r *reader) keys(f *file) {
+func (r *reader) keys(f *v1alpha1.VerificationPolicy) {
 	if len(f.Keys) > maxKeys {
 		r.add("keys", "%d keys, at most %d are allowed", len(f.Keys), maxKeys)
 		return
@@ -191,7 +113,11 @@ func (r *reader) keys(f *file) {
 			r.add(at, "%q is the same key as %q", k.Name, names[public.ID()])
 		default:
 			names[public.ID()] = k.Name
-			r.policy.keys[k.Name] = key{public: public, notAfter: k.NotAfter, revoked: slices.Contains(f.Revoked.Keys, k.Name)}
+			one := key{public: public, revoked: slices.Contains(f.Revoked.Keys, k.Name)}
+			if k.NotAfter != nil {
+				one.notAfter = k.NotAfter.UTC()
+			}
+			r.policy.keys[k.Name] = one
 		}
 	}
 	for i, name := range f.Revoked.Keys {
@@ -205,7 +131,7 @@ func (r *reader) known(at, name string) {
 	}
 }
 
-func (r *reader) publishers(list []publisher) {
+func (r *reader) publishers(list []v1alpha1.TrustedPublisher) {
 	for i, p := range list {
 		at := fmt.Sprintf("publishers[%d]", i)
 		if _, twice := r.policy.publishers[p.Name]; p.Name == "" || twice {
@@ -222,15 +148,15 @@ func (r *reader) publishers(list []publisher) {
 	}
 }
 
-func (r *reader) repositories(at string, patterns []string) {
+func (r *reader) repositories(at string, patterns []v1alpha1.Repository) {
 	for j, pattern := range patterns {
-		if _, err := path.Match(pattern, "x"); err != nil || strings.Contains(pattern, ":") && !strings.Contains(pattern, "/") {
-			r.add(fmt.Sprintf("%s.repositories[%d]", at, j), "%q is not a pattern: write REGISTRY/REPOSITORY, with * for a part", pattern)
+		if !pattern.Valid() {
+			r.add(fmt.Sprintf("%s.repositories[%d]", at, j), "%q is not a pattern: %s", pattern, v1alpha1.RepositoryFix)
 		}
 	}
 }
 
-func (r *reader) indexes(list []index) {
+func (r *reader) indexes(list []v1alpha1.TrustedIndex) {
 	for i := range list {
 		at := fmt.Sprintf("indexes[%d]", i)
 		r.repositories(at, list[i].Repositories)
@@ -240,7 +166,7 @@ func (r *reader) indexes(list []index) {
 }
 
 // signatures checks that all keys exist and are not duplicated.
-func (r *reader) signatures(at string, s *signatures) {
+func (r *reader) signatures(at string, s *v1alpha1.Signatures) {
 	for i, name := range s.Keys {
 		r.known(fmt.Sprintf("%s.keys[%d]", at, i), name)
 		if slices.Contains(s.Keys[:i], name) {
@@ -250,14 +176,14 @@ func (r *reader) signatures(at string, s *signatures) {
 	s.Least = r.least(at, s.Least, len(s.Keys))
 }
 
-func (r *reader) digest(at, d string) {
-	if !v1alpha1.Digest(d).Valid() {
+func (r *reader) digest(at string, d v1alpha1.Digest) {
+	if !d.Valid() {
 		r.add(at, "%q is not a digest: write sha256: and 64 hexadecimal digits", d)
 	}
 }
 
 // requirement checks that exactly one field is set, at each level.
-func (r *reader) requirement(at string, q *requirement, depth int) {
+func (r *reader) requirement(at string, q *v1alpha1.Requirement, depth int) {
 	if r.nodes++; r.nodes > maxNodes || depth > 16 {
 		r.add(at, "more than %d requirements, or nested deeper than 16", maxNodes)
 		return

@@ -197,15 +197,19 @@ func TestParse(t *testing.T) {
 		"require: {minimumVersion: {plugin: x, version: \"1\"}}": "require.minimumVersion: write plugin: NAME",
 		"require: {publisher: X, digests: [\"" + image + "\"]}":  "require: 2 of allOf",
 		"requires: {}": "requires",
-		"indexes: [{signatures: {keys: [b]}}]\nrequire: {signatures: {keys: [a]}}":                        `indexes[0].signatures.keys[0]: there is no key "b" in keys`,
-		"indexes: [{repositories: [x]}]\nrequire: {signatures: {keys: [a]}}":                              "indexes[0].signatures.least: 1 of 0 is impossible",
-		"revoked: {keys: [b], digests: [x]}":                                                              `revoked.digests[0]: "x" is not a digest`,
-		"publishers: [{name: X, keys: []}]\nrequire: {publisher: X}":                                      "publishers[0].keys: a publisher needs a key",
-		"publishers: [{name: X, keys: [a], repositories: [\"[\"]}]\nrequire: {publisher: X}":              "publishers[0].repositories[0]:",
-		"- name: same\n  publicKey: |\n    " + again + "\nrequire: {signatures: {keys: [a]}}":             `keys[1]: "same" is the same key as "a"`,
-		"- name: bad\n  publicKey: text\nrequire: {signatures: {keys: [a]}}":                              "keys[1].publicKey: it is not a public key in PEM",
-		"require: " + strings.Repeat("{allOf: [", 20) + "{publisher: X}" + strings.Repeat("]}", 20):       "nested deeper than 16",
-		"require: {allOf: [" + strings.Repeat("{signatures: {keys: [a]}}, ", 300) + "{publisher: \"\"}]}": "more than 256 requirements",
+		"indexes: [{signatures: {keys: [b]}}]\nrequire: {signatures: {keys: [a]}}":           `indexes[0].signatures.keys[0]: there is no key "b" in keys`,
+		"indexes: [{repositories: [x]}]\nrequire: {signatures: {keys: [a]}}":                 "indexes[0].signatures.least: 1 of 0 is impossible",
+		"revoked: {keys: [b], digests: [x]}":                                                 `revoked.digests[0]: "x" is not a digest`,
+		"publishers: [{name: X, keys: []}]\nrequire: {publisher: X}":                         "publishers[0].keys: a publisher needs a key",
+		"publishers: [{name: X, keys: [a], repositories: [\"[\"]}]\nrequire: {publisher: X}": "publishers[0].repositories[0]:",
+		// With such patterns anybody's registry would do.
+		"publishers: [{name: X, keys: [a], repositories: [\"*/example/x\"]}]\nrequire: {publisher: X}":       `publishers[0].repositories[0]: "*/example/x" is not a pattern: write REGISTRY/REPOSITORY`,
+		"publishers: [{name: X, keys: [a], repositories: [\"ghcr.i?/example/x\"]}]\nrequire: {publisher: X}": "publishers[0].repositories[0]:",
+		"indexes: [{repositories: [\"[a-z]hcr.io/x\"], signatures: {keys: [a]}}]\nrequire: {publisher: X}":   "indexes[0].repositories[0]:",
+		"- name: same\n  publicKey: |\n    " + again + "\nrequire: {signatures: {keys: [a]}}":                `keys[1]: "same" is the same key as "a"`,
+		"- name: bad\n  publicKey: text\nrequire: {signatures: {keys: [a]}}":                                 "keys[1].publicKey: it is not a public key in PEM",
+		"require: " + strings.Repeat("{allOf: [", 20) + "{publisher: X}" + strings.Repeat("]}", 20):          "nested deeper than 16",
+		"require: {allOf: [" + strings.Repeat("{signatures: {keys: [a]}}, ", 300) + "{publisher: \"\"}]}":    "more than 256 requirements",
 	} {
 		if _, err := policy.Parse(keys.yaml(rest, nil)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.80s: %v, want %q", rest, err, want)

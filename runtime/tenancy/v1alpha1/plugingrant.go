@@ -1,6 +1,9 @@
 package v1alpha1
 
 import (
+	"path"
+	"regexp"
+
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -174,6 +177,21 @@ type GrantedModules struct {
 // +kubebuilder:validation:MaxLength=256
 // +kubebuilder:validation:Pattern=`^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:[0-9]{1,5})?(/[a-z0-9*._-]+)+$`
 type Repository string
+
+// repositoryPattern is that of the schema. A registry has no *: whoever runs another registry could match it.
+var repositoryPattern = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:[0-9]{1,5})?(/[a-z0-9*._-]+)+$`)
+
+// RepositoryFix says how to write a Repository.
+const RepositoryFix = "write REGISTRY/REPOSITORY, with * for a part of the repository"
+
+// Valid reports whether it is a pattern as the schema has it.
+func (r Repository) Valid() bool { return repositoryPattern.MatchString(string(r)) }
+
+// Matches reports whether it is a pattern of the repository.
+func (r Repository) Matches(repository string) bool {
+	ok, err := path.Match(string(r), repository)
+	return ok && err == nil && r.Valid()
+}
 
 // Publisher is who published a module. A name alone proves nothing, so one of the keys must have
 // signed the module.
