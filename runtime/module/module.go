@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"syscall"
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/abi/schema"
@@ -235,7 +236,7 @@ func (l *Loaded) CheckConfig(file string, raw []byte) ([]byte, error) {
 
 // readFile reads a regular file of at most limit bytes.
 func readFile(path, section string, limit int) ([]byte, error) {
-	f, err := os.Open(path)
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // to open a pipe would wait for its writer
 	if err != nil {
 		return nil, &Error{File: path, Section: section, Detail: reason(err), Fix: "name a file that can be read", Err: err}
 	}
