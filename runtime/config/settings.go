@@ -47,7 +47,7 @@ type Settings struct {
 }
 
 // NewSettings sets every flag that is not on the command line from the environment (BERTH_ and
-// the name in capitals, dashes as underscores; an empty variable counts as absent) or else from
+// the name in capitals, dashes as underscores; an empty variable counts as absent, and so does one of a Service) or else from
 // the YAML file; an empty file name means none. Values go through the flag's own Set, so the
 // command reads its flags as usual, and Changed is true for them. A value reaches Set as
 // written in the file: 1.10 stays 1.10 for a string flag. The flag "help" cannot be set this
@@ -57,10 +57,13 @@ type Settings struct {
 // refuses. Path is the key or the variable. After an error some flags may be set.
 func NewSettings(flags *pflag.FlagSet, file string) (*Settings, error) {
 	v := viper.New()
-	v.SetEnvPrefix(envPrefix)
-	v.SetEnvKeyReplacer(strings.NewReplacer("-", "_"))
-	v.AutomaticEnv()
-	if err := v.BindPFlags(flags); err != nil {
+	err := v.BindPFlags(flags)
+	flags.VisitAll(func(f *pflag.Flag) {
+		if inEnv(f.Name) {
+			err = errors.Join(err, v.BindEnv(f.Name, envName(f.Name)))
+		}
+	})
+	if err != nil {
 		return nil, fmt.Errorf("bind flags: %w", err)
 	}
 	inFile, mistakes, err := readSettingsFile(v, flags, file)
@@ -104,12 +107,21 @@ func sourceOf(f *pflag.Flag, inFile bool) Source {
 	switch {
 	case f.Changed:
 		return FromFlag
-	case os.Getenv(envName(f.Name)) != "":
+	case inEnv(f.Name):
 		return FromEnv
 	case inFile:
 		return FromFile
 	}
 	return FromDefault
+}
+
+// inEnv reports whether a variable sets a flag. For a Service berth, or berth-leader, Kubernetes gives the containers of its namespace the
+// variables BERTH_PORT and BERTH_LEADER_PORT, with values such as tcp://10.0.0.1:443. These are no settings.
+func inEnv(flag string) bool {
+	name := envName(flag)
+	value := os.Getenv(name)
+	protocol, _, ofService := strings.Cut(value, "://")
+	return value != "" && !(ofService && strings.HasSuffix(name, "_PORT") && slices.Contains([]string{"tcp", "udp", "sctp"}, protocol))
 }
 
 func envName(flag string) string {

@@ -21,6 +21,8 @@ func testFlags() *pflag.FlagSet {
 	fs.Int64("seed", 1, "")
 	fs.Bool("dry-run", false, "")
 	fs.String("log-level", "info", "")
+	fs.Int("port", 0, "")
+	fs.String("leader-port", "10259", "")
 	fs.Duration("interval", time.Second, "")
 	fs.StringSlice("plugin", []string{"default"}, "")
 	fs.BoolP("help", "h", false, "")
