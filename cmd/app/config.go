@@ -209,7 +209,7 @@ func (p *program) writeConfig(file string, s *config.Scheduler, modules *assembl
 	}
 	text, err := yaml.Marshal(versioned)
 	if err == nil {
-		err = os.WriteFile(file, text, 0o600)
+		err = writePrivate(file, text)
 	}
 	if err != nil {
 		return fmt.Errorf("--write-config-to: %w (name a file that can be written)", err)

@@ -174,7 +174,7 @@ func (f *recordFile) Write(p []byte) (int, error) {
 }
 
 func create(file string) (*recordFile, error) {
-	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	f, err := createPrivate(file)
 	return &recordFile{File: f}, err
 }
 
