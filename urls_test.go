@@ -71,3 +71,79 @@ func TestShownURLsChecker(t *testing.T) {
 		})
 	}
 }
+
+// TestRedirects: a client that follows redirects sends what it has, tokens and pods as well, to servers that nobody named. So each
+// client of ours says what it does.
+func TestRedirects(t *testing.T) {
+	for _, problem := range redirected(allModules(t)) {
+		t.Error(problem)
+	}
+}
+
+// redirected returns a sentence for each HTTP client that follows redirects, outside of tests.
+func redirected(files []goFile) []string {
+	guarded := []string{ // by oci.NewTransport, or by client-go
+		"runtime/module/fetch_http.go", "runtime/market/oci/store.go", "runtime/kube/forward.go",
+	}
+	var problems []string
+	for _, f := range files {
+		pkg := importedAs(f, "net/http")
+		if f.isTest() || pkg == "" || strings.HasPrefix(f.path, "test/") || slices.Contains(guarded, f.path) {
+			continue
+		}
+		bad := func(n ast.Node, what string) {
+			problems = append(problems, fmt.Sprintf("%s:%d: %s follows redirects. Remedy: an http.Client with CheckRedirect", f.path, f.fset.Position(n.Pos()).Line, what))
+		}
+		ast.Inspect(f.ast, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.CompositeLit:
+				if s, ok := n.Type.(*ast.SelectorExpr); ok && isSelector(s, pkg, "Client") && !slices.ContainsFunc(n.Elts, func(e ast.Expr) bool {
+					kv, ok := e.(*ast.KeyValueExpr)
+					if !ok {
+						return false
+					}
+					key, ok := kv.Key.(*ast.Ident)
+					return ok && key.Name == "CheckRedirect"
+				}) {
+					bad(n, "this client")
+				}
+			case *ast.SelectorExpr:
+				for _, name := range []string{"DefaultClient", "Get", "Head", "Post", "PostForm"} {
+					if isSelector(n, pkg, name) {
+						bad(n, "http."+name)
+					}
+				}
+			}
+			return true
+		})
+	}
+	return problems
+}
+
+func isSelector(s *ast.SelectorExpr, pkg, name string) bool {
+	x, ok := s.X.(*ast.Ident)
+	return ok && x.Name == pkg && s.Sel.Name == name
+}
+
+func TestRedirectsChecker(t *testing.T) {
+	const begin = "package a\nimport \"net/http\"\n"
+	for _, test := range []struct{ name, file, src, want string }{
+		{"the default client", "a/a.go", begin + "var x = http.DefaultClient\n", "a/a.go:3: http.DefaultClient follows redirects"},
+		{"a function", "a/a.go", begin + "var x, _ = http.Get(y)\n", "http.Get follows redirects"},
+		{"a client", "a/a.go", begin + "var x = &http.Client{Transport: y}\n", "a/a.go:3: this client follows redirects. Remedy"},
+		{"a client that follows none", "a/a.go", begin + "var x = &http.Client{CheckRedirect: y}\n", ""},
+		{"a field", "a/a.go", begin + "type x struct{ http.Client }\n", ""},
+		{"a test", "a/a_test.go", begin + "var x = http.DefaultClient\n", ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			files, err := goFiles(fstest.MapFS{test.file: {Data: []byte(test.src)}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := strings.Join(redirected(files), "\n")
+			if test.want == "" && got != "" || !strings.Contains(got, test.want) {
+				t.Errorf("want %q, got %q", test.want, got)
+			}
+		})
+	}
+}

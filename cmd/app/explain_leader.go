@@ -72,7 +72,7 @@ func (o *leaderFinder) reach(ctx context.Context, wantToken bool) (client *http.
 	once := make(chan net.Conn, 1)
 	once <- conn
 	close(once)
-	return &http.Client{Transport: &http.Transport{
+	return direct(&http.Transport{
 		DialContext: func(context.Context, string, string) (net.Conn, error) {
 			if conn, ok := <-once; ok {
 				return conn, nil
@@ -81,7 +81,7 @@ func (o *leaderFinder) reach(ctx context.Context, wantToken bool) (client *http.
 		},
 		MaxConnsPerHost: 1,
 		TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: true}, //nolint:gosec // as said
-	}}, token, nil
+	}), token, nil
 }
 
 // dial connects to the pod of a lease's holder. A holder is a host name and a UUID. The host

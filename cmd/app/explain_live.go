@@ -11,6 +11,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"os"
 	"slices"
@@ -77,8 +78,11 @@ func (o *serverOptions) ask(ctx context.Context, method, path, text string) ([]b
 		if err != nil {
 			return nil, err
 		}
-		body, err = io.ReadAll(response.Body)
+		body, err = io.ReadAll(io.LimitReader(response.Body, maxPassed+1))
 		_ = response.Body.Close() // it was read
+		if err == nil && len(body) > maxPassed {
+			err = fmt.Errorf("it has more than %d bytes", maxPassed)
+		}
 		if err != nil {
 			return nil, &failure{fmt.Errorf("read the scheduler's answer: %w", err)}
 		}
@@ -88,6 +92,9 @@ func (o *serverOptions) ask(ctx context.Context, method, path, text string) ([]b
 		if response, err = l.send(ctx, method, path, text); err != nil {
 			return nil, &failure{fmt.Errorf("ask again: %w", err)}
 		}
+	}
+	if to := response.Header.Get("Location"); to != "" && response.StatusCode/100 == 3 {
+		return nil, &failure{fmt.Errorf("the server redirects to %s, and nothing is sent there: name the scheduler itself with --server", plain.URL(to))}
 	}
 	said := strings.TrimSpace(string(body))
 	switch response.StatusCode {
@@ -209,11 +216,11 @@ func (o *serverOptions) client() (*http.Client, string, error) {
 		server = "unix:" + socket
 	}
 	if socket, ok := strings.CutPrefix(server, "unix:"); ok {
-		return &http.Client{Transport: &http.Transport{
+		return direct(&http.Transport{
 			DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 				return (&net.Dialer{}).DialContext(ctx, "unix", socket)
 			},
-		}}, "http://berth", nil
+		}), "http://berth", nil
 	}
 	u, err := url.Parse(server)
 	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
@@ -230,7 +237,24 @@ func (o *serverOptions) client() (*http.Client, string, error) {
 			return nil, "", fmt.Errorf("--certificate-authority: %s contains no certificate", o.ca)
 		}
 	}
-	return &http.Client{Transport: &http.Transport{TLSClientConfig: config}}, strings.TrimSuffix(server, "/"), nil
+	return direct(&http.Transport{TLSClientConfig: config}), strings.TrimSuffix(server, "/"), nil
+}
+
+// direct returns a client that follows no redirects, so that tokens and questions go to no other server.
+func direct(t *http.Transport) *http.Client {
+	return &http.Client{Transport: t, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+}
+
+// warnPlain warns of a server on another machine without TLS.
+func warnPlain(tell func(text string), server string) {
+	u, err := url.Parse(server)
+	if err != nil || u.Scheme != "http" || u.Hostname() == "localhost" {
+		return
+	}
+	if ip, err := netip.ParseAddr(u.Hostname()); err == nil && ip.Unmap().IsLoopback() {
+		return
+	}
+	tell(fmt.Sprintf("--server: everybody on the way to %s can read and change what is sent, the token as well: write https://", plain.URL(server)))
 }
 
 func newExplain() *cobra.Command {

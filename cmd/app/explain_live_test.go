@@ -1,6 +1,7 @@
 package app
 
 import (
+	"bytes"
 	"encoding/pem"
 	"io"
 	"net/http"
@@ -11,6 +12,58 @@ import (
 	"testing"
 	"time"
 )
+
+// TestServerRedirects: a token goes to the server that the user named, and to no other.
+func TestServerRedirects(t *testing.T) {
+	asked := 0
+	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked++ }))
+	defer other.Close()
+	token := filepath.Join(t.TempDir(), "token")
+	write(t, token, "t")
+	for _, status := range []int{http.StatusFound, http.StatusTemporaryRedirect, http.StatusPermanentRedirect} {
+		server := httptest.NewServer(http.RedirectHandler(strings.Replace(other.URL, "://", "://user:hush@", 1)+"/x?key=hush", status))
+		o := serverOptions{server: server.URL, token: token, output: "json", timeLimit: time.Minute}
+		_, err := o.ask(t.Context(), http.MethodPost, "/path", "question")
+		if err == nil || !strings.Contains(err.Error(), "the server redirects to "+other.URL+"/x?…, and nothing is sent there") || asked > 0 {
+			t.Errorf("%d: %v, %d requests", status, err, asked)
+		}
+		server.Close()
+	}
+}
+
+// TestServerWithoutTLS: a server on another machine without TLS is warned of, by all commands.
+func TestServerWithoutTLS(t *testing.T) {
+	for server, want := range map[string]bool{
+		"http://10.0.0.1:10251": true, "http://scheduler:1/": true, "http://localhost.evil.example:1": true, "http://[fd00::1]:1": true,
+		"http://localhost:1": false, "http://127.0.0.9:1": false, "http://[::1]:1": false, "https://10.0.0.1": false, "unix:/x": false, "": false,
+	} {
+		told := ""
+		if warnPlain(func(text string) { told += text }, server); (told != "") != want {
+			t.Errorf("%s: %q", server, told)
+		}
+	}
+	var errs bytes.Buffer
+	run(t.Context(), []string{"plugin", "status", "--server", "http://name.invalid:1", "--request-timeout", "1ns"}, io.Discard, &errs)
+	if !strings.Contains(errs.String(), "warning: --server: everybody on the way to http://name.invalid:1 can read") {
+		t.Error(errs.String())
+	}
+}
+
+// TestServerEndless: an answer without end is not read to its end.
+func TestServerEndless(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		for block := make([]byte, 1<<20); ; {
+			if _, err := w.Write(block); err != nil {
+				return
+			}
+		}
+	}))
+	defer server.Close()
+	o := serverOptions{server: server.URL, output: "json", timeLimit: time.Minute}
+	if _, err := o.ask(t.Context(), http.MethodGet, "/path", ""); err == nil || !strings.Contains(err.Error(), "it has more than 67108864 bytes") {
+		t.Error(err)
+	}
+}
 
 // TestServerCertificate: a server certificate that no CA vouches for is reported
 // what to do, and either of that helps.

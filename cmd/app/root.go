@@ -99,6 +99,9 @@ func applySettings(cmd *cobra.Command, _ []string) error {
 	if _, err = config.NewSettings(cmd.Flags(), file); err != nil {
 		return unreadable(err, "settings", file)
 	}
+	if f := cmd.Flags().Lookup("server"); f != nil {
+		warnPlain(plainly(cmd.ErrOrStderr()), f.Value.String())
+	}
 	return nil
 }
 
