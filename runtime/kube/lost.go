@@ -25,7 +25,9 @@ const (
 
 // failed records a failed list or watch, and logs the first of each loss. The informer itself retries with
 // growing pauses. Watches that end or are too old are normal. An optional kind that the API server does not have is
-// listed again and again, too, because it may be enabled later, or come with an upgrade of the API server.
+// listed again and again, too, because it may be enabled later, or come with an upgrade of the API server. The objects of a kind
+// that goes stay, as in kube-scheduler: while API servers of two versions run side by side, the kind comes and goes from request to
+// request, and without claims, for instance, devices in use would look free.
 func (w *watches) failed(k *kind, err error) {
 	why := failing
 	switch {
@@ -52,6 +54,9 @@ func (w *watches) failed(k *kind, err error) {
 	}
 	switch {
 	case known, mute:
+	case why == absent && k.informer.HasSynced():
+		w.cluster.log.Warn("the API server no longer has this kind; its objects count as they were last seen until it has the kind again, or "+
+			"until Berth is restarted: then "+k.without, "resource", k.name)
 	case why == absent:
 		w.cluster.log.Warn("the API server does not have this kind; "+k.without, "resource", k.name)
 	default:

@@ -64,7 +64,7 @@ func (s *changing) serve(names ...string) {
 }
 
 // TestUpgradedServer: discovery is asked anew after each failure. A kind that comes with an upgrade of the API server is watched
-// without a restart, as soon as the scheduler may list it; it may go with a downgrade, and come again.
+// without a restart, as soon as the scheduler may list it; it may go with a downgrade, and come again. Meanwhile its objects stay.
 func TestUpgradedServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log safeBuffer
@@ -81,7 +81,8 @@ func TestUpgradedServer(t *testing.T) {
 		if err := c.Start(e); err != nil {
 			t.Fatal(err)
 		}
-		const lacks, cannot, again = "does not have this kind", "cannot watch the cluster", "the kind is watched again"
+		const lacks, cannot, again = "does not have this kind; no rule", "cannot watch the cluster", "the kind is watched again"
+		const gone = "no longer has this kind; its objects count"
 		logged := func(when string, counts map[string]int) {
 			t.Helper()
 			time.Sleep(10 * time.Minute) // longer than informers pause
@@ -91,13 +92,13 @@ func TestUpgradedServer(t *testing.T) {
 				}
 			}
 		}
-		logged("before", map[string]int{lacks: 1, cannot: 0, again: 0})
+		logged("before", map[string]int{lacks: 1, gone: 0, cannot: 0, again: 0})
 		for round := 1; round <= 2; round++ {
 			server.serve(append(devices, taintRules)...)
-			logged("upgraded, but not allowed", map[string]int{lacks: round, cannot: round, again: round - 1})
+			logged("upgraded, but not allowed", map[string]int{lacks: 1, gone: round - 1, cannot: round, again: round - 1})
 			server.version.Add(1)
 			server.may.Store(true)
-			logged("allowed", map[string]int{lacks: round, cannot: round, again: round})
+			logged("allowed", map[string]int{lacks: 1, gone: round - 1, cannot: round, again: round})
 			heard := []string{"event resource.k8s.io/DeviceTaintRuleAdd"}
 			if round > 1 { // the rule of before is gone
 				heard = append(heard, "event resource.k8s.io/DeviceTaintRuleDelete")
@@ -106,7 +107,8 @@ func TestUpgradedServer(t *testing.T) {
 			server.serve(devices...)
 			server.may.Store(false)
 			server.watched.Load().Stop()
-			logged("downgraded", map[string]int{lacks: round + 1, cannot: round, again: round})
+			logged("downgraded", map[string]int{lacks: 1, gone: round, cannot: round, again: round})
+			e.never(t)
 			if err := c.Synced(); err != nil {
 				t.Errorf("it waits for a kind that is gone: %v", err)
 			}
