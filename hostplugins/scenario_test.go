@@ -59,6 +59,7 @@ type podText struct {
 	Deleting  bool               `json:"deleting"`
 	Node      string             `json:"node"`
 	Nominated string             `json:"nominated"`
+	Deferred  bool               `json:"deferred"` // its resize in place
 	Requests  v1.ResourceList    `json:"requests"`
 	Ports     []v1.ContainerPort `json:"ports"`
 	Image     string             `json:"image"`
@@ -78,6 +79,9 @@ func (p *podText) object() *v1.Pod {
 		o.DeletionTimestamp = &metav1.Time{}
 	}
 	o.Status.NominatedNodeName = p.Nominated
+	if p.Deferred {
+		o.Status.Conditions = []v1.PodCondition{{Type: v1.PodResizePending, Status: v1.ConditionTrue, Reason: v1.PodReasonDeferred}}
+	}
 	if p.Node != "" {
 		o.Spec.NodeName = p.Node
 	}

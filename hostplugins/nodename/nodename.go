@@ -75,13 +75,13 @@ func (n *NodeName) Filter(c *plugin.Cycle, rows []uint32, out *plugin.Verdicts) 
 	}
 }
 
-// afterNodeAdd queues the pod when the node that it names was added.
+// afterNodeAdd queues the pod when any node was added, or one that waits for a resize when its own was.
 func afterNodeAdd(pod *state.Pod, object state.Object) (state.Hint, error) {
-	if object.NewNode == nil {
+	switch {
+	case object.NewNode == nil:
 		return state.Queue, errors.New("the event of an added node has no node")
+	case pod.ResizeDeferred() && object.NewNode.Name != pod.NodeName():
+		return state.QueueSkip, nil
 	}
-	if object.NewNode.Name == pod.NodeName() {
-		return state.Queue, nil
-	}
-	return state.QueueSkip, nil
+	return state.Queue, nil
 }

@@ -90,7 +90,7 @@ func (f *Fit) Filter(c *plugin.Cycle, rows []uint32, out *plugin.Verdicts) {
 	}
 	pods, cpu, memory := &call.fixed[tooManyPods], &call.fixed[noCPU], &call.fixed[noMemory]
 	storage := &call.fixed[noStorage]
-	storageAsked := storage.amount > 0
+	storageAsked := storage.whole > 0
 	for i, row := range rows {
 		lacks := bit(pods.short(row), tooManyPods) | bit(cpu.short(row), noCPU) | bit(memory.short(row), noMemory)
 		if storageAsked {
@@ -122,8 +122,9 @@ func (f *fitCall) bind(c *plugin.Cycle) {
 		noMemory:    columns(asked(r.Memory), state.Memory),
 		noStorage:   columns(asked(r.EphemeralStorage), state.EphemeralStorage),
 	}
-	if c.Resize { // its place among the node's pods is not in question
+	if c.Resize { // its place among the node's pods is not in question, and scalars cannot be resized
 		f.fixed[tooManyPods].amount = math.MinInt64
+		return
 	}
 	if len(f.names) == 0 {
 		return

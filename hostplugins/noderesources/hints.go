@@ -20,7 +20,7 @@ func afterPodEvent(pod *state.Pod, object state.Object) (state.Hint, error) {
 	switch {
 	case was == nil:
 		return state.Queue, errors.New("the event of a deleted or updated pod has no old pod")
-	case pod.NodeName() != "" && was.NodeName() != pod.NodeName(): // it waits for a resize
+	case pod.ResizeDeferred() && was.NodeName() != pod.NodeName():
 		return state.QueueSkip, nil
 	case now == nil:
 		if was.NodeName() == "" && was.NominatedNode() == "" {
@@ -57,7 +57,7 @@ func (f *Fit) afterNodeChange(pod *state.Pod, object state.Object) (state.Hint, 
 	if object.NewNode == nil {
 		return state.Queue, errors.New("the event of an added or updated node has no node")
 	}
-	if pod.NodeName() != "" && object.NewNode.Name != pod.NodeName() { // it waits for a resize
+	if pod.ResizeDeferred() && object.NewNode.Name != pod.NodeName() {
 		return state.QueueSkip, nil
 	}
 	has := &object.NewNode.Allocatable

@@ -142,9 +142,11 @@ func (t *theirs) decide(q *scenario.Query) Decision {
 	}
 	t.pod, t.outcome, t.preemption = q.Pod, Decision{Failed: errors.New("the engine did not try the pod")}, nil
 	store := t.world.Informers.Core().V1().Pods().Informer().GetIndexer()
-	_ = store.Add(q.Pod) // preemption looks there for its latest version
+	if _, placed, _ := store.Get(q.Pod); !placed { // preemption looks there for its latest version
+		_ = store.Add(q.Pod)
+		defer func() { _ = store.Delete(q.Pod) }()
+	}
 	t.scheduler.ScheduleOne(t.ctx)
-	_ = store.Delete(q.Pod)
 	for _, pod := range q.Nominated {
 		t.scheduler.SchedulingQueue.Delete(t.logger, pod)
 		_ = t.world.Informers.Core().V1().Pods().Informer().GetIndexer().Delete(pod)

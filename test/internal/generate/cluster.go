@@ -86,6 +86,9 @@ func (c *cluster) place() *v1.Pod {
 		return claim != nil && forOne(claim.ClaimName) && slices.ContainsFunc(c.pods, func(other *v1.Pod) bool { return mounts(other, p.Namespace, claim.ClaimName) })
 	})
 	c.started(p)
+	if c.g.resizes && c.g.chance(0.4) {
+		c.g.deferResize(p)
+	}
 	c.pods = append(c.pods, p)
 	return p
 }

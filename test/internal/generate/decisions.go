@@ -15,6 +15,9 @@ import (
 // decision draws a pod for a whole decision.
 func (c *cluster) decision() scenario.Query {
 	g := c.g
+	if g.resizes {
+		return scenario.Query{Pod: c.deferred()}
+	}
 	q := scenario.Query{Pod: g.pod(c.names()), Place: g.chance(0.7)}
 	q.Pod.Spec.SchedulingGates = nil
 	if g.preempt {

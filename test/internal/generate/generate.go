@@ -39,11 +39,12 @@ const (
 	numAspects
 )
 
-// Whole decisions, of pods that use everything, and of pods that are unschedulable unless
-// others are evicted.
+// Whole decisions, of pods that use everything, of pods that are unschedulable unless
+// others are evicted, and of pods whose resize in place the kubelet has deferred.
 const (
 	Decisions  = "Decisions"
 	Preemption = "Preemption"
+	Resizes    = "Resizes"
 )
 
 // often and seldom are the probabilities of an aspect that a plugin evaluates, and of any
@@ -76,6 +77,7 @@ func aspects(subject string) []Aspect {
 		"NodeDeclaredFeatures":            {Features, Shapes},
 		"DefaultPreemption":               {Resources, Priorities},
 		Preemption:                        {Resources, Priorities},
+		Resizes:                           {Resources, Priorities},
 	}[subject]
 }
 
@@ -86,7 +88,8 @@ type Generator struct {
 	plugin  string // empty for whole decisions
 	// preempt makes pods unschedulable without preemption.
 	preempt bool
-	pods    int // so far, for names
+	resizes bool // asks about pods whose resize is deferred
+	pods    int  // so far, for names
 	nodes   int
 }
 
@@ -98,8 +101,9 @@ func New(seed uint64, subject string, n int) *Generator {
 		h = (h ^ uint64(c)) * 0x100000001b3
 	}
 	g := &Generator{Rand: rand.New(rand.NewPCG(h, uint64(n))), plugin: subject}
-	if subject == Decisions || subject == Preemption {
-		g.plugin, g.preempt = "", subject == Preemption
+	switch subject {
+	case Decisions, Preemption, Resizes:
+		g.plugin, g.preempt, g.resizes = "", subject != Decisions, subject == Resizes
 	}
 	for a := range g.chances {
 		g.chances[a] = seldom

@@ -24,6 +24,9 @@ func (g *Generator) node() *v1.Node {
 		}
 	}
 	n.Status.Allocatable = g.allocatable()
+	if g.resizes {
+		g.resizable(n)
+	}
 	if g.hasRather(Images) {
 		n.Status.Images = g.nodeImages()
 	}
@@ -154,6 +157,9 @@ func (g *Generator) changedNode(old *v1.Node) *v1.Node {
 		n.Status.Conditions = []v1.NodeCondition{{Type: v1.NodeReady, Status: pick(g, v1.ConditionTrue, v1.ConditionFalse)}}
 	case 7:
 		n.Status.DeclaredFeatures = some(g, 4, declaredFeatures()...)
+	}
+	if g.resizes {
+		g.resizable(n)
 	}
 	return n
 }

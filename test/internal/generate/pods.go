@@ -60,10 +60,10 @@ func (g *Generator) placedPod(node string) *v1.Pod {
 	p := g.pod([]string{node})
 	p.Spec.NodeName, p.Spec.SchedulingGates = node, nil
 	p.Status.Phase = v1.PodRunning
-	if g.chance(0.06) {
+	if !g.resizes && g.chance(0.06) {
 		g.ending(p)
 	}
-	if g.has(Shapes) && g.chance(0.3) {
+	if !g.resizes && g.has(Shapes) && g.chance(0.3) {
 		g.resized(p)
 	}
 	return p

@@ -42,6 +42,7 @@ func Deps(w *world.World, binder objects.Binder) hostplugins.Deps {
 	deps := hostplugins.Deps{Binder: binder, Budgets: budgets{w}, Services: owners{w}, Controllers: owners{w}}
 	// as kube-scheduler's plugins have it
 	deps.CompareTolerations = feature.DefaultFeatureGate.Enabled(features.TaintTolerationComparisonOperators)
+	deps.ResizePreemption = Resizes()
 	if w != nil {
 		deps.Storage = hostplugins.Storage{Objects: w.Storage.Objects(), Writer: nobody{}, Waiter: nobody{}, Exists: nobody{}}
 	}
@@ -60,17 +61,31 @@ func (b budgets) List() ([]*policyv1.PodDisruptionBudget, error) {
 	return list, err
 }
 
+// Resizes reports whether kube-scheduler has pods evicted for a deferred resize in place.
+func Resizes() bool {
+	return feature.DefaultFeatureGate.Enabled(features.InPlacePodVerticalScalingSchedulerPreemption)
+}
+
 // Load reads a configuration as Berth does. Empty data means no file.
 func Load(data []byte) (*config.Scheduler, error) {
 	if len(data) == 0 {
 		return defaults(), nil
 	}
-	c, _, err := config.Parse(data, "scheduler.yaml", assembly.Catalog())
+	c, _, err := config.Parse(data, "scheduler.yaml", catalog())
 	return c, err
 }
 
+// catalog is the one that Berth has with the feature gates of the process.
+func catalog() config.Catalog {
+	gates, _, err := config.ParseGates([]string{fmt.Sprintf("%s=%v", config.ResizePreemption, Resizes())})
+	if err != nil {
+		panic(fmt.Sprintf("BUG: %v", err))
+	}
+	return assembly.Catalog().WithGates(gates)
+}
+
 // defaults is the configuration without a file, which must not be modified.
-var defaults = sync.OnceValue(assembly.Default) //nolint:gochecknoglobals // a constant that is costly to make
+var defaults = sync.OnceValue(func() *config.Scheduler { return config.Default(catalog()) }) //nolint:gochecknoglobals // a constant that is costly to make
 
 // New makes one plugin over a world.
 func New(w *world.World, name string, configuration []byte, binder objects.Binder) (plugin.Plugin, error) {

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/hostplugins/deferredpodscheduling"
 	"github.com/berth-scheduler/berth/hostplugins/dynamicresources"
 	"github.com/berth-scheduler/berth/test/internal/compare"
 	"github.com/berth-scheduler/berth/test/internal/generate"
@@ -84,10 +85,12 @@ type Result struct {
 }
 
 // Plugins returns the names of the plugins that both sides have, without DynamicResources, which
-// package devices compares.
+// package devices compares, and DeferredPodScheduling, which does nothing but in the subject Resizes.
 func Plugins() []string {
 	theirs := upstream.Names()
-	return slices.DeleteFunc(native.Names(), func(name string) bool { return !theirs[name] || name == dynamicresources.Name })
+	return slices.DeleteFunc(native.Names(), func(name string) bool {
+		return !theirs[name] || name == dynamicresources.Name || name == deferredpodscheduling.Name
+	})
 }
 
 // answers counts the answers of a plugin about nodes, verdicts or scores, whichever are fewer;

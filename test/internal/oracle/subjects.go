@@ -7,6 +7,7 @@ import (
 	"github.com/berth-scheduler/berth/test/internal/configs"
 	"github.com/berth-scheduler/berth/test/internal/decide"
 	"github.com/berth-scheduler/berth/test/internal/generate"
+	"github.com/berth-scheduler/berth/test/internal/native"
 	"github.com/berth-scheduler/berth/test/internal/queues"
 	"github.com/berth-scheduler/berth/test/internal/scenario"
 )
@@ -25,6 +26,9 @@ func Subjects(seed uint64) []Subject {
 			return full(n / 4)
 		}
 		return whole(n - n/4 - 1)
+	}
+	if native.Resizes() {
+		out = append(out, decisions(generate.Resizes, decide.Options{}, drawn(seed, generate.Resizes), verdicts))
 	}
 	return append(out,
 		decisions(generate.Decisions, decide.Options{}, whole, verdicts),
