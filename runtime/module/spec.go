@@ -52,15 +52,21 @@ func NewReference(name string, m *v1alpha1.FileModule, spec *v1alpha1.PluginSpec
 		r.Namespaces = append(r.Namespaces, string(namespace))
 	}
 	slices.Sort(r.Namespaces)
-	if spec.Config == nil {
-		r.Config = []byte("{}")
-		return r, nil
-	}
-	value, err := schema.Parse(spec.Config.Raw)
-	if err == nil {
-		r.Config, err = schema.Canonical(value)
-	}
+	var err error
+	r.Config, err = Configuration(spec.Config)
 	return r, err
+}
+
+// Configuration returns a configuration as modules get it: in canonical JSON, {} for none.
+func Configuration(c *v1alpha1.Config) ([]byte, error) {
+	if c == nil {
+		return []byte("{}"), nil
+	}
+	value, err := schema.Parse(c.Raw)
+	if err != nil {
+		return nil, err
+	}
+	return schema.Canonical(value)
 }
 
 // Args returns the args of a loaded module in the form of a configuration file, with its configuration and grants, however

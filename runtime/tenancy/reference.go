@@ -25,7 +25,7 @@ const (
 // the API server can store, with kubectl's annotation.
 const maxConfig = 256 << 10
 
-// reference reads what objects have in common.
+// reference reads what objects have in common, without the configuration: Plugin.configure decodes it.
 func reference(name, object string, weight int32, m v1alpha1.ModuleSource, spec *v1alpha1.PluginSpec) (module.Reference, error) {
 	if len(object) > maxName {
 		return module.Reference{}, fmt.Errorf("metadata.name: a plugin's name has at most %d characters", maxName)
@@ -50,12 +50,11 @@ func reference(name, object string, weight int32, m v1alpha1.ModuleSource, spec 
 			return module.Reference{}, fmt.Errorf("spec.module.image: %q is not an image in a registry: write REGISTRY/REPOSITORY:TAG", image)
 		}
 	}
-	ref, err := module.NewReference(name, &source, spec)
-	if err != nil {
-		return ref, fmt.Errorf("spec.config: %w", err)
-	}
+	bare := *spec
+	bare.Config = nil
+	ref, err := module.NewReference(name, &source, &bare)
 	ref.Weight = weight
-	return ref, nil
+	return ref, err
 }
 
 // decides is a mode as files have it: each version of a Canary decides, for its pods.

@@ -45,8 +45,13 @@ type Config struct {
 	// Most is how many plugins can run; 0 means any number. Those of the platform count first,
 	// then the oldest ones.
 	Most int
+	// Configs (optional) remembers configurations between calls.
+	Configs *Configs
 
 	running int // so far
+	// tried are the objects so far of which a module was asked for and does not run; lastTried is the last one.
+	tried     map[attempts]int32
+	lastTried string
 	// fetching are the plugins so far whose modules are being fetched, by namespace; fetched is the last one.
 	fetching map[string]int32
 	fetched  string
@@ -156,7 +161,11 @@ type Result struct {
 // except that older plugins of a grant count first towards its limits.
 func Resolve(o *Objects, c Config) *Result {
 	r := &Result{}
-	c.fetching = make(map[string]int32)
+	c.fetching, c.tried = make(map[string]int32), make(map[attempts]int32)
+	if c.Configs == nil {
+		c.Configs = &Configs{}
+	}
+	defer c.Configs.forget()
 	platform := slices.SortedFunc(slices.Values(o.SchedulerPlugins), func(a, b *v1alpha1.SchedulerPlugin) int {
 		return cmp.Or(cmp.Compare(a.Spec.Order, b.Spec.Order), cmp.Compare(a.Name, b.Name))
 	})
@@ -167,7 +176,7 @@ func Resolve(o *Objects, c Config) *Result {
 			continue
 		}
 		for _, v := range versions(p.Status.Rollout, PlanOf(p), string(p.UID), &c) {
-			r.Plugins = append(r.Plugins, schedulerPlugin(p, &v, &c))
+			r.add(schedulerPlugin(p, &v, &c))
 		}
 	}
 	grants := readGrants(o, r)
@@ -182,7 +191,7 @@ func Resolve(o *Objects, c Config) *Result {
 			continue
 		}
 		for _, v := range versions(p.Status.Rollout, TenantPlanOf(p), string(p.UID), &c) {
-			r.Plugins = append(r.Plugins, tenantPlugin(p, &v, grants.of(p.Namespace), &c))
+			r.add(tenantPlugin(p, &v, grants.of(p.Namespace), &c))
 		}
 	}
 	for i := range grants.all {
@@ -193,6 +202,14 @@ func Resolve(o *Objects, c Config) *Result {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Object, b.Object), cmp.Compare(a.Role, b.Role))
 	})
 	return r
+}
+
+// add adds a plugin. One that is refused has no use for its configuration.
+func (r *Result) add(p Plugin) {
+	if p.Refusal != nil {
+		p.Reference.Config = nil
+	}
+	r.Plugins = append(r.Plugins, p)
 }
 
 // schedulerPlugin judges a version of a plugin of the platform.
@@ -211,6 +228,9 @@ func schedulerPlugin(of *v1alpha1.SchedulerPlugin, v *rollout.Share, c *Config) 
 	out.Reference, err = platformReference(&p)
 	out.takesPart(v)
 	err = errors.Join(err, unlessOdd(p.Spec.Rollout, p.Spec.WhenDisabled))
+	if err == nil {
+		err = out.configure(p.Spec.Config, c)
+	}
 	if out.unlessDisabled(p.Name, p.Spec.Mode, p.Spec.WhenDisabled, err == nil, c); out.Refusal != nil {
 		return out
 	}

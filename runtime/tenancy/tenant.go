@@ -25,26 +25,50 @@ func tenantPlugin(of *v1alpha1.TenantPlugin, v *rollout.Share, grants []*grant, 
 	out.takesPart(v)
 	err = errors.Join(err, unlessOdd(p.Spec.Rollout, p.Spec.WhenDisabled))
 	out.unlessTried()
+	_, disabled := c.Stopped.of(tenantName(&p))
+	disabled = disabled || p.Spec.Mode == v1alpha1.ModeDisabled
 	var candidates []candidate
 	if err != nil {
 		out.Refusal = refuse(Invalid, "%v", err)
 	} else if candidates, out.Refusal = out.candidates(grants); out.Refusal == nil {
-		out.Refusal = out.full(candidates, c)
+		out.Refusal = out.full(candidates, disabled, c)
 	}
-	out.unlessDisabled(tenantName(&p), p.Spec.Mode, p.Spec.WhenDisabled, out.Refusal == nil, c)
-	if out.Refusal != nil {
-		return out
-	}
-	out.load(c)
-	out.unlessTried()
-	if out.Refusal != nil {
-		if out.Refusal.Reason == Fetching {
-			out.waits(grants, c)
+	if out.Refusal == nil { // only now, because anybody in the namespace can write it
+		if err := out.configure(p.Spec.Config, c); err != nil {
+			out.Refusal = refuse(Invalid, "%v", err)
 		}
-		return out
 	}
-	out.admit(candidates, c)
+	asks := out.Refusal == nil
+	out.unlessDisabled(tenantName(&p), p.Spec.Mode, p.Spec.WhenDisabled, asks, c)
+	if out.Refusal == nil {
+		out.load(c)
+		out.unlessTried()
+	}
+	if out.Refusal == nil {
+		out.admit(candidates, c)
+	}
+	switch {
+	case out.Refusal == nil:
+	case out.Refusal.Reason == Fetching:
+		out.waits(grants, c)
+	case asks:
+		out.tried(disabled, c)
+	}
 	return out
+}
+
+// attempts are objects of a namespace. Those that are disabled count apart: they are no mistakes.
+type attempts struct {
+	namespace string
+	disabled  bool
+}
+
+// tried counts an object of which a version was tried and does not run.
+func (p *Plugin) tried(disabled bool, c *Config) {
+	if c.lastTried != p.object() {
+		c.tried[attempts{p.Namespace, disabled}]++
+		c.lastTried = p.object()
+	}
 }
 
 // candidates are the grants that name the repository of the plugin's image.
@@ -68,18 +92,29 @@ func (p *Plugin) candidates(grants []*grant) (out []candidate, refusal *Refusal)
 	return out, nil
 }
 
+// moreTried is how many plugins of a namespace are tried beyond maxPlugins while they cannot run.
+const moreTried = 32
+
 // full refuses a plugin that no candidate would admit, whatever its module is, so that nothing is
-// fetched for it. Older plugins that are being fetched have their place.
-func (p *Plugin) full(candidates []candidate, c *Config) *Refusal {
+// decoded or fetched for it. Older plugins that are being fetched have their place. Beside those that a grant
+// allows, some more are tried: an older one that cannot run does not keep the next one from running.
+func (p *Plugin) full(candidates []candidate, disabled bool, c *Config) *Refusal {
 	fetching := c.fetching[p.Namespace]
 	if c.fetched == p.object() {
 		fetching--
 	}
+	tried := c.tried[attempts{p.Namespace, disabled}]
+	if c.lastTried == p.object() {
+		tried--
+	}
 	var last *grant
 	for _, at := range candidates {
-		if last = at.grant; !p.counts() || last.others(p)+fetching < last.maxPlugins {
+		if last = at.grant; tried < last.maxPlugins+moreTried && (!p.counts() || last.others(p)+fetching < last.maxPlugins) {
 			return nil
 		}
+	}
+	if tried >= last.maxPlugins+moreTried {
+		return refuse(TooManyPlugins, "%s has %d older plugins that cannot run, and no more are tried: delete or mend some of them", p.Namespace, tried)
 	}
 	return tooMany(last, p.Namespace)
 }

@@ -89,7 +89,8 @@ type Follower struct {
 	synced  chan struct{} // likewise when Sync has changed what Report says
 
 	shared  shared
-	syncing sync.Mutex // is held by Sync, and taken before told
+	configs tenancy.Configs // of judge
+	syncing sync.Mutex      // is held by Sync, and taken before told
 	told    struct {
 		sync.Mutex
 		result *Result
@@ -312,6 +313,7 @@ func (f *Follower) judge(ctx context.Context) (resolved *tenancy.Result, all []a
 	resolved = tenancy.Resolve(f.deps.Source.Objects(), tenancy.Config{
 		Load: func(ref module.Reference) (*module.Loaded, error) { return f.load(ctx, ref) },
 		Now:  f.deps.Clock.Now(), Taken: f.config.Taken, Stopped: f.config.Stopped, Most: assembly.MaxAttached,
+		Configs: &f.configs,
 	})
 	for i := range resolved.Plugins {
 		if p := &resolved.Plugins[i]; p.Refusal != nil && p.Refusal.Reason == tenancy.ModuleNotGranted {
