@@ -262,7 +262,7 @@ func (o *runOptions) schedule(ctx context.Context, s *config.Scheduler, modules 
 			Recorder: recording.recorder(), Objects: cluster, Budgets: cluster.Budgets(), Storage: cluster.Storage(), Devices: cluster.Devices(), Services: cluster.Services(), Controllers: cluster.Controllers(),
 			Observer: both{w}, Moved: w.moved, Gated: cluster.Gated, Handled: w.metrics.Handled, Worked: w.metrics.Worked, Broken: w.broken,
 			Framework: o.program.hosts(cluster.Framework), Log: log,
-			Panicked: w.panicked, Suspects: w.suspects,
+			Panicked: w.panicked, Suspects: w.suspects, Fault: w.fault,
 		})
 	if err != nil {
 		return err

@@ -25,6 +25,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berth-scheduler/berth/internal/eventually"
+	"github.com/berth-scheduler/berth/runtime/assembly"
+	"github.com/berth-scheduler/berth/runtime/config"
 	"github.com/berth-scheduler/berth/runtime/debughttp"
 	"github.com/berth-scheduler/berth/runtime/kube/kubefake"
 	"github.com/berth-scheduler/berth/runtime/telemetry"
@@ -164,8 +166,14 @@ type living struct {
 	t      *testing.T
 	api    *kubefake.API
 	server serverOptions
-	last   map[string]float64 // of the last scrape, by series
-	moved  map[string]bool    // metrics that were not 0 in any
+
+	options runOptions
+	config  *config.Scheduler
+	modules *assembly.Modules
+	watched *watched
+
+	last  map[string]float64 // of the last scrape, by series
+	moved map[string]bool    // metrics that were not 0 in any
 }
 
 // live runs the scheduler with flags of berth run until the test ends.
@@ -177,46 +185,65 @@ func live(t *testing.T, args ...string) *living {
 // liveWith is live with plugins that are compiled in.
 func liveWith(t *testing.T, p *program, args ...string) *living {
 	t.Helper()
-	o := runOptions{program: p}
+	l := newLiving(t, p, args...)
+	l.begin(l.schedule)
+	return l
+}
+
+// newLiving reads the flags, and begins nothing.
+func newLiving(t *testing.T, p *program, args ...string) *living {
+	t.Helper()
+	l := &living{t: t, api: kubefake.New(), options: runOptions{program: p}, watched: newWatched(p), moved: make(map[string]bool)}
 	f := pflag.NewFlagSet("run", pflag.ContinueOnError)
-	o.flags(f)
+	l.options.flags(f)
 	if err := f.Parse(args); err != nil {
 		t.Fatal(err)
 	}
-	modules, err := o.modules.open()
-	if err != nil {
+	var err error
+	if l.modules, err = l.options.modules.open(); err != nil {
 		t.Fatal(err)
 	}
-	scheduler, _, err := o.load(modules)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := newWatched(p)
-	if w.yanks, err = o.newYanks(); err != nil {
-		t.Fatal(err)
-	}
-	w.yanks.begin(t.Context(), nil, func(text string) { t.Error(text) })
-	l := &living{t: t, api: kubefake.New(), moved: make(map[string]bool)}
-	ctx, stop := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() {
-		done <- o.schedule(ctx, scheduler, modules, l.api.Clients(), w, slog.New(slog.DiscardHandler))
-	}()
-	l.server = serverOptions{server: "unix:" + o.serve.socket, output: "json", timeLimit: 10 * time.Second}
 	t.Cleanup(func() {
-		stop()
-		if err := errors.Join(<-done, modules.Close(context.Background())); err != nil {
+		if err := l.modules.Close(context.Background()); err != nil {
 			t.Error(err)
 		}
 	})
+	if l.config, _, err = l.options.load(l.modules); err != nil {
+		t.Fatal(err)
+	}
+	if l.watched.yanks, err = l.options.newYanks(); err != nil {
+		t.Fatal(err)
+	}
+	l.watched.yanks.begin(t.Context(), nil, func(text string) { t.Error(text) })
+	l.server = serverOptions{server: "unix:" + l.options.serve.socket, output: "json", timeLimit: 10 * time.Second}
+	return l
+}
+
+// schedule runs the scheduler until the context ends.
+func (l *living) schedule(ctx context.Context) error {
+	return l.options.schedule(ctx, l.config, l.modules, l.api.Clients(), l.watched, slog.New(slog.DiscardHandler))
+}
+
+// begin runs the scheduler until the test ends, and waits until it answers.
+func (l *living) begin(run func(context.Context) error) {
+	l.t.Helper()
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- run(ctx) }()
+	l.t.Cleanup(func() {
+		stop()
+		if err := <-done; err != nil {
+			l.t.Error(err)
+		}
+	})
+	var err error
 	for range 500 {
 		if _, err = l.server.get(ctx, "/metrics"); err == nil {
-			return l
+			return
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
-	t.Fatal(err)
-	return nil
+	l.t.Fatal(err)
 }
 
 func (l *living) node(name string, cpus int64) {

@@ -7,13 +7,17 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/berth-scheduler/berth/internal/eventually"
 	"github.com/berth-scheduler/berth/runtime/scheduler"
 )
 
@@ -45,6 +49,76 @@ func TestRounds(t *testing.T) {
 		return scheduler.ErrBroken
 	}); n != 1 || !errors.Is(err, scheduler.ErrBroken) {
 		t.Errorf("after an interrupt there were %d rounds: %v", n, err)
+	}
+}
+
+// TestRoundsGiveUpTheLease: a scheduler whose queue or cache panics has given up its lease before it pauses. It starts again from
+// the watch, places the other pods, and holds back the one that did it twice, until that changes.
+func TestRoundsGiveUpTheLease(t *testing.T) {
+	for _, at := range []string{"queue", "cache"} {
+		t.Run(at, func(t *testing.T) {
+			l := newLiving(t, newProgram(), "--secure-port=0", "--debug-socket="+filepath.Join(t.TempDir(), "s"), "--leader-elect=true")
+			var harmless atomic.Bool
+			l.watched.fault = func(place, what string) {
+				if place == at && what == "ns/bad" && !harmless.Load() {
+					panic("as a bug does")
+				}
+			}
+			client := l.api.Clients().Main
+			var holders []string // of the lease, at each pause
+			wait := func(ctx context.Context, _ time.Duration) {
+				lease, err := client.CoordinationV1().Leases("kube-system").Get(ctx, "kube-scheduler", metav1.GetOptions{})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				holders = append(holders, *lease.Spec.HolderIdentity)
+			}
+			l.node("n", 4)
+			l.pod("ns", "bad", 1, 0)
+			l.pod("ns", "good", 1, 0)
+			l.begin(func(ctx context.Context) error {
+				return rounds(ctx, slog.New(slog.DiscardHandler), wait, func(ctx context.Context, s *suspects) error {
+					l.watched.suspects = s
+					return l.schedule(ctx)
+				})
+			})
+			find := func(name string) (node, why string) {
+				pod, err := client.CoreV1().Pods("ns").Get(t.Context(), name, metav1.GetOptions{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, c := range pod.Status.Conditions {
+					why = c.Reason + ": " + c.Message
+				}
+				return pod.Spec.NodeName, why
+			}
+			eventually.Succeeds(t, func() error {
+				good, _ := find("good")
+				bad, why := find("bad")
+				if good != "n" || bad != "" || !strings.HasPrefix(why, "SchedulerError: held back: the scheduling loop panicked 2 times") {
+					return fmt.Errorf("good is on %q, bad on %q: %s", good, bad, why)
+				}
+				return nil
+			})
+			// Of three panics, one was while it handled the node.
+			if n := len(holders); n < 2 || n > 3 || slices.ContainsFunc(holders, func(holder string) bool { return holder != "" }) {
+				t.Errorf("the lease was held by %q when the scheduler paused, want nobody, two or three times", holders)
+			}
+			if l.scrape(); l.sum("berth_panics_total", `place="loop"`) != float64(len(holders)) {
+				t.Errorf("%v panics are counted, want %d", l.sum("berth_panics_total"), len(holders))
+			}
+			harmless.Store(true)
+			pod, err := client.CoreV1().Pods("ns").Get(t.Context(), "bad", metav1.GetOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			pod.ResourceVersion, pod.Labels = "2", map[string]string{"changed": "yes"}
+			if _, err := client.CoreV1().Pods("ns").Update(t.Context(), pod, metav1.UpdateOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			eventually.Holds(t, "the changed pod is placed", func() bool { node, _ := find("bad"); return node == "n" })
+		})
 	}
 }
 

@@ -114,9 +114,10 @@ type watched struct {
 	recorder *debughttp.Recorder
 	canaries follow.Meter
 	running  atomic.Pointer[running]
-	suspects *suspects  // of the rounds before
-	yanks    *yanks     // nil without --index
-	asking   sync.Mutex // held while a what-if is being answered
+	suspects *suspects             // of the rounds before
+	fault    func(at, what string) // nil but in tests, see assembly.Deps
+	yanks    *yanks                // nil without --index
+	asking   sync.Mutex            // held while a what-if is being answered
 }
 
 // running holds what the server shows once everything is created.
