@@ -248,8 +248,8 @@ func TestGuard(t *testing.T) {
 	defer inside.Close()
 	client := &http.Client{Transport: oci.NewTransport()}
 	for named, want := range map[string]string{
-		"registry.example": "the server redirects to 127.0.0.1, this machine",
-		"":                 "the server redirects to 127.0.0.1, this machine",
+		"registry.example": "the server sends the client on to 127.0.0.1:",
+		"":                 "the server sends the client on to 127.0.0.1:",
 		"127.0.0.1":        "",
 		"localhost":        "",
 	} {
@@ -269,7 +269,7 @@ func TestGuard(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := client.Do(r); err == nil || !strings.Contains(err.Error(), "without TLS") {
+	if _, err := client.Do(r); err == nil || !strings.Contains(err.Error(), "the server sends the client on to elsewhere.example, which cannot be asked") {
 		t.Errorf("a redirect from TLS to plain HTTP: %v", err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"slices"
 	"syscall"
 	"time"
 )
@@ -15,9 +16,8 @@ import (
 const maxHeader = 64 << 10
 
 // NewTransport returns a transport for untrusted registries and web servers. Their answers may
-// redirect the client, so it does not connect to addresses that only this machine or its cloud
-// can reach: never to link-local and metadata addresses, and to this machine only if the user
-// named it.
+// send the client on, by a redirect or to a realm for tokens. So it connects to private and special addresses only if the host
+// that the user named has one, to this machine only if the user named it, and never to link-local and metadata addresses.
 func NewTransport() http.RoundTripper {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.MaxResponseHeaderBytes = maxHeader
@@ -29,36 +29,74 @@ func NewTransport() http.RoundTripper {
 		if err != nil {
 			return nil, err
 		}
+		private := true
+		if sentOn, _ := ctx.Value(sentOnKey{}).(string); sentOn == host { // not a proxy
+			private = false
+		}
 		dialer := *direct
 		dialer.ControlContext = func(_ context.Context, _, resolved string, _ syscall.RawConn) error {
-			return checkAddress(host, resolved)
+			return checkAddress(host, resolved, private)
 		}
 		return dialer.DialContext(ctx, network, addr)
 	}
-	return &guarded{inner: t}
+	return &guarded{inner: t, lookup: func(ctx context.Context, host string) ([]netip.Addr, error) {
+		return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
+	}}
 }
 
-// checkAddress checks the address that a host's name resolved to.
-func checkAddress(host, resolved string) error {
+// checkAddress checks the address that a host's name resolved to. private allows private and special addresses.
+func checkAddress(host, resolved string, private bool) error {
 	at, err := netip.ParseAddrPort(resolved)
 	if err != nil {
 		return err
 	}
-	ip := at.Addr().Unmap().WithZone("")
+	ip := plainAddress(at.Addr())
 	switch {
 	case ip.IsLinkLocalUnicast(), ip.IsMulticast(), ip.IsUnspecified(), isMetadata(ip):
 		return &Error{Ref: host, Detail: fmt.Sprintf("%s is a link-local or metadata address, which no registry has", ip), Fix: "use the registry's public address"}
 	case ip.IsLoopback() && !isLocal(host):
 		return &Error{Ref: host, Detail: fmt.Sprintf("its name resolves to %s, this machine", ip), Fix: "write localhost if you mean this machine"}
+	case !private && isInternal(at.Addr()) && !isLocal(host):
+		return &Error{Ref: host, Detail: fmt.Sprintf("%s is a private or special address", ip)}
 	}
 	return nil
 }
 
+// plainAddress returns an IPv4 address also where IPv6 maps or translates it.
+func plainAddress(ip netip.Addr) netip.Addr {
+	ip = ip.Unmap().WithZone("")
+	if nat64().Contains(ip) {
+		b := ip.As16()
+		return netip.AddrFrom4([4]byte(b[12:]))
+	}
+	return ip
+}
+
+// nat64 is where IPv6 translates IPv4 addresses (RFC 6052).
+func nat64() netip.Prefix { return netip.MustParsePrefix("64:ff9b::/96") }
+
+// isInternal reports whether an address is private, special or this machine's (RFC 6890).
+func isInternal(ip netip.Addr) bool {
+	ip = ip.Unmap().WithZone("")
+	if ip.IsPrivate() || ip.IsLoopback() || ip.IsLinkLocalUnicast() || ip.IsMulticast() || ip.IsUnspecified() || isMetadata(ip) || nat64().Contains(ip) {
+		return true
+	}
+	for _, special := range []string{
+		"0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "198.18.0.0/15", "240.0.0.0/4", // this network, carriers, protocols, benchmarks, future
+		"64:ff9b:1::/48", "2001::/23", "2002::/16", "fec0::/10", // translation, protocols, 6to4, site-local
+	} {
+		if netip.MustParsePrefix(special).Contains(ip) {
+			return true
+		}
+	}
+	return false
+}
+
 // isMetadata reports whether the address is a cloud metadata service that is not link-local:
-// AWS over IPv6, Alibaba and Oracle.
+// AWS over IPv6, Alibaba, Oracle and Azure.
 func isMetadata(ip netip.Addr) bool {
 	switch ip.String() {
-	case "fd00:ec2::254", "100.100.100.200", "192.0.0.192":
+	case "fd00:ec2::254", "100.100.100.200", "192.0.0.192", "168.63.129.16":
 		return true
 	}
 	return false
@@ -70,10 +108,16 @@ func isLocal(host string) bool {
 	return host == "localhost" || err == nil && ip.Unmap().IsLoopback()
 }
 
-// guarded refuses redirects to internal addresses.
-type guarded struct{ inner http.RoundTripper }
+// guarded refuses to be sent on to internal addresses.
+type guarded struct {
+	inner  http.RoundTripper
+	lookup func(ctx context.Context, host string) ([]netip.Addr, error)
+}
 
-type namedKey struct{}
+type (
+	namedKey  struct{}
+	sentOnKey struct{} // the host of a request that a server sent on, if it may not be internal
+)
 
 // Named returns a context for requests to a host that the user named. Without it, a request to
 // this machine counts as a redirect.
@@ -81,21 +125,48 @@ func Named(ctx context.Context, host string) context.Context {
 	return context.WithValue(ctx, namedKey{}, host)
 }
 
-// RoundTrip implements http.RoundTripper.
+// RoundTrip implements http.RoundTripper. Whatever fails at a host that a server sent it on to gives one error, because tenants
+// read it, and could otherwise look around in the network.
 func (g *guarded) RoundTrip(r *http.Request) (*http.Response, error) {
 	named, _ := r.Context().Value(namedKey{}).(string)
 	host := r.URL.Hostname()
-	switch {
-	case host == named:
-	case isLocal(host) && !isLocal(named):
-		return nil, &Error{Ref: named, Detail: "the server redirects to " + host + ", this machine", Fix: "ask the registry's operator"}
-	case r.URL.Scheme != "https" && !isLocal(named):
-		return nil, &Error{Ref: named, Detail: "the server redirects to " + r.URL.Host + " without TLS", Fix: "ask the registry's operator"}
+	if host == named {
+		response, err := g.inner.RoundTrip(r)
+		var refused *Error
+		if errors.As(err, &refused) {
+			return nil, refused
+		}
+		return response, err
 	}
-	response, err := g.inner.RoundTrip(r)
-	var refused *Error
-	if errors.As(err, &refused) {
-		return nil, refused
+	if isLocal(named) {
+		return g.inner.RoundTrip(r)
+	}
+	failed := &Error{
+		Ref: named, Detail: "the server sends the client on to " + r.URL.Host + ", which cannot be asked",
+		Fix: "ask the registry's operator: private addresses, this machine, and servers without TLS are never asked",
+	}
+	if isLocal(host) || r.URL.Scheme != "https" {
+		return nil, failed
+	}
+	ctx := r.Context()
+	if !g.internal(ctx, named) {
+		if g.internal(ctx, host) {
+			return nil, failed
+		}
+		ctx = context.WithValue(ctx, sentOnKey{}, host)
+	}
+	response, err := g.inner.RoundTrip(r.WithContext(ctx))
+	if err != nil && ctx.Err() == nil {
+		return nil, failed
 	}
 	return response, err
+}
+
+// internal reports whether one of a host's addresses is internal. Of a name that only a proxy knows nobody can tell.
+func (g *guarded) internal(ctx context.Context, host string) bool {
+	if ip, err := netip.ParseAddr(host); err == nil {
+		return isInternal(ip)
+	}
+	found, err := g.lookup(ctx, host)
+	return err == nil && slices.ContainsFunc(found, isInternal)
 }
