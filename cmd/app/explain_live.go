@@ -245,13 +245,16 @@ func direct(t *http.Transport) *http.Client {
 	return &http.Client{Transport: t, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
+// isThisMachine reports whether a host is this machine, by its address or the name localhost.
+func isThisMachine(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && ip.Unmap().IsLoopback()
+}
+
 // warnPlain warns of a server on another machine without TLS.
 func warnPlain(tell func(text string), server string) {
 	u, err := url.Parse(server)
-	if err != nil || u.Scheme != "http" || u.Hostname() == "localhost" {
-		return
-	}
-	if ip, err := netip.ParseAddr(u.Hostname()); err == nil && ip.Unmap().IsLoopback() {
+	if err != nil || u.Scheme != "http" || isThisMachine(u.Hostname()) {
 		return
 	}
 	tell(fmt.Sprintf("--server: everybody on the way to %s can read and change what is sent, the token as well: write https://", plain.URL(server)))

@@ -5,7 +5,9 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -54,5 +56,39 @@ func TestRegistryServe(t *testing.T) {
 	cancel()
 	if status := <-ended; status != exitOK {
 		t.Errorf("it ends with %d: %s", status, stderr.String())
+	}
+}
+
+// TestWithoutBrowsers: a registry of this machine answers to its own names only, and to no page in a browser.
+func TestWithoutBrowsers(t *testing.T) {
+	here, everywhere := &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 5000}, &net.TCPAddr{IP: net.IPv4zero, Port: 5000}
+	for _, c := range []struct {
+		at                 net.Addr
+		host, path, origin string
+		want               int
+	}{
+		{here, "127.0.0.1:5000", "/v2/", "", http.StatusOK},
+		{here, "localhost:5000", "/v2/", "", http.StatusOK},
+		{here, "[::1]:5000", "/v2/", "", http.StatusOK},
+		{here, "localhost", "/", "", http.StatusOK},
+		{here, "evil.example:5000", "/v2/", "", http.StatusMisdirectedRequest},
+		{here, "evil.example:5000", "/", "", http.StatusMisdirectedRequest},
+		{here, "localhost.evil.example:5000", "/v2/", "", http.StatusMisdirectedRequest},
+		{here, "localhost:5000", "/v2/x/blobs/uploads/", "http://evil.example", http.StatusForbidden},
+		{here, "localhost:5000", "/v2/x/blobs/uploads/", "null", http.StatusForbidden},
+		{everywhere, "registry.corp:5000", "/v2/", "", http.StatusOK},
+		{everywhere, "registry.corp:5000", "/v2/", "http://registry.corp:5000", http.StatusForbidden},
+		{everywhere, "registry.corp:5000", "/", "http://registry.corp:5000", http.StatusOK},
+	} {
+		r := httptest.NewRequest(http.MethodPost, c.path, nil)
+		r.Host = c.host
+		if c.origin != "" {
+			r.Header.Set("Origin", c.origin)
+		}
+		w := httptest.NewRecorder()
+		withoutBrowsers(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) }), c.at).ServeHTTP(w, r)
+		if w.Code != c.want {
+			t.Errorf("%+v: %d", c, w.Code)
+		}
 	}
 }

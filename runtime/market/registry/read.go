@@ -63,6 +63,9 @@ func (f *folders) read(ctx context.Context, repo string, described ociregistry.D
 	if err != nil {
 		return nil, err
 	}
+	if _, err := f.blobSize(repo, described.Digest); err != nil {
+		return nil, unknown
+	}
 	body, err := store.Fetch(ctx, described)
 	if errors.Is(err, errdef.ErrNotFound) {
 		err = unknown
@@ -158,7 +161,7 @@ func (f *folders) Referrers(ctx context.Context, repo string, digest ociregistry
 	if err != nil {
 		return ociregistry.ErrorSeq[ociregistry.Descriptor](err)
 	}
-	found, err := referrers(ctx, store, digest, artifactType)
+	found, err := f.referrers(ctx, repo, store, digest, artifactType)
 	if err != nil {
 		return ociregistry.ErrorSeq[ociregistry.Descriptor](err)
 	}
@@ -167,13 +170,16 @@ func (f *folders) Referrers(ctx context.Context, repo string, digest ociregistry
 
 // referrers returns the manifests that refer to a subject. They may be stored before the
 // subject.
-func referrers(ctx context.Context, store *oci.Store, digest ociregistry.Digest, artifactType string) ([]ociregistry.Descriptor, error) {
+func (f *folders) referrers(ctx context.Context, repo string, store *oci.Store, digest ociregistry.Digest, artifactType string) ([]ociregistry.Descriptor, error) {
 	nodes, err := store.Predecessors(ctx, ociregistry.Descriptor{Digest: digest})
 	if err != nil {
 		return nil, err
 	}
 	var out []ociregistry.Descriptor
 	for _, node := range nodes {
+		if _, err := f.blobSize(repo, node.Digest); err != nil {
+			continue
+		}
 		body, err := store.Fetch(ctx, node)
 		if err != nil {
 			return nil, err

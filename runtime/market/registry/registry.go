@@ -4,9 +4,12 @@
 package registry
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,6 +18,7 @@ import (
 	"cuelabs.dev/go/oci/ociregistry"
 	"cuelabs.dev/go/oci/ociregistry/ocimem"
 	"cuelabs.dev/go/oci/ociregistry/ociserver"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"oras.land/oras-go/v2/content/oci"
 )
 
@@ -27,23 +31,35 @@ type Config struct {
 	NoReferrers bool
 }
 
-// Limits: bytes of a blob or manifest, and concurrent uploads.
+// Limits: bytes of a blob or manifest, and the number and bytes of uploads that are not finished, which are in memory.
 const (
-	maxBody    = 64 << 20
-	maxUploads = 32
+	maxBody       = 64 << 20
+	maxUploads    = 32
+	maxUnfinished = 2 * maxBody
 )
 
 // New returns the HTTP handler of a registry.
 func New(c Config) (http.Handler, error) {
-	if err := os.MkdirAll(c.Dir, 0o755); err != nil {
+	f, err := open(c.Dir)
+	if err != nil {
 		return nil, err
 	}
-	f := &folders{dir: c.Dir, open: map[string]*oci.Store{}, uploads: map[string]*ocimem.Buffer{}}
 	handler := ociserver.New(f, &ociserver.Options{DisableReferrersAPI: c.NoReferrers})
 	if c.NoReferrers {
 		handler = withoutSubject(handler)
 	}
 	return http.MaxBytesHandler(handler, maxBody), nil
+}
+
+func open(dir string) (*folders, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	return &folders{dir: dir, root: root, open: map[string]*oci.Store{}, uploads: map[string]*ocimem.Buffer{}}, nil
 }
 
 // withoutSubject removes the header that announces the referrers API.
@@ -65,12 +81,13 @@ func (w subjectless) WriteHeader(status int) {
 type folders struct {
 	*ociregistry.Funcs
 
-	dir string
+	dir  string
+	root *os.Root // the same, which symbolic links do not leave
 
 	mu      sync.Mutex // guards the fields below
 	open    map[string]*oci.Store
 	uploads map[string]*ocimem.Buffer
-	order   []string // of uploads, oldest first
+	order   []string // of uploads that are not finished, oldest first
 }
 
 var _ ociregistry.Interface = (*folders)(nil)
@@ -85,11 +102,16 @@ func (f *folders) repository(name string, create bool) (*oci.Store, error) {
 	if slices.Contains(strings.Split(name, "/"), "blobs") {
 		return nil, fmt.Errorf("%w: the name is reserved for a folder of an OCI layout", ociregistry.ErrNameInvalid)
 	}
-	dir := filepath.Join(f.dir, filepath.FromSlash(name))
-	if _, err := os.Stat(filepath.Join(dir, "index.json")); err != nil && !create {
+	switch _, err := f.root.Stat(path.Join(name, ocispec.ImageIndexFile)); {
+	case err == nil:
+	case !create || !errors.Is(err, fs.ErrNotExist):
 		return nil, ociregistry.ErrNameUnknown
+	default: // unless a link leads elsewhere
+		if err := f.root.MkdirAll(name, 0o755); err != nil {
+			return nil, err
+		}
 	}
-	store, err := oci.New(dir)
+	store, err := oci.New(filepath.Join(f.dir, filepath.FromSlash(name)))
 	if err != nil {
 		return nil, err
 	}
@@ -102,8 +124,8 @@ func (f *folders) blobSize(name string, d ociregistry.Digest) (int64, error) {
 	if err := d.Validate(); err != nil {
 		return 0, ociregistry.ErrDigestInvalid
 	}
-	info, err := os.Stat(filepath.Join(f.dir, filepath.FromSlash(name), "blobs", d.Algorithm().String(), d.Encoded()))
-	if err != nil {
+	info, err := f.root.Stat(path.Join(name, ocispec.ImageBlobsDir, d.Algorithm().String(), d.Encoded()))
+	if err != nil || !info.Mode().IsRegular() {
 		return 0, ociregistry.ErrBlobUnknown
 	}
 	return info.Size(), nil

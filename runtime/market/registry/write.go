@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 
 	"cuelabs.dev/go/oci/ociregistry"
 	"cuelabs.dev/go/oci/ociregistry/ocimem"
@@ -39,8 +40,8 @@ func (f *folders) PushBlobChunked(ctx context.Context, repo string, chunkSize in
 	return f.PushBlobChunkedResume(ctx, repo, "", 0, chunkSize)
 }
 
-// PushBlobChunkedResume continues an upload, or begins one. If there are too many uploads, it
-// drops the oldest, which its client may have abandoned.
+// PushBlobChunkedResume continues an upload, or begins one. If there are too many uploads, or too much in them, the oldest
+// are dropped, which their clients may have abandoned.
 func (f *folders) PushBlobChunkedResume(_ context.Context, repo, id string, _ int64, _ int) (ociregistry.BlobWriter, error) {
 	store, err := f.repository(repo, true)
 	if err != nil {
@@ -49,15 +50,13 @@ func (f *folders) PushBlobChunkedResume(_ context.Context, repo, id string, _ in
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if b := f.uploads[id]; b != nil {
-		return limited{b}, nil
+		return limited{b, f}, nil
 	}
 	if id != "" {
 		return nil, ociregistry.ErrBlobUploadUnknown
 	}
 	b := ocimem.NewBuffer(func(b *ocimem.Buffer) error {
-		f.mu.Lock()
-		delete(f.uploads, b.ID())
-		f.mu.Unlock()
+		f.finish(b.ID())
 		described, data, err := b.GetBlob()
 		if err != nil {
 			return err
@@ -67,20 +66,63 @@ func (f *folders) PushBlobChunkedResume(_ context.Context, repo, id string, _ in
 	f.uploads[b.ID()] = b
 	f.order = append(f.order, b.ID())
 	if len(f.order) > maxUploads {
-		delete(f.uploads, f.order[0])
-		f.order = f.order[1:]
+		f.drop(f.order[0])
 	}
-	return limited{b}, nil
+	return limited{b, f}, nil
+}
+
+// finish forgets an upload.
+func (f *folders) finish(id string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.drop(id)
+}
+
+// drop is finish for callers that hold f.mu.
+func (f *folders) drop(id string) {
+	delete(f.uploads, id)
+	f.order = slices.DeleteFunc(f.order, func(other string) bool { return other == id })
+}
+
+// room drops the oldest uploads until there is room for more bytes of one; false if that was dropped itself.
+func (f *folders) room(id string, more int) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	all := int64(more)
+	for _, b := range f.uploads {
+		all += b.Size()
+	}
+	for all > maxUnfinished && len(f.order) > 1 {
+		oldest := f.order[0]
+		if oldest == id {
+			oldest = f.order[1]
+		}
+		all -= f.uploads[oldest].Size()
+		f.drop(oldest)
+	}
+	return f.uploads[id] != nil
 }
 
 // limited is an upload with at most maxBody bytes in all its chunks.
-type limited struct{ *ocimem.Buffer }
+type limited struct {
+	*ocimem.Buffer
+	of *folders
+}
 
 func (l limited) Write(p []byte) (int, error) {
 	if l.Size()+int64(len(p)) > maxBody {
 		return 0, ociregistry.ErrSizeInvalid
 	}
+	if !l.of.room(l.ID(), len(p)) {
+		return 0, ociregistry.ErrBlobUploadUnknown
+	}
 	return l.Buffer.Write(p)
+}
+
+// Cancel implements ociregistry.BlobWriter.
+func (l limited) Cancel() error {
+	l.of.finish(l.ID())
+	return l.Buffer.Cancel()
 }
 
 func (f *folders) MountBlob(ctx context.Context, from, to string, digest ociregistry.Digest) (ociregistry.Descriptor, error) {
