@@ -365,12 +365,16 @@ func (c *crowd) plan(name string) (plan, bool) {
 }
 
 // guarded is the pods that a budget has no disruption left for, when all of them
-// are disrupted in order.
+// are disrupted in order. The first such budget of a pod ends it: those after it
+// do not count that pod.
 func (c *crowd) guarded(pods []*v1.Pod) map[*v1.Pod]bool {
 	out := map[*v1.Pod]bool{}
-	for _, b := range c.budgets {
-		left := b.Status.DisruptionsAllowed
-		for _, p := range pods {
+	left := make([]int32, len(c.budgets))
+	for i, b := range c.budgets {
+		left[i] = b.Status.DisruptionsAllowed
+	}
+	for _, p := range pods {
+		for i, b := range c.budgets {
 			selected := len(b.Spec.Selector.MatchLabels) > 0
 			for key := range b.Spec.Selector.MatchLabels {
 				selected = selected && p.Labels[key] == "x"
@@ -378,8 +382,9 @@ func (c *crowd) guarded(pods []*v1.Pod) map[*v1.Pod]bool {
 			if _, counted := b.Status.DisruptedPods[p.Name]; !selected || counted {
 				continue
 			}
-			if left--; left < 0 {
+			if left[i]--; left[i] < 0 {
 				out[p] = true
+				break
 			}
 		}
 	}
