@@ -24,7 +24,7 @@ func guestMistakes() map[string]struct{ plugin, duty string } {
 		lasting       = "an instance answers the same calls"
 	)
 	answers := func(point string) string { return "answers of " + point + " are well formed" }
-	return map[string]struct{ plugin, duty string }{
+	all := map[string]struct{ plugin, duty string }{
 		"cannot be instantiated":                            {"pools", starts},
 		"refuses its configuration":                         {"pools", starts},
 		"has no room":                                       {"pools", alloc},
@@ -104,19 +104,7 @@ func guestMistakes() map[string]struct{ plugin, duty string } {
 		"a pod is kept while the epoch stays":               {"sums", growing},
 		"a pod is kept by its UID and generation":           {"sums", growing},
 		"a pod of a node is kept by its UID":                {"sums", one},
-		"a node has at most 32 pods":                        {"sums", numbers},
-		"only the first label counts":                       {"sums", numbers},
-		"only the first pod of a node counts":               {"sums", numbers},
-		"only the first port counts":                        {"sums", numbers},
-		"only the first port of a node counts":              {"sums", numbers},
-		"only the first taint counts":                       {"sums", numbers},
-		"only the first term counts":                        {"sums", numbers},
-		"only the first toleration counts":                  {"sums", numbers},
 		"only the last image counts":                        {"sums", numbers},
-		"there are at most 16 images":                       {"sums", numbers},
-		"there are at most 16 labels":                       {"sums", numbers},
-		"there are at most 8 taints":                        {"sums", numbers},
-		"there are at most 8 tolerations":                   {"sums", numbers},
 		"the reason is that of the pod before":              {"sums", reasons},
 		"what a what-if counted is kept until the next pod": {"sums", repeated},
 		"filter keeps what a what-if counted":               {"sums", repeated},
@@ -139,4 +127,10 @@ func guestMistakes() map[string]struct{ plugin, duty string } {
 		"counts what is reserved":                           {"everything", one},
 		"an annotation has at most 1,024 bytes":             {"everything", traps},
 	}
+	for list, rooms := range lists() {
+		for _, n := range rooms {
+			all[onlyFirst(n, list)] = struct{ plugin, duty string }{"sums", numbers}
+		}
+	}
+	return all
 }

@@ -3,6 +3,7 @@ package conformance_test
 import (
 	"fmt"
 	"hash/fnv"
+	"slices"
 	"strings"
 	"time"
 
@@ -36,6 +37,25 @@ func newSums(manifest []byte, mistake string) *sums {
 	}
 }
 
+// lists are what sums reads lists of, with the numbers of entries that a mistaken guest has room for.
+func lists() map[string][]int {
+	return map[string][]int{
+		"labels": {1, 4, 16}, "tolerations": {1, 4, 8}, "gates": {1, 4, 8}, "ports": {1, 4, 8}, "selectors": {1, 4, 8},
+		"required terms": {1, 4, 8}, "preferred terms": {1, 4, 8}, "requirements": {1, 4}, "values": {1, 4},
+		"taints": {1, 4, 8}, "images of a node": {1, 4, 16}, "ports of a node": {1, 4, 8}, "pods of a node": {1, 4, 32},
+	}
+}
+
+// onlyFirst is the mistake to read no more than the first n of a list.
+func onlyFirst(n int, of string) string {
+	return fmt.Sprintf("only the first %d of the %s count", n, of)
+}
+
+// ends reports whether a mistaken guest has no room for the entry at index i of a list.
+func (p *sums) ends(i int, list string) bool {
+	return slices.ContainsFunc(lists()[list], func(n int) bool { return i >= n && p.wrong(onlyFirst(n, list)) })
+}
+
 // hash returns a number for texts.
 func hash(kind string, texts ...any) uint64 {
 	h := fnv.New64a()
@@ -62,9 +82,7 @@ func (p *sums) pairs(kind string, all []berth.Pair) (sum uint64) {
 		switch {
 		case p.wrong("a label's key has at most 128 bytes") && len(p.Text(pair.Key)) > 128:
 			panic("no room")
-		case p.wrong("only the first label counts") && i > 0:
-		case p.wrong("there are at most 16 labels") && i >= 16:
-		default:
+		case !p.ends(i, "labels"):
 			sum += hash(kind, p.Text(pair.Key), p.Text(pair.Value))
 		}
 	}
@@ -97,15 +115,17 @@ func (p *sums) readPod(pod berth.Pod) uint64 {
 	}
 	sum := hash("pod", pod.Name(), pod.UID(), p.Text(pod.Namespace()), pod.Priority(), pod.Request(p.cpu)) + p.pairs("of pod", pod.Labels()) + p.pairs("of namespace", pod.NamespaceLabels())
 	for i, t := range pod.Tolerations() {
-		switch {
-		case p.wrong("only the first toleration counts") && i > 0:
-		case p.wrong("there are at most 8 tolerations") && i >= 8:
-		default:
+		if !p.ends(i, "tolerations") {
 			sum += hash("toleration", p.Text(t.Key), p.Text(t.Value), t.Operator, t.Effect, t.Seconds)
 		}
 	}
+	for i, gate := range pod.SchedulingGates() {
+		if !p.ends(i, "gates") {
+			sum += hash("gate", p.Text(gate))
+		}
+	}
 	for i, port := range pod.HostPorts() {
-		if !p.wrong("only the first port counts") || i == 0 {
+		if !p.ends(i, "ports") {
 			sum += hash("port", p.Text(port.IP), port.Port, port.Protocol)
 		}
 	}
@@ -114,25 +134,37 @@ func (p *sums) readPod(pod berth.Pod) uint64 {
 			sum += hash("image", p.Text(image))
 		}
 	}
-	for _, r := range pod.NodeSelector() {
-		for _, value := range pod.Values(&r) {
-			sum += hash("selector", p.Text(r.Key), p.Text(value))
+	for i, r := range pod.NodeSelector() {
+		if !p.ends(i, "selectors") {
+			sum += hash("selector", p.Text(r.Key), p.ofValues(pod, &r))
 		}
 	}
 	terms, _ := pod.RequiredTerms()
+	return sum + p.ofTerms("required", pod, terms) + p.ofTerms("preferred", pod, pod.PreferredTerms())
+}
+
+// ofTerms sums up terms of the node affinity.
+func (p *sums) ofTerms(kind string, pod berth.Pod, terms []berth.Term) (sum uint64) {
 	for i, t := range terms {
-		if p.wrong("only the first term counts") && i > 0 {
-			continue
+		if p.ends(i, kind+" terms") {
+			break
 		}
 		if p.wrong("a term has requirements") && len(pod.Requirements(t)) == 0 {
 			panic("no requirements")
 		}
-		for _, r := range pod.Requirements(t) {
-			of := uint64(0)
-			for _, value := range pod.Values(&r) {
-				of += hash("value", p.Text(value))
+		for j, r := range pod.Requirements(t) {
+			if !p.ends(j, "requirements") {
+				sum += hash(kind, t.Weight, p.Text(r.Key), r.Operator, r.Number, p.ofValues(pod, &r))
 			}
-			sum += hash("requirement", p.Text(r.Key), r.Operator, r.Number, of)
+		}
+	}
+	return sum
+}
+
+func (p *sums) ofValues(pod berth.Pod, r *berth.Requirement) (sum uint64) {
+	for i, value := range pod.Values(r) {
+		if !p.ends(i, "values") {
+			sum += hash("value", p.Text(value))
 		}
 	}
 	return sum
@@ -141,29 +173,23 @@ func (p *sums) readPod(pod berth.Pod) uint64 {
 func (p *sums) ofNode(node berth.Node) uint64 {
 	sum := hash("node", node.Name(), p.Text(node.Label(p.pool)), node.Allocatable(p.cpu), node.Unschedulable()) + p.pairs("of node", node.Labels())
 	for i, t := range node.Taints() {
-		switch {
-		case p.wrong("only the first taint counts") && i > 0:
-		case p.wrong("there are at most 8 taints") && i >= 8:
-		default:
+		if !p.ends(i, "taints") {
 			sum += hash("taint", p.Text(t.Key), p.Text(t.Value), t.Effect)
 		}
 	}
 	for i, image := range node.Images() {
-		if !p.wrong("there are at most 16 images") || i < 16 {
+		if !p.ends(i, "images of a node") {
 			sum += hash("image", p.Text(image.Name), image.Size)
 		}
 	}
 	for i, port := range node.Ports() {
-		if !p.wrong("only the first port of a node counts") || i == 0 {
+		if !p.ends(i, "ports of a node") {
 			sum += hash("port", p.Text(port.IP), port.Port, port.Protocol)
 		}
 	}
 	pods := node.Pods()
 	for i := range pods.Len() {
-		switch {
-		case p.wrong("only the first pod of a node counts") && i > 0:
-		case p.wrong("a node has at most 32 pods") && i >= 32:
-		default:
+		if !p.ends(i, "pods of a node") {
 			sum += p.ofPlaced(pods.At(i))
 		}
 	}

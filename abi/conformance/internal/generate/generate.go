@@ -34,6 +34,7 @@ type Generator struct {
 	all        words // without any left out
 	pods       int
 	long       bool // lists are
+	large      bool // the cluster is: its lists are short, mostly, for a call's fuel to do
 }
 
 // Again has the next pods be those that were made after the first n, by name and UID: a pod can change in everything
@@ -48,12 +49,17 @@ func (g *Generator) chance(percent int) bool { return g.random.IntN(100) < perce
 // many is how many more entries a list has now and then, so that rooms of a fixed size are exceeded.
 const many = 36
 
-// some returns a number less than n, and now and then many more.
+// some returns a number less than n, now and then a few more, where one left out at the end still decides, and now and
+// then many more.
 func (g *Generator) some(n int) int {
-	if g.long || g.chance(4) {
+	switch {
+	case g.long || g.chance(4):
 		return g.random.IntN(n) + many
+	case !g.large && g.chance(12):
+		return g.random.IntN(n) + 3 + g.random.IntN(8)
+	default:
+		return g.random.IntN(n)
 	}
-	return g.random.IntN(n)
 }
 
 // Long says whether the lists of what is made next are all long.
@@ -65,6 +71,8 @@ func pick[T any](g *Generator, from []T) T { return from[g.random.IntN(len(from)
 // fields, and without nodes nothing at all.
 func (g *Generator) Cluster(n int, bare bool) *cluster.Cluster {
 	c := &cluster.Cluster{}
+	g.large = n > 100
+	defer func() { g.large = false }()
 	for _, name := range g.namespaces {
 		if name == "no-object" || c.Namespace(name) != nil || bare && n == 0 {
 			continue
@@ -82,7 +90,7 @@ func (g *Generator) Cluster(n int, bare bool) *cluster.Cluster {
 	}
 	g.Long(false)
 	most := 7
-	if n > 100 {
+	if g.large {
 		most = 2
 	}
 	for i := range c.Nodes {
@@ -90,7 +98,7 @@ func (g *Generator) Cluster(n int, bare bool) *cluster.Cluster {
 			continue
 		}
 		on := g.random.IntN(most)
-		if n <= 100 && (g.chance(2) || i == 0 && loaded) {
+		if !g.large && (g.chance(2) || i == 0 && loaded) {
 			on += many
 		}
 		for range on {
@@ -353,14 +361,16 @@ func (g *Generator) affinity() *cluster.Affinity {
 		}
 	}
 	if g.chance(50) {
-		a.Preferred = []cluster.PreferredTerm{{Weight: 1 + g.random.Int32N(100), Term: g.term()}}
+		for range 1 + g.some(2) {
+			a.Preferred = append(a.Preferred, cluster.PreferredTerm{Weight: 1 + g.random.Int32N(100), Term: g.term()})
+		}
 	}
 	return &cluster.Affinity{Node: a}
 }
 
 func (g *Generator) term() cluster.Term {
 	var t cluster.Term
-	for range 1 + g.random.IntN(2) {
+	for range 1 + g.some(2) {
 		q := cluster.Requirement{Key: pick(g, g.keys()), Operator: pick(g, []string{"In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"})}
 		switch q.Operator {
 		case "In", "NotIn":
