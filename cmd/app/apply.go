@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"golang.org/x/term"
+
+	"github.com/berth-scheduler/berth/internal/bounded"
 )
 
 // step is a file as it shall be; without data it is removed.
@@ -34,7 +36,7 @@ func (s *step) do() error {
 func apply(steps []step) error {
 	var undo []step
 	for _, s := range steps {
-		was, err := os.ReadFile(s.path)
+		was, err := bounded.File(s.path, maxSettings)
 		if errors.Is(err, fs.ErrNotExist) {
 			was, err = nil, nil
 		} else if err == nil && was == nil {

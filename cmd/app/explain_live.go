@@ -5,15 +5,12 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,6 +20,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/berth-scheduler/berth/internal/bounded"
 	"github.com/berth-scheduler/berth/internal/plain"
 	"github.com/berth-scheduler/berth/runtime/debughttp"
 	"github.com/berth-scheduler/berth/runtime/kube"
@@ -64,6 +62,25 @@ func (o *serverOptions) get(ctx context.Context, path string) ([]byte, error) {
 	return o.ask(ctx, http.MethodGet, path, "")
 }
 
+// maxAnswer is the most bytes of a scheduler's answer, and maxKept the most that it takes as values. maxKey is the most bytes
+// of a file with a token or with certificates, maxSettings of one with configuration, and maxProgram of a program.
+const (
+	maxAnswer = 64 << 20
+	maxKept   = 512 << 20
+	maxKey    = 1 << 20
+
+	maxSettings = 4 << 20
+	maxProgram  = 1 << 30
+)
+
+// readAnswer decodes a scheduler's answer.
+func readAnswer(ctx context.Context, body []byte, into any) error {
+	if err := bounded.JSON(ctx, body, maxKept, into); err != nil {
+		return &failure{fmt.Errorf("read the scheduler's answer: %w (does the scheduler have another version?)", err)}
+	}
+	return nil
+}
+
 // ask sends a request to the scheduler that the flags name, or to the local one, and returns
 // the answer. If a kubeconfig is given or no local scheduler answers, it asks the leader of the cluster.
 func (o *serverOptions) ask(ctx context.Context, method, path, text string) ([]byte, error) {
@@ -78,11 +95,8 @@ func (o *serverOptions) ask(ctx context.Context, method, path, text string) ([]b
 		if err != nil {
 			return nil, err
 		}
-		body, err = io.ReadAll(io.LimitReader(response.Body, maxPassed+1))
+		body, err = bounded.All(response.Body, maxAnswer)
 		_ = response.Body.Close() // it was read
-		if err == nil && len(body) > maxPassed {
-			err = fmt.Errorf("it has more than %d bytes", maxPassed)
-		}
 		if err != nil {
 			return nil, &failure{fmt.Errorf("read the scheduler's answer: %w", err)}
 		}
@@ -151,7 +165,7 @@ func (l *line) send(ctx context.Context, method, path, text string) (*http.Respo
 func (o *serverOptions) first(ctx context.Context, method, path, text string) (*line, *http.Response, error) {
 	var token string
 	if o.token != "" {
-		data, err := os.ReadFile(o.token)
+		data, err := bounded.File(o.token, maxKey)
 		if err != nil {
 			return nil, nil, fmt.Errorf("--token-file: %w", err)
 		}
@@ -228,7 +242,7 @@ func (o *serverOptions) client() (*http.Client, string, error) {
 	}
 	config := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: o.insecure} //nolint:gosec // asked for
 	if o.ca != "" {
-		pem, err := os.ReadFile(o.ca)
+		pem, err := bounded.File(o.ca, maxKey)
 		if err != nil {
 			return nil, "", fmt.Errorf("--certificate-authority: %w", err)
 		}
@@ -305,8 +319,8 @@ leader by its Lease and asks it through the API server.`,
 				return err
 			}
 			var pod debughttp.Pod
-			if err := json.Unmarshal(body, &pod); err != nil {
-				return &failure{fmt.Errorf("read the scheduler's answer: %w (does the scheduler have another version?)", err)}
+			if err := readAnswer(cmd.Context(), body, &pod); err != nil {
+				return err
 			}
 			p := &printer{w: cmd.OutOrStdout(), width: width(cmd.OutOrStdout())}
 			p.live(&pod, time.Now())

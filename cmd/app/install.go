@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/berth-scheduler/berth/abi/wire"
+	"github.com/berth-scheduler/berth/internal/bounded"
 	"github.com/berth-scheduler/berth/internal/plain"
 	"github.com/berth-scheduler/berth/runtime/config"
 	"github.com/berth-scheduler/berth/runtime/market/index"
@@ -75,7 +76,7 @@ func (o *installOptions) place() error {
 
 // readConfig reads the configuration to change; nothing if there is none yet.
 func (o *installOptions) readConfig() (*config.Edit, error) {
-	text, err := os.ReadFile(o.config)
+	text, err := bounded.File(o.config, maxSettings)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, unreadable(err, "config", o.config)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/berth-scheduler/berth/internal/bounded"
 	"github.com/berth-scheduler/berth/runtime/assembly"
 	"github.com/berth-scheduler/berth/runtime/config"
 	"github.com/berth-scheduler/berth/runtime/debughttp"
@@ -146,7 +147,7 @@ func readPolicy(flag, file string) (*policy.Policy, error) {
 	if file == "" {
 		return nil, nil
 	}
-	text, err := readSmall(file, policy.MaxSize)
+	text, err := bounded.File(file, policy.MaxSize)
 	if err != nil {
 		return nil, unreadable(err, flag, file)
 	}
@@ -162,7 +163,7 @@ func readLock(file string) (*lock.File, error) {
 	if file == "" {
 		return nil, nil
 	}
-	text, err := readSmall(file, lock.MaxSize)
+	text, err := bounded.File(file, lock.MaxSize)
 	if err != nil {
 		return nil, unreadable(err, "lock", file)
 	}

@@ -2,9 +2,7 @@ package app
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"slices"
 	"time"
@@ -57,8 +55,8 @@ answers only at its debug socket, so run the command on the leader's machine or 
 				return err
 			}
 			var list []debughttp.Debt
-			if err := json.Unmarshal(body, &list); err != nil {
-				return &failure{fmt.Errorf("read the scheduler's answer: %w (does the scheduler have another version?)", err)}
+			if err := readAnswer(cmd.Context(), body, &list); err != nil {
+				return err
 			}
 			p.debts(list, time.Now())
 			return p.err

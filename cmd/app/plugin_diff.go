@@ -50,8 +50,8 @@ without a plugin in shadow.`,
 				return err
 			}
 			var all trials
-			if err := json.Unmarshal(body, &all); err != nil {
-				return &failure{fmt.Errorf("read the scheduler's answer: %w (does the scheduler have another version?)", err)}
+			if err := readAnswer(cmd.Context(), body, &all); err != nil {
+				return err
 			}
 			if all, err = all.of(args); err != nil {
 				return &failure{err}
@@ -84,8 +84,8 @@ func (o *serverOptions) again(cmd *cobra.Command, args []string, last int) error
 		return err
 	}
 	var all whatif.Again
-	if err := json.Unmarshal(body, &all); err != nil {
-		return &failure{fmt.Errorf("read the scheduler's answer: %w (does the scheduler have another version?)", err)}
+	if err := readAnswer(cmd.Context(), body, &all); err != nil {
+		return err
 	}
 	if o.output == "json" {
 		return printJSON(cmd, &all)

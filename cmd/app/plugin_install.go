@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 
@@ -13,6 +12,8 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/abi/wire"
+	"github.com/berth-scheduler/berth/internal/bounded"
 	"github.com/berth-scheduler/berth/internal/plain"
 	"github.com/berth-scheduler/berth/runtime/config"
 	"github.com/berth-scheduler/berth/runtime/market/index"
@@ -93,7 +94,7 @@ func (o *pluginInstallOptions) fields() (*yaml.Node, error) {
 	if o.with == "" {
 		return nil, nil
 	}
-	text, err := readSmall(o.with, abi.MaxConfigSize)
+	text, err := bounded.File(o.with, abi.MaxConfigSize)
 	if err != nil {
 		return nil, unreadable(err, "plugin-config", o.with)
 	}
@@ -283,7 +284,7 @@ func (o *installOptions) withoutFiles(name string) ([]step, error) {
 	}
 	for i := range entries {
 		path := entries[i].Path
-		data, err := os.ReadFile(path)
+		data, err := bounded.File(path, wire.MaxModuleSize)
 		if err != nil {
 			return nil, err
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/berth-scheduler/berth/internal/bounded"
 	"github.com/berth-scheduler/berth/runtime/market/signing"
 )
 
@@ -106,7 +107,7 @@ func readPrivateKey(file string, prompt io.Writer) (*signing.PrivateKey, error) 
 	if file == "" {
 		return nil, errors.New("--key is missing: name the private key, as berth plugin keygen made it")
 	}
-	text, err := readSmall(file, signing.MaxKey)
+	text, err := bounded.File(file, signing.MaxKey)
 	if err != nil {
 		return nil, unreadable(err, "key", file)
 	}
@@ -124,7 +125,7 @@ func readPrivateKey(file string, prompt io.Writer) (*signing.PrivateKey, error) 
 func readPublicKeys(files []string) ([]*signing.PublicKey, error) {
 	out := make([]*signing.PublicKey, len(files))
 	for i, file := range files {
-		text, err := readSmall(file, signing.MaxKey)
+		text, err := bounded.File(file, signing.MaxKey)
 		if err != nil {
 			return nil, unreadable(err, "key", file)
 		}

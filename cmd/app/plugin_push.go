@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/berth-scheduler/berth/internal/bounded"
 	"github.com/berth-scheduler/berth/internal/plain"
 	"github.com/berth-scheduler/berth/runtime/market/index"
 	"github.com/berth-scheduler/berth/runtime/market/oci"
@@ -233,7 +234,7 @@ func (o *pushOptions) attachments(plugin string) ([]oci.Attachment, error) {
 		if file == "" {
 			continue
 		}
-		data, err := readSmall(file, oci.MaxAttachment)
+		data, err := bounded.File(file, oci.MaxAttachment)
 		if err != nil {
 			return nil, fmt.Errorf("--%s: %w", a.flag, err)
 		}
@@ -245,20 +246,6 @@ func (o *pushOptions) attachments(plugin string) ([]oci.Attachment, error) {
 		out = append(out, oci.Attachment{Type: a.kind, Data: data})
 	}
 	return out, nil
-}
-
-// readSmall reads a file of at most limit bytes.
-func readSmall(file string, limit int64) ([]byte, error) {
-	f, err := os.Open(file)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close() //nolint:errcheck // it was only read
-	data, err := io.ReadAll(io.LimitReader(f, limit+1))
-	if err == nil && int64(len(data)) > limit {
-		err = fmt.Errorf("%s: the file is larger than %d bytes", file, limit)
-	}
-	return data, err
 }
 
 // twoArguments requires two arguments; usage names them.

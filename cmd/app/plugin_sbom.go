@@ -17,6 +17,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/berth-scheduler/berth/internal/bounded"
 	"github.com/berth-scheduler/berth/runtime/market/oci"
 	"github.com/berth-scheduler/berth/runtime/market/sbom"
 	"github.com/berth-scheduler/berth/runtime/module"
@@ -78,7 +79,7 @@ func describeParts(ctx context.Context, path, version string, stderr io.Writer) 
 
 // programParts lists what a program in Go was built from.
 func programParts(file, version string) ([]byte, error) {
-	data, err := os.ReadFile(file)
+	data, err := bounded.File(file, maxProgram)
 	if err != nil {
 		return nil, err
 	}
@@ -132,7 +133,7 @@ func lockedParts(dir, own string, read func(lock []byte, own string) ([]sbom.Com
 	}
 	for {
 		for _, name := range names {
-			data, err := readSmall(filepath.Join(at, name), oci.MaxAttachment)
+			data, err := bounded.File(filepath.Join(at, name), oci.MaxAttachment)
 			if err == nil {
 				return read(data, own)
 			}

@@ -11,6 +11,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"github.com/spf13/cobra"
 
+	"github.com/berth-scheduler/berth/internal/bounded"
 	"github.com/berth-scheduler/berth/runtime/market/index"
 	"github.com/berth-scheduler/berth/runtime/market/oci"
 	"github.com/berth-scheduler/berth/runtime/market/signing"
@@ -42,7 +43,7 @@ func isModule(file string) bool {
 // fileToSign is a file: a module, or any other, as of a release.
 func fileToSign(file string) (data []byte, title string, l *module.Loaded, err error) {
 	if !isModule(file) {
-		data, err = os.ReadFile(file)
+		data, err = bounded.File(file, maxProgram)
 		return data, module.Digest(data), nil, err
 	}
 	if l, err = module.Read(file); err != nil {

@@ -1,7 +1,6 @@
 package app
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -38,8 +37,8 @@ why. Only the leader calls plugins; any other replica prints who leads.`,
 				return err
 			}
 			var s debughttp.Plugins
-			if err := json.Unmarshal(body, &s); err != nil {
-				return &failure{fmt.Errorf("read the scheduler's answer: %w (does the scheduler have another version?)", err)}
+			if err := readAnswer(cmd.Context(), body, &s); err != nil {
+				return err
 			}
 			p := &printer{w: cmd.OutOrStdout(), width: width(cmd.OutOrStdout())}
 			p.status(&s, time.Now())

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"strings"
 
+	"github.com/berth-scheduler/berth/internal/bounded"
 	"github.com/berth-scheduler/berth/runtime/assembly"
 	"github.com/berth-scheduler/berth/runtime/config"
 	"github.com/berth-scheduler/berth/runtime/market/index"
@@ -90,7 +90,7 @@ func (u *upgrade) replace(modules *assembly.Modules, out *proposal) error {
 // grantBeside writes the grants into the file beside a module.
 func grantBeside(path string, ref *module.Reference) (*step, error) {
 	file := strings.TrimSuffix(path, ".wasm") + ".yaml"
-	text, err := os.ReadFile(file)
+	text, err := bounded.File(file, maxSettings)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"github.com/spf13/cobra"
 
+	"github.com/berth-scheduler/berth/internal/bounded"
 	"github.com/berth-scheduler/berth/internal/plain"
 	"github.com/berth-scheduler/berth/runtime/market/index"
 	"github.com/berth-scheduler/berth/runtime/market/oci"
@@ -128,7 +129,7 @@ func fileSignatures(file string) (*signed, error) {
 	s := &signed{what: file, title: title, module: l, verify: func(b *signing.Bundle, key *signing.PublicKey) error {
 		return b.VerifyFile(key, data)
 	}}
-	switch bundle, err := readSmall(file+signing.Suffix, signing.MaxBundle); {
+	switch bundle, err := bounded.File(file+signing.Suffix, signing.MaxBundle); {
 	case err == nil:
 		s.bundles = [][]byte{bundle}
 	case errors.Is(err, fs.ErrNotExist):

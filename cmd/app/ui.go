@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/berth-scheduler/berth/internal/bounded"
 	"github.com/berth-scheduler/berth/internal/plain"
 	"github.com/berth-scheduler/berth/runtime/debughttp"
 )
@@ -109,9 +110,6 @@ type passing struct {
 	}
 }
 
-// maxPassed is the most bytes of an answer.
-const maxPassed = 64 << 20
-
 // ServeHTTP implements http.Handler.
 func (p *passing) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	status, body, err := p.get(r.URL.EscapedPath())
@@ -143,9 +141,8 @@ func (p *passing) get(path string) (status int, body []byte, err error) {
 		return 0, nil, err
 	}
 	defer response.Body.Close() //nolint:errcheck // it was read
-	body, err = io.ReadAll(io.LimitReader(response.Body, maxPassed+1))
-	if err == nil && len(body) > maxPassed {
-		err = errors.New("the scheduler's answer is too large")
+	if body, err = bounded.All(response.Body, maxAnswer); err != nil {
+		err = fmt.Errorf("read the scheduler's answer: %w", err)
 	}
 	return response.StatusCode, body, err
 }

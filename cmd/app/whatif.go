@@ -188,8 +188,8 @@ func (o *whatIfOptions) askServer(ctx context.Context, r *whatif.Request) (*what
 		return nil, err
 	}
 	answer := &whatif.Answer{}
-	if err := json.Unmarshal(plain.JSON(body), answer); err != nil {
-		return nil, &failure{fmt.Errorf("read the scheduler's answer: %w (does the scheduler have another version?)", err)}
+	if err := readAnswer(ctx, plain.JSON(body), answer); err != nil {
+		return nil, err
 	}
 	return answer, nil
 }

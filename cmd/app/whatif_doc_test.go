@@ -35,7 +35,7 @@ func TestWhatIfDoc(t *testing.T) {
 	if question == nil || !json.Valid(question[1]) {
 		t.Fatal("the page has no question in JSON")
 	}
-	if r, err := whatif.Decode(question[1]); err != nil || len(r.Pods)+len(r.AddNodes)+len(r.RemoveNodes) != 3 {
+	if r, err := whatif.Decode(t.Context(), question[1]); err != nil || len(r.Pods)+len(r.AddNodes)+len(r.RemoveNodes) != 3 {
 		t.Errorf("%+v, %v", r, err)
 	}
 }

@@ -24,10 +24,14 @@ package config
 
 import (
 	"fmt"
-	"os"
 
 	configv1 "k8s.io/kube-scheduler/config/v1"
+
+	"github.com/berth-scheduler/berth/internal/bounded"
 )
+
+// maxFile is the most bytes of a file with configuration or settings.
+const maxFile = 4 << 20
 
 // Load reads the configuration file at path. An empty path gives the defaults, with their
 // warnings.
@@ -37,7 +41,7 @@ func Load(path string, cat Catalog) (*Scheduler, []Warning, error) {
 	if path == "" {
 		return build(newReport("", nil), &configv1.KubeSchedulerConfiguration{}, cat)
 	}
-	data, err := os.ReadFile(path)
+	data, err := bounded.File(path, maxFile)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read scheduler configuration: %w", err)
 	}

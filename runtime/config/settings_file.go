@@ -3,13 +3,13 @@ package config
 import (
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 
 	"github.com/spf13/pflag"
 	"github.com/spf13/viper"
 	"go.yaml.in/yaml/v3"
 
+	"github.com/berth-scheduler/berth/internal/bounded"
 	"github.com/berth-scheduler/berth/internal/nearest"
 	"github.com/berth-scheduler/berth/runtime/internal/strictyaml"
 )
@@ -21,7 +21,7 @@ func readSettingsFile(v *viper.Viper, flags *pflag.FlagSet, file string) (map[st
 	if file == "" {
 		return nil, nil, nil
 	}
-	data, err := os.ReadFile(file)
+	data, err := bounded.File(file, maxFile)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read settings: %w", err)
 	}

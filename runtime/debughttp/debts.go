@@ -2,11 +2,12 @@ package debughttp
 
 import (
 	"context"
-	"io"
 	"log/slog"
 	"net/http"
 	"strings"
 	"time"
+
+	"github.com/berth-scheduler/berth/internal/bounded"
 )
 
 // DebtsPath is the path to list debts of preemptions, and to forgive one.
@@ -48,7 +49,7 @@ func WithDebts(handler http.Handler, d Debts, log *slog.Logger) http.Handler {
 		answer(w, list)
 	}))
 	mux.HandleFunc("POST "+DebtsPath, c.asLeader(func(w http.ResponseWriter, r *http.Request) {
-		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 1<<10)) // longer than any name
+		body, err := bounded.All(r.Body, 1<<10) // longer than any name
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusBadRequest)
 			return

@@ -41,7 +41,7 @@ func TestDebts(t *testing.T) {
 		{handler, false, http.MethodPost, "team", 503, "this replica is not the leader: ask another"},
 		{handler, true, http.MethodGet, "", 200, all},
 		{handler, true, http.MethodPost, "other", 404, "no debt of other is open"},
-		{handler, true, http.MethodPost, strings.Repeat("x", 2000), 400, "http: request body too large"},
+		{handler, true, http.MethodPost, strings.Repeat("x", 2000), 400, "it is larger than 1 KiB"},
 		{handler, true, http.MethodPost, "team\n", 200, "[]"},
 		{handler, true, http.MethodPost, "team", 404, "no debt of team is open"},
 	} {

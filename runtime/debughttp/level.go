@@ -2,12 +2,13 @@ package debughttp
 
 import (
 	"fmt"
-	"io"
 	"log/slog"
 	"math"
 	"net/http"
 	"strconv"
 	"strings"
+
+	"github.com/berth-scheduler/berth/internal/bounded"
 )
 
 // LevelPath is the path to read and change the log level, as in kube-scheduler.
@@ -48,7 +49,7 @@ func WithLevel(handler http.Handler, level *slog.LevelVar, log *slog.Logger) htt
 		_, _ = fmt.Fprintln(w, FormatLevel(level.Level())) // the client may be gone
 	})
 	mux.HandleFunc("PUT "+LevelPath, func(w http.ResponseWriter, r *http.Request) {
-		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 64)) // longer than any level
+		body, err := bounded.All(r.Body, 64) // longer than any level
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusBadRequest)
 			return

@@ -5,9 +5,10 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"os"
 
 	configv1 "k8s.io/kube-scheduler/config/v1"
+
+	"github.com/berth-scheduler/berth/internal/bounded"
 )
 
 // tlsConfig returns the TLS configuration for an extender; nil for the defaults of net/http. As
@@ -63,5 +64,5 @@ func content(data []byte, file string) ([]byte, error) {
 	if len(data) > 0 || file == "" {
 		return data, nil
 	}
-	return os.ReadFile(file)
+	return bounded.File(file, 1<<20)
 }

@@ -3,12 +3,13 @@ package kube
 import (
 	"errors"
 	"fmt"
-	"os"
 
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	componentconfigv1alpha1 "k8s.io/component-base/config/v1alpha1"
+
+	"github.com/berth-scheduler/berth/internal/bounded"
 )
 
 // Connection says how to connect to the API server.
@@ -144,7 +145,7 @@ func (c *Connection) rest() (*rest.Config, error) {
 		return config, nil
 	}
 	if c.Kubeconfig != "" {
-		if _, err := os.Stat(c.Kubeconfig); err != nil {
+		if err := readable(c.Kubeconfig); err != nil {
 			return nil, fmt.Errorf("kubeconfig: %w (name a file that can be read with --kubeconfig)", err)
 		}
 	}
@@ -156,4 +157,10 @@ func (c *Connection) rest() (*rest.Config, error) {
 		return nil, fmt.Errorf("kubeconfig %s: %w", c.Kubeconfig, err)
 	}
 	return config, nil
+}
+
+// readable tries to read a kubeconfig, which the library would read to the end.
+func readable(path string) error {
+	_, err := bounded.File(path, 4<<20)
+	return err
 }

@@ -35,6 +35,11 @@ type Visitor struct {
 //
 // ErrNoCluster; the kubeconfig cannot be read.
 func (u User) Connect() (*Visitor, error) {
+	if u.Kubeconfig != "" {
+		if err := readable(u.Kubeconfig); err != nil {
+			return nil, fmt.Errorf("kubeconfig: %w", err)
+		}
+	}
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = u.Kubeconfig
 	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: u.Context}).ClientConfig()

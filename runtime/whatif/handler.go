@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/berth-scheduler/berth/internal/bounded"
 	"github.com/berth-scheduler/berth/internal/plain"
 )
 
@@ -24,15 +25,15 @@ var ErrBusy = errors.New("another question is being answered: try again")
 func Handler(ask func(ctx context.Context, r *Request) (*Answer, error)) http.Handler {
 	var busy sync.Mutex
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		text, err := io.ReadAll(io.LimitReader(r.Body, MaxSize+1))
-		if err != nil {
-			return // the client is gone, or too slow
-		}
-		if len(text) > MaxSize {
+		text, err := bounded.All(r.Body, MaxSize)
+		if errors.As(err, new(*bounded.TooLarge)) {
 			// A client that is still sending would not see the answer if the connection were closed.
 			_, _ = io.CopyN(io.Discard, r.Body, 16*MaxSize)
 			refuse(w, http.StatusRequestEntityTooLarge, fmt.Errorf("the question has more than %d bytes: ask about fewer pods at a time", MaxSize))
 			return
+		}
+		if err != nil {
+			return // the client is gone, or too slow
 		}
 		_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // it would end the answer
 		if !busy.TryLock() {
@@ -41,7 +42,7 @@ func Handler(ask func(ctx context.Context, r *Request) (*Answer, error)) http.Ha
 			return
 		}
 		defer busy.Unlock()
-		question, err := Decode(text)
+		question, err := Decode(r.Context(), text)
 		if err != nil {
 			refuse(w, http.StatusBadRequest, err)
 			return

@@ -52,7 +52,7 @@ func TestTrialPanics(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				r, err := whatif.Decode(text)
+				r, err := whatif.Decode(t.Context(), text)
 				if err != nil {
 					t.Fatal(err)
 				}

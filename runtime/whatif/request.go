@@ -4,8 +4,7 @@
 package whatif
 
 import (
-	"bytes"
-	"encoding/json"
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -16,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/berth-scheduler/berth/internal/bounded"
 	"github.com/berth-scheduler/berth/runtime/sim/input"
 )
 
@@ -31,14 +31,12 @@ const (
 	MaxPods  = 10_000 // with those of removed nodes
 	MaxNodes = 10_000 // added ones
 	MaxSize  = 8 << 20
+	// MaxDecoded is the most bytes of memory that its objects take: an empty one of two bytes may take a kilobyte.
+	MaxDecoded = 128 << 20
 	// MaxCopies is the most bytes of all pods and added nodes together, each as often as it is
 	// asked about, as protobuf.
 	MaxCopies = 256 << 20
 )
-
-// maxObjects is the most JSON objects of a question: an empty one of two bytes may take a
-// kilobyte in memory. Those of a pod have some 50 bytes each.
-const maxObjects = MaxSize / 20
 
 // Request is a question: where would these pods go, if nodes were added and removed?
 type Request struct {
@@ -92,19 +90,11 @@ func NewRequest(t *input.Templates) *Request {
 //
 // # Errors
 //
-// All mistakes, with the path of the field.
-func Decode(text []byte) (*Request, error) {
-	if n := bytes.Count(text, []byte("{")); n > maxObjects {
-		return nil, fmt.Errorf("the question has %d objects, at most %d are allowed: ask several questions", n, maxObjects)
-	}
+// All mistakes, with the path of the field; the first one if it cannot be read, and the cause of the context's end.
+func Decode(ctx context.Context, text []byte) (*Request, error) {
 	r := &Request{}
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
-	if err := d.Decode(r); err != nil {
+	if err := bounded.Strict(ctx, text, MaxDecoded, r); err != nil {
 		return nil, fmt.Errorf("the question cannot be read: %w", err)
-	}
-	if d.More() {
-		return nil, errors.New("the question cannot be read: more text follows it")
 	}
 	return r, r.Check()
 }

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"reflect"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -75,7 +76,7 @@ func ask(t *testing.T, c *whatif.Cluster, r *whatif.Request) *whatif.Answer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r, err = whatif.Decode(text); err != nil {
+	if r, err = whatif.Decode(t.Context(), text); err != nil {
 		t.Fatal(err)
 	}
 	a, err := c.Ask(t.Context(), r)
@@ -201,13 +202,13 @@ func TestRefused(t *testing.T) {
 	for text, want := range map[string]string{
 		`{}`:               "apiVersion and kind are \"\" and \"\"",
 		head + `"pod":[]}`: `unknown field "pod"`,
-		head + `"pods":[{"pod":` + template + `}]} {}`:                                                 "more text follows it",
+		head + `"pods":[{"pod":` + template + `}]} {}`:                                                 "more text follows the value",
 		head + `"pods":[{"count":1}]}`:                                                                 "pods[0].pod: it is missing",
 		head + `"pods":[{"pod":` + template + `,"count":-1}]}`:                                         "pods[0].count: -1 is negative",
 		head + `"pods":[{"pod":` + template + `,"count":9000},{"pod":` + template + `,"count":9000}]}`: "pods[1].count: with 9000 there are more than 10000",
 		head + `"pods":[{"pod":` + template + `}],"addNodes":[{"node":{"metadata":{"name":"n","annotations":{"a":"` + strings.Repeat("a", 30<<10) + `"}}},"count":9000}]}`: "with their counts, the pods and nodes have 27",
 		head + `"pods":[{"pod":` + strings.Replace(template, `"name":"p"`, `"name":"p","annotations":{"a":"`+strings.Repeat("a", 30<<10)+`"}`, 1) + `,"count":9000}]}`:     "with their counts, the pods and nodes have 27",
-		head + `"services":[{}` + strings.Repeat(",{}", 500_000) + `],"pods":[{"pod":` + template + `}]}`:                                                                  "the question has 500007 objects",
+		head + `"services":[{}` + strings.Repeat(",{}", 500_000) + `],"pods":[{"pod":` + template + `}]}`:                                                                  "the values up to here take too much memory: it is larger than 128 MiB",
 		head + `"pods":[{"pod":{"metadata":{"name":"P"},"spec":{"containers":[{"name":"c"}]}}}]}`:                                                                          `pods[0].pod: metadata.name: "P" is not a valid name`,
 		head + `"pods":[{"pod":` + strings.Replace(template, `"spec":{`, `"spec":{"priorityClassName":"x",`, 1) + `}]}`:                                                    "pods[0].pod: spec.priorityClassName: there is no priorityclass \"x\"",
 		head + `"pods":[{"pod":` + template + `}],"removeNodes":["z"]}`:                                                                                                    `removeNodes[0]: the cluster has no node "z"`,
@@ -215,7 +216,7 @@ func TestRefused(t *testing.T) {
 		head + `"pods":[{"pod":` + strings.Replace(template, `"spec":{`, `"spec":{"schedulerName":"x",`, 1) + `}]}`:                                                        `pods[0].pod: pod default/p: spec.schedulerName: no profile is named "x"`,
 		head + `"persistentVolumeClaims":[null],"pods":[{"pod":` + template + `}]}`:                                                                                        "persistentVolumeClaims[0]: it is missing",
 	} {
-		r, err := whatif.Decode([]byte(text))
+		r, err := whatif.Decode(t.Context(), []byte(text))
 		if err == nil {
 			_, err = full().Ask(t.Context(), r)
 		}
@@ -229,7 +230,7 @@ func TestRefused(t *testing.T) {
 func TestMistakes(t *testing.T) {
 	for _, list := range []string{`"pods":[{}`, `"addNodes":[{}`, `"services":[null`, `"pods":[{"pod":{}}`} {
 		_, item, _ := strings.Cut(list, "[")
-		_, err := whatif.Decode([]byte(`{"apiVersion":"berth.dev/v1alpha1","kind":"WhatIfRequest",` + list + strings.Repeat(","+item, whatif.MaxPods+10) + "]}"))
+		_, err := whatif.Decode(t.Context(), []byte(`{"apiVersion":"berth.dev/v1alpha1","kind":"WhatIfRequest",`+list+strings.Repeat(","+item, whatif.MaxPods+10)+"]}"))
 		if err == nil || strings.Count(err.Error(), "\n") > 50 {
 			t.Errorf("%s: %.300v", list, err)
 		}
@@ -361,7 +362,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte(`{"apiVersion":"berth.dev/v1alpha1","kind":"WhatIfRequest","removeNodes":["b"],"pods":[{"pod":{"metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"i","resources":{"requests":{"cpu":"2"}}}]}},"count":2}],"addNodes":[{"node":{"metadata":{"name":"n"},"status":{"capacity":{"cpu":"4","pods":"9"}}},"count":2}]}`))
 	f.Add([]byte(`{"apiVersion":"berth.dev/v1alpha1","kind":"WhatIfRequest","pods":[{"pod":{"metadata":{"name":"p"},"spec":{"volumes":[{"name":"v","persistentVolumeClaim":{"claimName":"c"}}],"containers":[{"name":"c","image":"i"}]}}}],"persistentVolumeClaims":[{"metadata":{"name":"c"},"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}}}}]}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		r, err := whatif.Decode(text)
+		r, err := whatif.Decode(t.Context(), text)
 		if err != nil {
 			return
 		}
@@ -391,4 +392,32 @@ func FuzzDecode(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestBombs: a question of the most bytes whose objects take much memory is refused before they are made.
+func TestBombs(t *testing.T) {
+	const head = `{"apiVersion":"berth.dev/v1alpha1","kind":"WhatIfRequest",`
+	for name, parts := range map[string][2]string{
+		"claims that are numbers":     {head + `"pods":[],"daemonSets":[{"spec":{"template":{"spec":{"containers":[`, `0,`},
+		"containers that are nothing": {head + `"pods":[{"pod":{"spec":{"containers":[`, `null,`},
+		"claims of nothing":           {head + `"resourceClaims":[`, `{},`},
+		"claims of null":              {head + `"pods":[{"pod":{"spec":{"volumes":[`, `null,`},
+		"pods of nothing":             {head + `"pods":[{"pod":{}},{"pod":`, `{}},{"pod":`},
+		"labels":                      {head + `"pods":[{"pod":{"metadata":{"managedFields":[`, `{},`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			text := parts[0] + strings.Repeat(parts[1], (whatif.MaxSize-len(parts[0]))/len(parts[1]))
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			_, err := whatif.Decode(t.Context(), []byte(text))
+			runtime.ReadMemStats(&after)
+			if err == nil {
+				t.Error("the question is accepted")
+			}
+			// Tokens are garbage at once, and are no more than some 40 bytes for each of the text's.
+			if made := after.TotalAlloc - before.TotalAlloc; made > 2*whatif.MaxDecoded+32<<20 {
+				t.Errorf("%d MiB are allocated for a question of %d", made>>20, len(text)>>20)
+			}
+		})
+	}
 }

@@ -5,12 +5,14 @@ package index
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
 
 	"github.com/berth-scheduler/berth/abi/wire"
+	"github.com/berth-scheduler/berth/internal/bounded"
 	"github.com/berth-scheduler/berth/internal/plain"
 	"github.com/berth-scheduler/berth/runtime/market/oci"
 )
@@ -22,12 +24,12 @@ const (
 )
 
 // Limits of an index: MaxSize of its text in bytes, maxPlugins plugins, maxVersions versions of
-// one plugin, and maxObjects JSON objects in all.
+// one plugin, and maxDecoded bytes of memory in all.
 const (
 	MaxSize     = oci.MaxIndex
 	maxPlugins  = 10_000
 	maxVersions = 1_000
-	maxObjects  = 200_000
+	maxDecoded  = 128 << 20
 )
 
 // File is an index. Its text is JSON with the fields in this order; plugins are sorted
@@ -115,13 +117,8 @@ func Parse(text []byte) (*File, error) {
 	if len(text) > MaxSize {
 		return nil, fmt.Errorf("it has %d bytes, at most %d are allowed", len(text), MaxSize)
 	}
-	if n := bytes.Count(text, []byte("{")); n > maxObjects { // a few bytes each, and much memory
-		return nil, fmt.Errorf("it has %d objects, at most %d are allowed", n, maxObjects)
-	}
 	var f File
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&f); err != nil {
+	if err := bounded.Strict(context.Background(), text, maxDecoded, &f); err != nil {
 		return nil, errors.New(plain.Line(err.Error(), 256) + ": " + fix)
 	}
 	if f.APIVersion != APIVersion || f.Kind != Kind {

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 
+	"github.com/berth-scheduler/berth/internal/bounded"
 	"github.com/berth-scheduler/berth/runtime/market/policy"
 )
 
@@ -47,7 +48,7 @@ func (s *seen) accept(place string, keys *policy.IndexKeys, serial int64, digest
 				old[dir] = append(old[dir], file.Name())
 				continue
 			}
-			text, err := os.ReadFile(filepath.Join(dir, file.Name()))
+			text, err := bounded.File(filepath.Join(dir, file.Name()), 1<<10)
 			if err != nil {
 				return forget(dir, err)
 			}

@@ -3,7 +3,6 @@ package oci
 import (
 	"archive/tar"
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"io/fs"
@@ -16,6 +15,7 @@ import (
 	"oras.land/oras-go/v2"
 	"oras.land/oras-go/v2/content/oci"
 
+	"github.com/berth-scheduler/berth/internal/bounded"
 	"github.com/berth-scheduler/berth/internal/plain"
 )
 
@@ -24,6 +24,14 @@ const (
 	maxEntries = 10_000
 	maxIndex   = 4 << 20
 )
+
+// maxDecoded is the most memory that the values of a manifest or a list take: an empty descriptor of two bytes takes 200.
+const maxDecoded = 64 << 20
+
+// decode decodes a manifest or a list.
+func decode(text []byte, into any) error {
+	return bounded.JSON(context.Background(), text, maxDecoded, into)
+}
 
 // checkArchive refuses a tarball that is not a plain OCI layout: links, files outside the
 // layout, duplicate names.
@@ -133,7 +141,11 @@ func archiveIndex(ref Reference) (index ocispec.Index, err error) {
 			return index, ref.fail("index.json", err)
 		}
 		if strings.TrimPrefix(h.Name, "./") == ocispec.ImageIndexFile {
-			return index, ref.fail("index.json", json.NewDecoder(files).Decode(&index))
+			text, err := bounded.All(files, maxIndex)
+			if err == nil {
+				err = decode(text, &index)
+			}
+			return index, ref.fail("index.json", err)
 		}
 	}
 }

@@ -3,7 +3,6 @@ package oci
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -141,7 +140,7 @@ func (s *Store) attachment(ctx context.Context, subject ocispec.Descriptor, arti
 		return nil, s.ref.fail("", err)
 	}
 	var m ocispec.Manifest
-	if err := json.Unmarshal(text, &m); err != nil {
+	if err := decode(text, &m); err != nil {
 		return nil, fmt.Errorf("its manifest: %w", err)
 	}
 	switch {

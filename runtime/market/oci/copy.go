@@ -2,7 +2,6 @@ package oci
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
@@ -54,7 +53,7 @@ func (s *Store) subject(ctx context.Context, name string) (ocispec.Descriptor, e
 		return described, ref.fail("", err)
 	}
 	var m struct{ ArtifactType string }
-	if json.Unmarshal(text, &m) == nil && m.ArtifactType == IndexType {
+	if decode(text, &m) == nil && m.ArtifactType == IndexType {
 		index, err := s.Index(ctx, described.Digest.String())
 		if err != nil {
 			return described, err

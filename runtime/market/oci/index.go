@@ -2,7 +2,6 @@ package oci
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 
 	"github.com/opencontainers/image-spec/specs-go"
@@ -85,7 +84,7 @@ func (s *Store) Index(ctx context.Context, name string) (*Index, error) {
 		return nil, ref.fail("", err)
 	}
 	var m ocispec.Manifest
-	if err := json.Unmarshal(text, &m); err != nil {
+	if err := decode(text, &m); err != nil {
 		return nil, ref.problem(fix, "its manifest: %v", err)
 	}
 	switch {

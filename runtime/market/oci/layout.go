@@ -60,7 +60,7 @@ func readImage(ref Reference, described ocispec.Descriptor, text []byte) (*Image
 		return nil, ref.problem(fix, "it is of type %s, not %s", plain.Cut(described.MediaType, 64), ocispec.MediaTypeImageManifest)
 	}
 	var manifest ocispec.Manifest
-	if err := json.Unmarshal(text, &manifest); err != nil {
+	if err := decode(text, &manifest); err != nil {
 		return nil, ref.problem(fix, "its manifest: %v", err)
 	}
 	if (manifest.Versioned != specs.Versioned{SchemaVersion: 2}) {

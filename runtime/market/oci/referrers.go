@@ -45,7 +45,7 @@ func (a *referrersAPI) RoundTrip(r *http.Request) (*http.Response, error) {
 		response.Body, response.ContentLength = http.NoBody, 0
 	case http.StatusOK:
 		var text []byte
-		if text, err = io.ReadAll(io.LimitReader(response.Body, maxList+1)); err != nil {
+		if text, err = io.ReadAll(io.LimitReader(response.Body, maxList+1)); err != nil { // the library names what is too large
 			break
 		}
 		var list struct{ Manifests json.RawMessage }
@@ -111,7 +111,7 @@ func (s *Store) listTag(ctx context.Context, subject ocispec.Descriptor) (all []
 		return nil, fmt.Errorf("the registry resolves the tag %s, where what refers to it may be listed, to the image itself", tag), nil
 	case described.MediaType != ocispec.MediaTypeImageIndex:
 		return nil, fmt.Errorf("the tag %s, where what refers to it may be listed, is of type %s", tag, plain.Quote(described.MediaType, 64)), nil
-	case json.Unmarshal(text, &index) != nil:
+	case decode(text, &index) != nil:
 		return nil, fmt.Errorf("the tag %s, where what refers to it may be listed, is no list", tag), nil
 	case len(index.Manifests) == 0:
 		return nil, nil, nil

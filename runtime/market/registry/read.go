@@ -2,7 +2,6 @@ package registry
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"io/fs"
@@ -16,6 +15,8 @@ import (
 	"oras.land/oras-go/v2/content/oci"
 	"oras.land/oras-go/v2/errdef"
 	"oras.land/oras-go/v2/registry"
+
+	"github.com/berth-scheduler/berth/internal/bounded"
 )
 
 // blob is an open blob in a layout folder.
@@ -168,6 +169,9 @@ func (f *folders) Referrers(ctx context.Context, repo string, digest ociregistry
 	return ociregistry.SliceSeq(found)
 }
 
+// maxManifest is the most bytes of a manifest that is read, as in other registries.
+const maxManifest = 4 << 20
+
 // referrers returns the manifests that refer to a subject. They may be stored before the
 // subject.
 func (f *folders) referrers(ctx context.Context, repo string, store *oci.Store, digest ociregistry.Digest, artifactType string) ([]ociregistry.Descriptor, error) {
@@ -184,8 +188,12 @@ func (f *folders) referrers(ctx context.Context, repo string, store *oci.Store, 
 		if err != nil {
 			return nil, err
 		}
+		text, err := bounded.All(body, maxManifest)
+		_ = body.Close() // it was read
 		var m ocispec.Manifest
-		err = errors.Join(json.NewDecoder(body).Decode(&m), body.Close())
+		if err == nil {
+			err = bounded.JSON(ctx, text, 16*maxManifest, &m)
+		}
 		if err != nil {
 			return nil, err
 		}
