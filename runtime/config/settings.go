@@ -121,7 +121,7 @@ func inEnv(flag string) bool {
 	name := envName(flag)
 	value := os.Getenv(name)
 	protocol, _, ofService := strings.Cut(value, "://")
-	return value != "" && !(ofService && strings.HasSuffix(name, "_PORT") && slices.Contains([]string{"tcp", "udp", "sctp"}, protocol))
+	return value != "" && (!ofService || !strings.HasSuffix(name, "_PORT") || !slices.Contains([]string{"tcp", "udp", "sctp"}, protocol))
 }
 
 func envName(flag string) string {
