@@ -108,7 +108,8 @@ func (o *serverOptions) ask(ctx context.Context, method, path, text string) ([]b
 		}
 	}
 	if to := response.Header.Get("Location"); to != "" && response.StatusCode/100 == 3 {
-		return nil, &failure{fmt.Errorf("the server redirects to %s, and nothing is sent there: name the scheduler itself with --server", plain.URL(to))}
+		return nil, &failure{fmt.Errorf(
+			"the server redirects to %s, and nothing is sent there: name the scheduler itself with --server", plain.URL(to))}
 	}
 	said := strings.TrimSpace(string(body))
 	switch response.StatusCode {
@@ -271,7 +272,8 @@ func warnPlain(tell func(text string), server string) {
 	if err != nil || u.Scheme != "http" || isThisMachine(u.Hostname()) {
 		return
 	}
-	tell(fmt.Sprintf("--server: everybody on the way to %s can read and change what is sent, the token as well: write https://", plain.URL(server)))
+	tell(fmt.Sprintf("--server: everybody on the way to %s can read and change what is sent, the token as well: write https://",
+		plain.URL(server)))
 }
 
 func newExplain() *cobra.Command {

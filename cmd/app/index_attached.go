@@ -113,7 +113,9 @@ func signersOf(ctx context.Context, store *oci.Store, subject ocispec.Descriptor
 
 // signAttachments signs what is attached to an image, and returns their names. Of several attachments of a kind somebody else may have
 // made one, so none of them is signed, and tell says so.
-func signAttachments(ctx context.Context, store *oci.Store, image *oci.Image, key *signing.PrivateKey, tell func(string)) ([]string, error) {
+func signAttachments(
+	ctx context.Context, store *oci.Store, image *oci.Image, key *signing.PrivateKey, tell func(string),
+) ([]string, error) {
 	var names []string
 	for _, kind := range attachedKinds() {
 		found, _, err := store.Attachments(ctx, image.Descriptor, kind.mediaType)

@@ -187,7 +187,9 @@ func isCycloneDX(text []byte) error {
 }
 
 // pushAll stores a module with its attachments, and signs all of it if there is a key.
-func pushAll(ctx context.Context, store *oci.Store, l *module.Loaded, attachments []oci.Attachment, key *signing.PrivateKey) (*oci.Image, error) {
+func pushAll(
+	ctx context.Context, store *oci.Store, l *module.Loaded, attachments []oci.Attachment, key *signing.PrivateKey,
+) (*oci.Image, error) {
 	image, err := store.Push(ctx, l.Bytes, l.Manifest)
 	if err != nil {
 		return nil, err

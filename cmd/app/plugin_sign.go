@@ -111,7 +111,9 @@ func signFile(file string, key *signing.PrivateKey, stdout io.Writer) error {
 	return writing(err)
 }
 
-func signImage(ctx context.Context, client *oci.Client, reference string, key *signing.PrivateKey, stdout io.Writer, tell func(string)) error {
+func signImage(
+	ctx context.Context, client *oci.Client, reference string, key *signing.PrivateKey, stdout io.Writer, tell func(string),
+) error {
 	if done, err := signIndex(ctx, client, reference, key, stdout); done {
 		return err
 	}

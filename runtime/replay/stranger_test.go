@@ -88,7 +88,7 @@ func TestStranger(t *testing.T) {
 	if n := asked.Load(); n > 0 {
 		t.Errorf("%d requests", n)
 	}
-	other := regexp.MustCompile("(?m)^module [0-9a-f]+\\.wasm ").ReplaceAllString(configurations, "module other.wasm ")
+	other := regexp.MustCompile(`(?m)^module [0-9a-f]+\.wasm `).ReplaceAllString(configurations, "module other.wasm ")
 	if _, err := run(t.Context(), t, other, replay.Config{}); err == nil || !strings.Contains(err.Error(), "module other.wasm does not have the digest") {
 		t.Errorf("a module with another name: %v", err)
 	}

@@ -43,7 +43,8 @@ func (s *seen) accept(place string, keys *policy.IndexKeys, serial int64, digest
 			highest = max(highest, n)
 			switch {
 			case n > serial:
-				return fmt.Errorf("its serial is %d, and %d was seen before: this is an old index; ask who publishes it (%s remembers serials)", serial, n, dir)
+				return fmt.Errorf("its serial is %d, and %d was seen before: this is an old index; ask who publishes it (%s remembers serials)",
+					serial, n, dir)
 			case n < serial:
 				old[dir] = append(old[dir], file.Name())
 				continue
@@ -53,14 +54,16 @@ func (s *seen) accept(place string, keys *policy.IndexKeys, serial int64, digest
 				return forget(dir, err)
 			}
 			if string(text) != digest {
-				return fmt.Errorf("its serial is %d, and another index with this serial was seen before, %.80q: ask who publishes it which one counts (%s remembers serials)",
+				return fmt.Errorf("its serial is %d, and another index with this serial was seen before, %.80q: "+
+					"ask who publishes it which one counts (%s remembers serials)",
 					serial, text, dir)
 			}
 			stored[dir] = true
 		}
 	}
 	if serial-highest > maxJump {
-		return fmt.Errorf("its serial is %d, %d more than the last one that was seen, and at most %d are allowed: ask who publishes it to give the tag to the index before it, and to make the next one again",
+		return fmt.Errorf("its serial is %d, %d more than the last one that was seen, and at most %d are allowed: "+
+			"ask who publishes it to give the tag to the index before it, and to make the next one again",
 			serial, serial-highest, maxJump)
 	}
 	for _, key := range keys.Signers {

@@ -78,7 +78,8 @@ func nat64() netip.Prefix { return netip.MustParsePrefix("64:ff9b::/96") }
 // isInternal reports whether an address is private, special or this machine's (RFC 6890).
 func isInternal(ip netip.Addr) bool {
 	ip = ip.Unmap().WithZone("")
-	if ip.IsPrivate() || ip.IsLoopback() || ip.IsLinkLocalUnicast() || ip.IsMulticast() || ip.IsUnspecified() || isMetadata(ip) || nat64().Contains(ip) {
+	if ip.IsPrivate() || ip.IsLoopback() || ip.IsLinkLocalUnicast() || ip.IsMulticast() || ip.IsUnspecified() ||
+		isMetadata(ip) || nat64().Contains(ip) {
 		return true
 	}
 	for _, special := range []string{

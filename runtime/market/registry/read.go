@@ -174,7 +174,9 @@ const maxManifest = 4 << 20
 
 // referrers returns the manifests that refer to a subject. They may be stored before the
 // subject.
-func (f *folders) referrers(ctx context.Context, repo string, store *oci.Store, digest ociregistry.Digest, artifactType string) ([]ociregistry.Descriptor, error) {
+func (f *folders) referrers(
+	ctx context.Context, repo string, store *oci.Store, digest ociregistry.Digest, artifactType string,
+) ([]ociregistry.Descriptor, error) {
 	nodes, err := store.Predecessors(ctx, ociregistry.Descriptor{Digest: digest})
 	if err != nil {
 		return nil, err

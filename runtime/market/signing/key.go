@@ -70,7 +70,8 @@ func newPublicKey(key crypto.PublicKey) (*PublicKey, error) {
 		}
 	case ed25519.PublicKey:
 		if isLowOrder(k) {
-			return nil, errors.New("anybody can sign with this Ed25519 key, because its point has a low order: make another one with berth plugin keygen")
+			return nil, errors.New("anybody can sign with this Ed25519 key, because its point has a low order: " +
+				"make another one with berth plugin keygen")
 		}
 	default:
 		return nil, fmt.Errorf("the key is a %T: use ECDSA on P-256, or Ed25519", key)
