@@ -60,7 +60,7 @@ func TestServerEndless(t *testing.T) {
 	}))
 	defer server.Close()
 	o := serverOptions{server: server.URL, output: "json", timeLimit: time.Minute}
-	if _, err := o.ask(t.Context(), http.MethodGet, "/path", ""); err == nil || !strings.Contains(err.Error(), "it has more than 67108864 bytes") {
+	if _, err := o.ask(t.Context(), http.MethodGet, "/path", ""); err == nil || !strings.Contains(err.Error(), "larger than 64 MiB") {
 		t.Error(err)
 	}
 }
