@@ -221,7 +221,7 @@ func (w *work) trials(g *guest) (out []trial) {
 	}
 	if g.traps != "" {
 		traps := func(out string, failed bool) bool { return failed && strings.Contains(out, g.says) }
-		out = append(out, w.conformance(g, "what it says before it traps", traps, "--hint="+g.traps, few))
+		out = append(out, w.conformance(g, "what it says before it traps", traps, "--hint="+g.traps, "--cycles=16"))
 	}
 	if g.scenarios != "" {
 		out = append(out, trial{by: "plugin test", run: func(ctx context.Context, module string) (string, error) { return w.scenarios(ctx, g, module) }})
