@@ -51,11 +51,16 @@ const many = 36
 
 // some returns a number less than n, now and then a few more, where one left out at the end still decides, and now and
 // then many more.
-func (g *Generator) some(n int) int {
+func (g *Generator) some(n int) int { return g.upTo(n, 12) }
+
+// often is some for a list that few pods have: it has a few more more often.
+func (g *Generator) often(n int) int { return g.upTo(n, 45) }
+
+func (g *Generator) upTo(n, few int) int {
 	switch {
 	case g.long || g.chance(4):
 		return g.random.IntN(n) + many
-	case !g.large && g.chance(12):
+	case !g.large && g.chance(few):
 		return g.random.IntN(n) + 3 + g.random.IntN(8)
 	default:
 		return g.random.IntN(n)
@@ -181,15 +186,19 @@ func (g *Generator) Pod(bare bool) cluster.Pod {
 	}
 	if g.long || g.chance(30) {
 		p.Spec.NodeSelector = map[string]string{}
-		for range 1 + g.some(2) {
-			p.Spec.NodeSelector[pick(g, g.keys())] = pick(g, g.labels)
+		for i := range 1 + g.often(2) {
+			key := pick(g, g.keys())
+			if i > 1 {
+				key = fmt.Sprint("example.com/selected-", i)
+			}
+			p.Spec.NodeSelector[key] = pick(g, g.labels)
 		}
 	}
 	if g.long || g.chance(30) {
 		p.Spec.Affinity = g.affinity()
 	}
 	if g.long || g.chance(20) {
-		for i := range 1 + g.some(2) {
+		for i := range 1 + g.often(2) {
 			domain := []string{"example.com", "other.example"}[i%2]
 			p.Spec.SchedulingGates = append(p.Spec.SchedulingGates, cluster.Gate{Name: fmt.Sprint(domain, "/quota-", i)})
 		}
@@ -356,12 +365,12 @@ func (g *Generator) affinity() *cluster.Affinity {
 	a := &cluster.NodeAffinity{}
 	if g.chance(70) {
 		a.Required = &cluster.Selector{}
-		for range 2 + g.some(1) {
+		for range 2 + g.often(1) {
 			a.Required.Terms = append(a.Required.Terms, g.term())
 		}
 	}
 	if g.chance(50) {
-		for range 1 + g.some(2) {
+		for range 1 + g.often(2) {
 			a.Preferred = append(a.Preferred, cluster.PreferredTerm{Weight: 1 + g.random.Int32N(100), Term: g.term()})
 		}
 	}
@@ -375,7 +384,7 @@ func (g *Generator) term() cluster.Term {
 		switch q.Operator {
 		case "In", "NotIn":
 			q.Values = []string{pick(g, g.labels), "other"}
-			for i := range g.some(1) {
+			for i := range g.often(1) {
 				q.Values = append(q.Values, fmt.Sprint("other-", i))
 			}
 		case "Gt", "Lt":
