@@ -4,6 +4,7 @@
 package bounded
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -59,7 +60,7 @@ func File(path string, most int64) ([]byte, error) {
 		return nil, &fs.PathError{Op: "read", Path: path, Err: &TooLarge{most}}
 	}
 	text, err := All(f, most)
-	if _, is := err.(*TooLarge); is {
+	if errors.As(err, new(*TooLarge)) {
 		err = &fs.PathError{Op: "read", Path: path, Err: err}
 	}
 	return text, err

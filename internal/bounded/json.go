@@ -176,7 +176,10 @@ func (c *counter) leaf(t reflect.Type, token json.Token) error {
 	default:
 		fits = isNumber
 	}
-	if !fits && !(isText && reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextUnmarshaler]())) {
+	if isText && reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextUnmarshaler]()) {
+		fits = true
+	}
+	if !fits {
 		return c.mismatch(t, map[bool]string{isText: "a string", isNumber: "a number", isBool: "a boolean"}[true])
 	}
 	return c.take(int64(len(text)))

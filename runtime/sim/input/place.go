@@ -83,7 +83,7 @@ func next(n *yaml.Node, path string) (key, value *yaml.Node, rest string) {
 		n = n.Alias
 	}
 	if index, after, ok := strings.Cut(strings.TrimPrefix(path, "["), "]"); ok && n.Kind == yaml.SequenceNode {
-		_, value = entry(n, index)
+		value = child(n, index)
 		return nil, value, strings.TrimPrefix(after, ".")
 	}
 	longest := 0
@@ -100,8 +100,8 @@ func next(n *yaml.Node, path string) (key, value *yaml.Node, rest string) {
 	return key, value, rest
 }
 
-// entry returns a key of a mapping and its value, or an item of a sequence without a key.
-func entry(n *yaml.Node, step string) (key, value *yaml.Node) {
+// child returns the value of a key of a mapping, or an item of a sequence; nil if there is none.
+func child(n *yaml.Node, step string) *yaml.Node {
 	if n.Kind == yaml.AliasNode {
 		n = n.Alias
 	}
@@ -109,20 +109,15 @@ func entry(n *yaml.Node, step string) (key, value *yaml.Node) {
 	case yaml.MappingNode:
 		for i := 0; i+1 < len(n.Content); i += 2 {
 			if n.Content[i].Value == step {
-				return n.Content[i], n.Content[i+1]
+				return n.Content[i+1]
 			}
 		}
 	case yaml.SequenceNode:
 		if i, err := strconv.Atoi(step); err == nil && i >= 0 && i < len(n.Content) {
-			return nil, n.Content[i]
+			return n.Content[i]
 		}
 	}
-	return nil, nil
-}
-
-func child(n *yaml.Node, step string) *yaml.Node {
-	_, value := entry(n, step)
-	return value
+	return nil
 }
 
 func scalarAt(n *yaml.Node, key string) string {
