@@ -274,7 +274,7 @@ func (o *runOptions) schedule(ctx context.Context, s *config.Scheduler, modules 
 			return fmt.Errorf("--plugin-dir: %w", err)
 		}
 	}
-	tenants, stop := followPlugins(ctx, a, s, o.stopped, modules, cluster, &w.canaries, log)
+	tenants, stop := followPlugins(ctx, a, s, o.stopped, modules, cluster, w, log)
 	defer stop()
 	election, err := kube.NewElection(s.LeaderElection, clients, cluster)
 	if err != nil {

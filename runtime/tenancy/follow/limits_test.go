@@ -104,6 +104,22 @@ func TestLargeConfigurations(t *testing.T) {
 	}
 }
 
+// TestAttachedIsTold: who keeps something by the names of plugins hears which of them there are.
+func TestAttachedIsTold(t *testing.T) {
+	w := newWorld(t)
+	w.grant(1)
+	w.apply("a", "p", "1")
+	w.sync()
+	if len(w.mu.named) != 1 || w.mu.named[0] != "a/p" {
+		t.Errorf("told of %q", w.mu.named)
+	}
+	w.mu.objects.TenantPlugins = nil
+	w.sync()
+	if len(w.mu.named) != 0 {
+		t.Errorf("told of %q, after the object is gone", w.mu.named)
+	}
+}
+
 // TestRestart: a scheduler that starts has all plugins of a namespace at once: they are no changes.
 func TestRestart(t *testing.T) {
 	const plugins = 30

@@ -51,7 +51,8 @@ type world struct {
 		most     int
 		written  []string
 		events   []string
-		fail     error // of writes
+		fail     error    // of writes
+		named    []string // the plugins that Deps.Attached was told of
 	}
 	fetch   func(ctx context.Context, ref module.Reference) error // optional
 	compile func(ctx context.Context, name string) error          // optional
@@ -62,12 +63,19 @@ func newWorld(t *testing.T) *world {
 	w := &world{t: t, clock: clock.NewStep(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)), changed: make(chan struct{}, 1), known: map[types.UID]*reported{}}
 	w.mu.users = map[string]int{}
 	w.mu.running, w.mu.refuse, w.mu.open = map[string]int{}, map[string]error{}, map[string]bool{}
-	w.follower = New(Config{Taken: []string{"NodeName"}}, Deps{Source: w, Scheduler: w, Modules: w, Writer: w, Meter: &Meter{}, Clock: w.clock})
+	w.follower = New(Config{Taken: []string{"NodeName"}}, Deps{Source: w, Scheduler: w, Modules: w, Writer: w, Meter: &Meter{}, Clock: w.clock, Attached: w.name})
 	t.Cleanup(func() {
 		w.follower.fetch.wait()
 		w.follower.compile.wait()
 	})
 	return w
+}
+
+// name is Deps.Attached.
+func (w *world) name(names []string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.mu.named = names
 }
 
 // Objects implements Source.
