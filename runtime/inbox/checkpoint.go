@@ -138,10 +138,10 @@ type (
 	// Budget is how much a plugin has left of the attempts that it may cause, as in package budgets.
 	Budget struct {
 		Plugin, Namespace, Kind string
-		Rate                    uint64
-		Full                    time.Time
-		// Held, Paid and Returned are UIDs of pods.
-		Held, Paid, Returned []string
+		Rate, All               uint64
+		Full, AllFull           time.Time
+		// Held and Paid are UIDs of pods.
+		Held, Paid []string
 	}
 	// Nominated is a nomination, in the order of the nominations for a node.
 	Nominated struct {
@@ -276,10 +276,10 @@ func (e *Leftover) visit(f fields) {
 
 func (e *Budget) visit(f fields) {
 	e.Plugin, e.Namespace, e.Kind = f.name(e.Plugin), f.name(e.Namespace), f.name(e.Kind)
-	e.Rate, e.Full = f.number("rate", e.Rate), f.time("full", e.Full)
+	e.Rate, e.All = f.number("rate", e.Rate), f.number("all", e.All)
+	e.Full, e.AllFull = f.time("full", e.Full), f.time("all-full", e.AllFull)
 	f.json("held", &e.Held, len(e.Held) > 0)
 	f.json("paid", &e.Paid, len(e.Paid) > 0)
-	f.json("returned", &e.Returned, len(e.Returned) > 0)
 }
 
 func (e *Debt) visit(f fields) {

@@ -43,12 +43,14 @@ type Info struct {
 	Events []Event
 }
 
-// Budget is how many attempts a minute a plugin may cause for pods of a namespace that are not placed then; 0 means
+// Budget is how many attempts a minute a plugin may cause for pods of a namespace that are not bound then; 0 means
 // DefaultBudget. Pods wait for their turn beyond it.
 type Budget struct {
 	// Pending is for pods that its Pending verdicts have retried without backoff, Wakeups for those that its hints have
 	// retried, or its errors, and Activations for those that it activates.
 	Pending, Wakeups, Activations int
+	// All is for all of these, of all plugins that are attached to the namespace.
+	All int
 }
 
 // DefaultBudget is the default of each number of a Budget.

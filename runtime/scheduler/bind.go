@@ -71,6 +71,7 @@ func (s *Scheduler) bound(e *inbox.Bound) {
 	}
 	s.carryOut(b.Pipeline(), e.Directives, status.Success())
 	if status.Success() {
+		s.budgets.Return(string(assumed.UID))
 		if !s.resizing(assumed.UID) {
 			s.leave(assumed.UID)
 		}

@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -18,7 +19,7 @@ import (
 // cause is who pays for the attempt that an answer of a plugin causes.
 type cause struct {
 	payer budgets.Payer
-	rate  int
+	rates budgets.Rates
 }
 
 // causeOf returns who pays for an attempt that a plugin causes; false if nobody does, since it is for all namespaces.
@@ -27,17 +28,10 @@ func causeOf(info *plugin.Info, namespace string, kind budgets.Kind) (c cause, o
 		return c, false
 	}
 	c.payer = budgets.Payer{Plugin: info.Name, Namespace: namespace, Kind: kind}
-	switch kind {
-	case budgets.Pending:
-		c.rate = info.Budget.Pending
-	case budgets.Wakeups:
-		c.rate = info.Budget.Wakeups
-	case budgets.Activations:
-		c.rate = info.Budget.Activations
+	own := map[budgets.Kind]int{
+		budgets.Pending: info.Budget.Pending, budgets.Wakeups: info.Budget.Wakeups, budgets.Activations: info.Budget.Activations,
 	}
-	if c.rate == 0 {
-		c.rate = plugin.DefaultBudget
-	}
+	c.rates = budgets.Rates{Own: cmp.Or(own[kind], plugin.DefaultBudget), All: cmp.Or(info.Budget.All, plugin.DefaultBudget)}
 	return c, true
 }
 
@@ -50,14 +44,29 @@ func (s *Scheduler) caused(info *plugin.Info, pod *state.Pod, kind budgets.Kind)
 	delete(s.causes, pod.UID)
 }
 
+// rejected remembers that a plugin of a namespace has rejected a pod. An activation while the pod was in flight has it retried at
+// once, and asks no hint; if one is asked, that says who pays.
+func (s *Scheduler) rejected(pod *state.QueuedPod) {
+	p := s.pipelines[pod.Pod.Profile]
+	if p == nil {
+		return
+	}
+	for _, name := range slices.Concat(pod.Pending, pod.Rejectors) {
+		if info := p.Plugin(name); info != nil && info.Namespaces != nil {
+			s.caused(info, pod.Pod, budgets.Wakeups)
+			return
+		}
+	}
+}
+
 // overBudget charges the plugin that has a pod retried. If its budget is used up, the pod waits for its turn.
 func (s *Scheduler) overBudget(pod *state.QueuedPod) (queue.GateResult, bool) {
 	uid := pod.Pod.UID
 	c, ok := s.causes[uid]
 	delete(s.causes, uid)
-	if payer, rate, waits := s.budgets.Held(string(uid)); waits {
-		c = cause{payer, rate}
-	} else if !ok || s.budgets.Take(s.deps.Clock.Now(), c.payer, c.rate, string(uid), true) {
+	if payer, rates, waits := s.budgets.Held(string(uid)); waits {
+		c = cause{payer, rates}
+	} else if !ok || s.budgets.Take(s.deps.Clock.Now(), c.payer, c.rates, string(uid), true) {
 		return queue.GateResult{}, false
 	}
 	return queue.GateResult{Plugin: pipeline.Budget, Reason: c.String()}, true
@@ -66,8 +75,8 @@ func (s *Scheduler) overBudget(pod *state.QueuedPod) (queue.GateResult, bool) {
 // String says why a pod waits.
 func (c cause) String() string {
 	by := map[budgets.Kind]string{budgets.Pending: "Pending verdicts", budgets.Wakeups: "hints and errors", budgets.Activations: "activations"}
-	return fmt.Sprintf("waiting for its turn: %s of %s cause more than %d attempts a minute for pods of namespace %s",
-		by[c.payer.Kind], c.payer.Plugin, c.rate, c.payer.Namespace)
+	return fmt.Sprintf("waiting for its turn: %s of %s cause more than %d attempts a minute for pods of namespace %s, or all of its plugins "+
+		"more than %d", by[c.payer.Kind], c.payer.Plugin, c.rates.Own, c.payer.Namespace, c.rates.All)
 }
 
 // takeTurns retries the pods whose turn it is.
@@ -113,7 +122,7 @@ func (s *Scheduler) OverBudget() map[string]string {
 		if len(a.Held) == 0 {
 			continue
 		}
-		text := fmt.Sprintf("%d pods are %s", len(a.Held), cause{a.Payer, a.Rate})
+		text := fmt.Sprintf("%d pods are %s", len(a.Held), cause{a.Payer, a.Rates})
 		if before := out[a.Namespace]; before != "" {
 			text = before + "; " + text
 		}
@@ -134,7 +143,7 @@ func (s *Scheduler) activate(info *plugin.Info, uids []types.UID) {
 		case queue.Unschedulable, queue.Gated:
 			s.caused(info, pod.Pod, budgets.Activations)
 		case queue.Backoff, queue.ErrorBackoff:
-			return pays && !s.budgets.Take(s.deps.Clock.Now(), c.payer, c.rate, string(uid), false)
+			return pays && !s.budgets.Take(s.deps.Clock.Now(), c.payer, c.rates, string(uid), false)
 		}
 		return false
 	}))
@@ -143,15 +152,15 @@ func (s *Scheduler) activate(info *plugin.Info, uids []types.UID) {
 func (s *Scheduler) checkpointBudgets() {
 	for _, a := range s.budgets.All() {
 		s.enter(&inbox.Budget{
-			Plugin: a.Plugin, Namespace: a.Namespace, Kind: string(a.Kind), Rate: uint64(a.Rate), Full: a.Full,
-			Held: a.Held, Paid: a.Paid, Returned: a.Returned,
+			Plugin: a.Plugin, Namespace: a.Namespace, Kind: string(a.Kind), Rate: uint64(a.Own), All: uint64(a.Rates.All),
+			Full: a.Full, AllFull: a.AllFull, Held: a.Held, Paid: a.Paid,
 		})
 	}
 }
 
 func (s *Scheduler) resumeBudget(e *inbox.Budget) {
 	s.budgets.Restore(budgets.Account{
-		Payer: budgets.Payer{Plugin: e.Plugin, Namespace: e.Namespace, Kind: budgets.Kind(e.Kind)}, Rate: int(e.Rate), Full: e.Full,
-		Held: e.Held, Paid: e.Paid, Returned: e.Returned,
+		Payer: budgets.Payer{Plugin: e.Plugin, Namespace: e.Namespace, Kind: budgets.Kind(e.Kind)},
+		Rates: budgets.Rates{Own: int(e.Rate), All: int(e.All)}, Full: e.Full, AllFull: e.AllFull, Held: e.Held, Paid: e.Paid,
 	})
 }

@@ -14,7 +14,7 @@ import (
 // budgeted returns a world with a tenant's plugin, whose bindings are held.
 func budgeted(t *testing.T) *world {
 	w := newWorld(t, &scenario.Log{})
-	w.declare("Guest", scenario.MustParse("filter=pending:moody budget=3 namespaces=team events=Node/Add"))
+	w.declare("Guest", scenario.MustParse("filter=pending:moody budget=3 attempts=4 namespaces=team events=Node/Add"))
 	w.held = true
 	return w
 }
@@ -33,12 +33,11 @@ func (w *world) addNode(name string) {
 	w.get().SetNode(node)
 }
 
-// spend has one more pod accepted, and the first one fail, and tells when each is tried.
+// spend has one more pod accepted, and the first one bound, and tells when each is tried.
 func (w *world) spend() string {
 	w.get().Step(w.t.Context())
 	w.answer("pending:moody")
 	w.run()
-	delete(w.pods, "k") // so that it cannot be bound
 	w.spawned[0]()
 	w.run()
 	for range 4 {
@@ -92,7 +91,7 @@ func TestCheckpointOfBudgets(t *testing.T) {
 	if got := replayed(k.lines); got != want {
 		t.Fatalf("got\n%s\nwant\n%s", got, want)
 	}
-	for _, field := range []string{"rate=3", "full=[^ ]+", "held=`[^`]*`", "paid=`[^`]*`", "returned=`[^`]*`", ""} {
+	for _, field := range []string{"rate=3", "all=4", "full=[^ ]+", "all-full=[^ ]+", "held=`[^`]*`", "paid=`[^`]*`", ""} {
 		lines, found := make([]string, 0, len(k.lines)), false
 		for _, line := range k.lines {
 			next := line

@@ -89,7 +89,7 @@ func (s *Scheduler) fail(d *cycle.Decision) {
 // deleted or bound by another scheduler in the meantime, and so is no longer in the queue.
 func (s *Scheduler) failed(pod *state.QueuedPod, status *plugin.Status, nomination plugin.PostFilterResult) {
 	uid := pod.Pod.UID
-	s.budgets.Settle(s.deps.Clock.Now(), string(uid))
+	s.budgets.Forget(string(uid))
 	reason := v1.PodReasonSchedulerError
 	var known bool
 	if status.Rejected() {
@@ -98,6 +98,7 @@ func (s *Scheduler) failed(pod *state.QueuedPod, status *plugin.Status, nominati
 		pod.Rejectors = []string{status.Plugin}
 	}
 	if status.Rejected() && len(pod.Rejectors)+len(pod.Pending) > 0 {
+		s.rejected(pod)
 		known = s.queue.AddUnschedulable(pod)
 	} else { // it is retried after a pause, whatever events come; so is a pod that preBind or bind rejected
 		if p := s.pipelines[pod.Pod.Profile]; p != nil {

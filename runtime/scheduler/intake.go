@@ -212,6 +212,7 @@ func (s *Scheduler) setBoundPod(pod *state.Pod) {
 	p := s.pipelines[pod.Profile]
 	resizes := p != nil && p.Resizes(pod)
 	if !resizes || !s.resizing(pod.UID) {
+		s.budgets.Return(string(pod.UID))
 		s.leave(pod.UID)
 	}
 	s.pay(pod)

@@ -59,9 +59,7 @@ func (s *Scheduler) try(ctx context.Context, pod *state.QueuedPod) {
 	if d.Node != nil && pod.Pod.NodeName() != "" {
 		s.fits(ctx, p, &d, watch)
 	} else if d.Node != nil {
-		if b, placing = s.reserve(ctx, p, &d, watch); d.Status == nil {
-			s.budgets.Placed(string(pod.Pod.UID))
-		}
+		b, placing = s.reserve(ctx, p, &d, watch)
 	}
 	a := d.Attempt
 	s.totals.attempt(p.Profile(), a)

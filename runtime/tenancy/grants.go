@@ -100,7 +100,10 @@ func readGrant(p *v1alpha1.PluginGrant) (grant, error) {
 	if s.Namespaces == nil && s.NamespaceSelector == nil {
 		return g, fmt.Errorf("spec: name namespaces, or select them by labels with namespaceSelector; {} selects all")
 	}
-	g.attempts = module.Attempts{Pending: int(s.PendingPerMinute), Wakeups: int(s.WakeupsPerMinute), Activations: int(s.ActivationsPerMinute)}
+	g.attempts = module.Attempts{
+		Pending: int(s.PendingPerMinute), Wakeups: int(s.WakeupsPerMinute), Activations: int(s.ActivationsPerMinute),
+		All: int(s.AttemptsPerMinute),
+	}
 	var err error
 	if g.namespaces, err = metav1.LabelSelectorAsSelector(s.NamespaceSelector); err != nil {
 		return g, fmt.Errorf("spec.namespaceSelector: %w", err)
@@ -132,7 +135,9 @@ func readGrant(p *v1alpha1.PluginGrant) (grant, error) {
 	for _, of := range []struct {
 		name string
 		n    int
-	}{{"pending", g.attempts.Pending}, {"wakeups", g.attempts.Wakeups}, {"activations", g.attempts.Activations}} {
+	}{
+		{"pending", g.attempts.Pending}, {"wakeups", g.attempts.Wakeups}, {"activations", g.attempts.Activations}, {"attempts", g.attempts.All},
+	} {
 		if of.n < 0 || of.n > maxAttempts {
 			return g, fmt.Errorf("spec.%sPerMinute: %d is not from 1 to %d", of.name, of.n, maxAttempts)
 		}

@@ -1,9 +1,10 @@
 // Package budgets keeps account of the attempts that plugins cause which are attached to namespaces. A guest can have its pods
 // tried over and over by what it answers, and each attempt is work for which others wait. So each plugin may cause a number of
-// attempts a minute for pods of a namespace; beyond that these pods wait for their turn, the longest waiting first.
+// attempts a minute for pods of a namespace in each way, and all plugins of the namespace together a number of them in all ways;
+// beyond that these pods wait for their turn, the longest waiting first.
 //
-//	Take ── within the budget ──▶ paid ── Placed ─▶ returned ── Settle: failed after all ─▶ paid
-//	   └─── over it, or others wait ─▶ held ── Due ─▶ paid
+//	Take ── within the budgets ──▶ paid ── Return: the pod is bound
+//	   └─── over one, or others wait ─▶ held ── Due ─▶ paid
 package budgets
 
 import (
@@ -25,12 +26,8 @@ const (
 	Activations Kind = "activations"
 )
 
-const (
-	// window is the time in which a whole budget comes back, and which may be spent at once.
-	window = time.Minute
-	// longest bounds what is owed for pods that failed after they had been placed.
-	longest = 5 * window
-)
+// window is the time in which a whole budget comes back, and which may be spent at once.
+const window = time.Minute
 
 // Payer is who causes attempts: a plugin, for pods of a namespace, in one way.
 type Payer struct {
@@ -38,21 +35,22 @@ type Payer struct {
 	Kind              Kind
 }
 
+// Rates are numbers of attempts a minute: those of the payer, and those of all payers of its namespace together.
+type Rates struct{ Own, All int }
+
 // Account is the account of a payer.
 type Account struct {
 	Payer
-	// Rate is the number of attempts a minute.
-	Rate int
-	// Full is when all of the budget is there again, if nothing is spent.
-	Full time.Time
-	// Held are the pods that wait for their turn, in order. Paid are those for whose attempt was paid, and Returned those for
-	// which the payment was returned, because they are placed; both are sorted.
-	Held, Paid, Returned []string
+	Rates
+	// Full is when all of the payer's budget is there again, if nothing is spent, and AllFull all of the namespace's.
+	Full, AllFull time.Time
+	// Held are the pods that wait for their turn, in order. Paid are those for whose attempt was paid, sorted.
+	Held, Paid []string
 }
 
 type account struct {
 	payer   Payer
-	rate    int
+	rates   Rates
 	full    time.Time
 	queue   []ticket // with those of pods that wait no more
 	waiting int
@@ -66,14 +64,14 @@ type ticket struct {
 
 // of is a pod's state: it waits with a ticket, or its attempt is paid for.
 type of struct {
-	account  *account
-	ticket   uint64 // 0 if the attempt is paid
-	returned bool
+	account *account
+	ticket  uint64 // 0 if the attempt is paid
 }
 
 // Book has the accounts. It belongs to one goroutine.
 type Book struct {
 	accounts map[Payer]*account
+	all      map[string]time.Time // by namespace: when all of its budget is there again
 	pods     map[string]of
 	tickets  uint64
 	counts   map[Kind]Counts
@@ -84,21 +82,21 @@ type Counts struct{ Paid, Held int64 }
 
 // New returns an empty book.
 func New() *Book {
-	return &Book{accounts: make(map[Payer]*account), pods: make(map[string]of), counts: make(map[Kind]Counts)}
+	return &Book{accounts: make(map[Payer]*account), all: make(map[string]time.Time), pods: make(map[string]of), counts: make(map[Kind]Counts)}
 }
 
-// Take pays for an attempt for a pod. It reports false if the budget is used up, or if others wait already: then the pod waits
+// Take pays for an attempt for a pod. It reports false if a budget is used up, or if others wait already: then the pod waits
 // for its turn if hold is set.
-func (b *Book) Take(now time.Time, who Payer, rate int, pod string, hold bool) bool {
+func (b *Book) Take(now time.Time, who Payer, rates Rates, pod string, hold bool) bool {
 	a := b.accounts[who]
 	if a == nil {
-		maps.DeleteFunc(b.accounts, func(_ Payer, a *account) bool { return a.waiting+a.paid == 0 && !now.Before(a.full) })
+		b.sweep(now)
 		a = &account{payer: who}
 		b.accounts[who] = a
 	}
-	a.rate = rate
+	a.rates = rates
 	b.Forget(pod)
-	if a.waiting == 0 && a.spend(now) {
+	if a.waiting == 0 && b.spend(now, a) {
 		b.pay(a, pod)
 		return true
 	}
@@ -109,15 +107,32 @@ func (b *Book) Take(now time.Time, who Payer, rate int, pod string, hold bool) b
 	return false
 }
 
-func (a *account) cost() time.Duration { return window / time.Duration(a.rate) }
+// sweep forgets the accounts that say no more than new ones.
+func (b *Book) sweep(now time.Time) {
+	used := make(map[string]bool)
+	maps.DeleteFunc(b.accounts, func(who Payer, a *account) bool {
+		idle := a.waiting+a.paid == 0 && !now.Before(later(a.full, b.all[who.Namespace]))
+		used[who.Namespace] = used[who.Namespace] || !idle
+		return idle
+	})
+	maps.DeleteFunc(b.all, func(namespace string, _ time.Time) bool { return !used[namespace] })
+}
+
+// cost is the price of an attempt.
+func cost(rate int) time.Duration { return window / time.Duration(rate) }
+
+// ready returns when the next attempt can be paid.
+func (b *Book) ready(a *account) time.Time {
+	return later(a.full.Add(cost(a.rates.Own)), b.all[a.payer.Namespace].Add(cost(a.rates.All))).Add(-window)
+}
 
 // spend takes the price of an attempt, if it is there.
-func (a *account) spend(now time.Time) bool {
-	after := later(a.full, now).Add(a.cost())
-	if after.Sub(now) > window {
+func (b *Book) spend(now time.Time, a *account) bool {
+	if b.ready(a).After(now) {
 		return false
 	}
-	a.full = after
+	a.full = later(a.full, now).Add(cost(a.rates.Own))
+	b.all[a.payer.Namespace] = later(b.all[a.payer.Namespace], now).Add(cost(a.rates.All))
 	return true
 }
 
@@ -140,25 +155,32 @@ func (b *Book) count(kind Kind, more Counts) {
 }
 
 // Held returns for what a pod waits; false if it does not.
-func (b *Book) Held(pod string) (who Payer, rate int, ok bool) {
+func (b *Book) Held(pod string) (who Payer, rates Rates, ok bool) {
 	p, ok := b.pods[pod]
 	if !ok || p.ticket == 0 {
-		return who, 0, false
+		return who, rates, false
 	}
-	return p.account.payer, p.account.rate, true
+	return p.account.payer, p.account.rates, true
 }
 
 // Due pays for the pods whose turn it is and returns them.
 func (b *Book) Due(now time.Time) (pods []string) {
-	for _, a := range b.sorted() {
-		for a.waiting > 0 && a.spend(now) {
-			pod := b.first(a)
-			b.Forget(pod)
-			b.pay(a, pod)
-			pods = append(pods, pod)
+	for {
+		var next *account // that which has paid least
+		for _, a := range b.accounts {
+			if a.waiting > 0 && !b.ready(a).After(now) && (next == nil || cmp.Or(a.full.Compare(next.full), compare(a, next)) < 0) {
+				next = a
+			}
 		}
+		if next == nil {
+			return pods
+		}
+		pod := b.first(next)
+		b.Forget(pod)
+		b.spend(now, next)
+		b.pay(next, pod)
+		pods = append(pods, pod)
 	}
-	return pods
 }
 
 // first returns the pod that has waited longest.
@@ -175,39 +197,26 @@ func (b *Book) Next() (at time.Time, ok bool) {
 		if a.waiting == 0 {
 			continue
 		}
-		if t := a.full.Add(a.cost() - window); !ok || t.Before(at) {
+		if t := b.ready(a); !ok || t.Before(at) {
 			at, ok = t, true
 		}
 	}
 	return at, ok
 }
 
-// Placed returns what was paid for the attempt that placed a pod.
-func (b *Book) Placed(pod string) {
-	p, ok := b.pods[pod]
-	if !ok || p.ticket != 0 || p.returned {
-		return
-	}
-	p.returned = true
-	p.account.full = p.account.full.Add(-p.account.cost())
-	b.pods[pod] = p
-}
-
-// Settle ends the attempt for a pod that is not placed, or not any more: what was returned for it is taken back.
-func (b *Book) Settle(now time.Time, pod string) {
+// Return returns what was paid for the attempt of a pod that is bound now.
+func (b *Book) Return(pod string) {
 	p, ok := b.pods[pod]
 	if !ok || p.ticket != 0 {
 		return
 	}
-	if a := p.account; p.returned {
-		if a.full = later(a.full, now).Add(a.cost()); a.full.Sub(now) > longest {
-			a.full = now.Add(longest)
-		}
-	}
+	a := p.account
+	a.full = a.full.Add(-cost(a.rates.Own))
+	b.all[a.payer.Namespace] = b.all[a.payer.Namespace].Add(-cost(a.rates.All))
 	b.Forget(pod)
 }
 
-// Forget forgets a pod: it is bound, or gone.
+// Forget forgets a pod: its attempt has failed, or it is gone.
 func (b *Book) Forget(pod string) {
 	p, ok := b.pods[pod]
 	if !ok {
@@ -239,24 +248,24 @@ func (b *Book) Waiting() map[Payer]int {
 }
 
 func (b *Book) sorted() []*account {
-	return slices.SortedFunc(maps.Values(b.accounts), func(x, y *account) int {
-		return cmp.Or(cmp.Compare(x.payer.Namespace, y.payer.Namespace), cmp.Compare(x.payer.Plugin, y.payer.Plugin), cmp.Compare(x.payer.Kind, y.payer.Kind))
-	})
+	return slices.SortedFunc(maps.Values(b.accounts), compare)
+}
+
+func compare(x, y *account) int {
+	a, b := &x.payer, &y.payer
+	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Plugin, b.Plugin), cmp.Compare(a.Kind, b.Kind))
 }
 
 // All returns the accounts, sorted.
 func (b *Book) All() (out []Account) {
-	paid, returned := make(map[*account][]string), make(map[*account][]string)
+	paid := make(map[*account][]string)
 	for _, pod := range slices.Sorted(maps.Keys(b.pods)) {
-		switch p := b.pods[pod]; {
-		case p.returned:
-			returned[p.account] = append(returned[p.account], pod)
-		case p.ticket == 0:
+		if p := b.pods[pod]; p.ticket == 0 {
 			paid[p.account] = append(paid[p.account], pod)
 		}
 	}
 	for _, a := range b.sorted() {
-		x := Account{Payer: a.payer, Rate: a.rate, Full: a.full, Paid: paid[a], Returned: returned[a]}
+		x := Account{Payer: a.payer, Rates: a.rates, Full: a.full, AllFull: b.all[a.payer.Namespace], Paid: paid[a]}
 		for _, t := range a.queue {
 			if b.pods[t.pod].ticket == t.number {
 				x.Held = append(x.Held, t.pod)
@@ -269,18 +278,14 @@ func (b *Book) All() (out []Account) {
 
 // Restore sets the account of a payer.
 func (b *Book) Restore(x Account) {
-	a := &account{payer: x.Payer, rate: max(1, x.Rate), full: x.Full}
-	b.accounts[x.Payer] = a
+	a := &account{payer: x.Payer, rates: Rates{max(1, x.Own), max(1, x.Rates.All)}, full: x.Full}
+	b.accounts[x.Payer], b.all[x.Namespace] = a, x.AllFull
 	for _, pod := range x.Held {
 		b.hold(a, pod)
 	}
 	for _, pod := range x.Paid {
 		a.paid++
 		b.pods[pod] = of{account: a}
-	}
-	for _, pod := range x.Returned {
-		a.paid++
-		b.pods[pod] = of{account: a, returned: true}
 	}
 }
 

@@ -50,7 +50,8 @@ const Answers = "[gate=ANSWERS] [sort=ANSWERS] [prefilter=ANSWERS] [filter=ANSWE
 	"[hint=ANSWERS] [*-allow=POD;POD] [*-reject=POD;POD] [*-activate=POD;POD]"
 
 // Options are the options that Declare accepts.
-const Options = Answers + " [weight=INT] [scope=node|cluster] [enforces=FEATURE,…] [digest=TEXT] [namespaces=NAME,…] [budget=INT] [holds=yes] [events=RESOURCE/ACTION,…]"
+const Options = Answers + " [weight=INT] [scope=node|cluster] [enforces=FEATURE,…] [digest=TEXT] [namespaces=NAME,…] [budget=INT]" +
+	" [attempts=INT] [holds=yes] [events=RESOURCE/ACTION,…]"
 
 // Declare makes a plugin from Options. The result is a *Plugin, or a type that embeds it.
 func Declare(name string, options scenario.Args, deps Deps) (plugin.Plugin, error) {
@@ -77,7 +78,9 @@ func Declare(name string, options scenario.Args, deps Deps) (plugin.Plugin, erro
 			p.info.Namespaces = slices.Sorted(slices.Values(strings.Split(value, ",")))
 		case "budget":
 			n := scenario.Int(value)
-			p.info.Budget = plugin.Budget{Pending: n, Wakeups: n, Activations: n}
+			p.info.Budget.Pending, p.info.Budget.Wakeups, p.info.Budget.Activations = n, n, n
+		case "attempts":
+			p.info.Budget.All = scenario.Int(value)
 		case "holds":
 			p.info.Holds = true
 		case "enforces":

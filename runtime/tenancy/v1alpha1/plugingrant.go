@@ -104,7 +104,7 @@ type PluginGrantSpec struct {
 	// +kubebuilder:validation:Maximum=1073741824
 	FuelPerNode int64 `json:"fuelPerNode,omitempty"`
 	// How many attempts a minute each plugin may cause for pods of a namespace by Pending verdicts,
-	// besides those that place a pod. Pods wait for their turn beyond it.
+	// besides those that bind a pod. Pods wait for their turn beyond it.
 	//
 	// +optional
 	// +kubebuilder:default=30
@@ -112,7 +112,7 @@ type PluginGrantSpec struct {
 	// +kubebuilder:validation:Maximum=60000
 	PendingPerMinute int32 `json:"pendingPerMinute,omitempty"`
 	// How many attempts a minute each plugin may cause for pods of a namespace by hints and errors,
-	// besides those that place a pod. Pods wait for their turn beyond it.
+	// besides those that bind a pod. Pods wait for their turn beyond it.
 	//
 	// +optional
 	// +kubebuilder:default=30
@@ -120,13 +120,21 @@ type PluginGrantSpec struct {
 	// +kubebuilder:validation:Maximum=60000
 	WakeupsPerMinute int32 `json:"wakeupsPerMinute,omitempty"`
 	// How many attempts a minute each plugin may cause for pods of a namespace by asking for their
-	// activation, besides those that place a pod. Pods wait for their turn beyond it.
+	// activation, besides those that bind a pod. Pods wait for their turn beyond it.
 	//
 	// +optional
 	// +kubebuilder:default=30
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=60000
 	ActivationsPerMinute int32 `json:"activationsPerMinute,omitempty"`
+	// How many attempts a minute all plugins of a namespace may cause for its pods in all of these ways, besides
+	// those that bind a pod. Pods wait for their turn beyond it.
+	//
+	// +optional
+	// +kubebuilder:default=30
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=60000
+	AttemptsPerMinute int32 `json:"attemptsPerMinute,omitempty"`
 	// The fuel for starts of each plugin's instances while it is called for 100 pods or events of a
 	// namespace: after faults, or because its memory has to be larger. Beyond it the plugin is not called
 	// for pods of the namespace for a while.
