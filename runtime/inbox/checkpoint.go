@@ -276,10 +276,18 @@ func (e *Leftover) visit(f fields) {
 
 func (e *Budget) visit(f fields) {
 	e.Plugin, e.Namespace, e.Kind = f.name(e.Plugin), f.name(e.Namespace), f.name(e.Kind)
-	e.Rate, e.All = f.number("rate", e.Rate), f.number("all", e.All)
-	e.Full, e.AllFull = f.time("full", e.Full), f.time("all-full", e.AllFull)
+	e.Rate = f.number("rate", e.Rate)
+	if f.since(8) {
+		e.All = f.number("all", e.All)
+	}
+	e.Full = f.time("full", e.Full)
+	if f.since(8) {
+		e.AllFull = f.time("all-full", e.AllFull)
+	}
 	f.json("held", &e.Held, len(e.Held) > 0)
 	f.json("paid", &e.Paid, len(e.Paid) > 0)
+	var returned []string // of pods that were placed, which versions up to 7 had besides
+	f.json("returned", &returned, false)
 }
 
 func (e *Debt) visit(f fields) {
