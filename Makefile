@@ -319,7 +319,7 @@ abi-1.0: ## build the modules of ABI 1.0 in Go from the commit that made them, a
 .PHONY: hostile
 # The whole of it begins with tests that draw tenants' guests; what -only and -beside choose does not.
 hostile: build ## run all hostile guests against bin/berth and hold what becomes of them against the bounds of docs/sandbox.md (HOSTILE='-only names', or '-beside')
-	$(if $(filter -only% --only% -beside% --beside%,$(HOSTILE)),,go test ./runtime/scheduler -run '^TestRest(DrawnNeighbours|Tenants)$$' -count 1 -v)
+	$(if $(filter -only% --only% -beside% --beside%,$(HOSTILE)),,go test ./runtime/scheduler ./runtime/wasm -run '^TestRest(DrawnNeighbours|Tenants|DrawnStarts|DrawnBytes|Modules)$$' -count 1 -v)
 	cd test && go build -o ../bin/hostile ./cmd/hostile
 	cd test && ../bin/hostile $(HOSTILE)
 

@@ -42,7 +42,7 @@ func FuzzModules(f *testing.F) {
 // TestRestModules holds what FuzzModules does for more modules: calls are timed against each other, which is slow.
 func TestRestModules(t *testing.T) {
 	plain := plainLoop(t)
-	for seed := range uint64(40 - fewModules) {
+	for seed := range uint64(60 - fewModules) {
 		t.Run(fmt.Sprint(fewModules+seed), func(t *testing.T) { holdsBounds(t, plain, fewModules+seed) })
 	}
 }

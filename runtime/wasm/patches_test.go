@@ -22,6 +22,11 @@ const (
 
 // patching makes a plugin that sets a long annotation at reserve, preBind and bind.
 func patching(t *testing.T, m int64) *wasm.Plugin {
+	return patchingOf(t, m, patchedBytes, patchedBytes)
+}
+
+// patchingOf is one whose text is shorter at reserve, and at other points.
+func patchingOf(t *testing.T, m int64, reserve, others uint32) *wasm.Plugin {
 	point := &wire.ManifestPoint{}
 	manifest := &wire.Manifest{Points: wire.ManifestPoints{Reserve: point, PreBind: point, Bind: point}, Directives: all()}
 	p, err := wasm.New(t.Context(), wasm.Config{Name: "guest", VerifyEvery: 1, Grants: all(), Limits: sandbox.Limits{TotalMemory: m, OwnMemory: uint32(m / 8)}},
@@ -31,7 +36,10 @@ func patching(t *testing.T, m int64) *wasm.Plugin {
 				point: func(g *tiny, export string, call, _, _ uint32) int32 {
 					g.ask(call, abi.Annotate, "example.com/much", "")
 					g.put32(scratch+16, text)
-					g.put32(scratch+20, patchedBytes)
+					g.put32(scratch+20, others)
+					if export == abi.ExportReserve {
+						g.put32(scratch+20, reserve)
+					}
 					if export == abi.ExportBind {
 						g.ask(call, abi.BindPod)
 					}
