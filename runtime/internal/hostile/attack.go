@@ -48,7 +48,7 @@ type Plugin struct {
 func Attacks(root string) ([]Attack, error) {
 	var out []Attack
 	for _, group := range []func() ([]Attack, error){
-		tenants, evictions, workers, waiting, names, schemas, objects, starts, totals, messages, points, time,
+		tenants, evictions, workers, waiting, neighbours, names, schemas, objects, starts, totals, messages, points, time,
 		structure, escapes, sections, kinds,
 		func() ([]Attack, error) { return bombs(root) },
 		func() ([]Attack, error) { return programs(root) },

@@ -121,7 +121,7 @@ func runBeside(ctx context.Context, b *attack.Bench, root string, attacks []atta
 		return err
 	}
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "ATTACK\tBESIDE\tFAULTS\tP99 WITHOUT\tWITH\tRATIO\tDIFFERENCE\tMEMORY\tLOG\tHOLDS")
+	fmt.Fprintln(t, "ATTACK\tBESIDE\tFAULTS\tP99 WITHOUT\tWITH\tRATIO\tDIFFERENCE\tATTEMPTS\tMEMORY\tLOG\tHOLDS")
 	var problems []error
 	tried, refused := 0, 0
 	done := func(r attack.Beside) {
@@ -135,8 +135,8 @@ func runBeside(ctx context.Context, b *attack.Bench, root string, attacks []atta
 			holds = "NO"
 			problems = append(problems, fmt.Errorf("%s (%s) is not bounded", r.Attack.Name, r.Attack.About))
 		}
-		fmt.Fprintf(t, "%s\t%d\t%d\t%v\t%v\t%.2f\t%v\t%d MiB\t%d KiB\t%s\n", r.Attack.Name, r.Beside, r.Faults, r.Without.Round(time.Microsecond), r.With.Round(time.Microsecond), r.Ratio,
-			r.Difference.Round(time.Microsecond), max(r.Memory, 0)>>20, r.Log>>10, holds)
+		fmt.Fprintf(t, "%s\t%d\t%d\t%v\t%v\t%.2f\t%v\t%.2f\t%d MiB\t%d KiB\t%s\n", r.Attack.Name, r.Beside, r.Faults, r.Without.Round(time.Microsecond), r.With.Round(time.Microsecond), r.Ratio,
+			r.Difference.Round(time.Microsecond), r.Attempts, max(r.Memory, 0)>>20, r.Log>>10, holds)
 	}
 	for group := range slices.Chunk(attacks, b.Together) {
 		if over() {

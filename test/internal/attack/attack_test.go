@@ -80,17 +80,23 @@ func TestBounded(t *testing.T) {
 	for _, test := range []struct {
 		ratio       float64
 		difference  time.Duration
+		attempts    float64
 		memory, log int64
 		want        bool
 	}{
-		{1, 0, 0, 0, true},
-		{1.1, time.Second, 1, 2 * FaultLog, true},
-		{9, 2 * time.Millisecond, 0, 0, true},
-		{1.2, 3 * time.Millisecond, 0, 0, false},
-		{1, 0, 2, 0, false},
-		{1, 0, 0, 2*FaultLog + 1, false},
+		{1, 0, 1, 0, 0, true},
+		{1.1, time.Second, 2, 1, 2 * FaultLog, true},
+		{9, 2 * time.Millisecond, 1, 0, 0, true},
+		{1.2, 3 * time.Millisecond, 1, 0, 0, false},
+		{1, 0, 2.01, 0, 0, false},
+		{1, 0, 1, 2, 0, false},
+		{1, 0, 1, 0, 2*FaultLog + 1, false},
 	} {
-		if b := (&Beside{Ratio: test.ratio, Difference: test.difference, Memory: test.memory, MemoryBound: 1, Log: test.log, LogBound: 2 * FaultLog}); b.Bounded() != test.want {
+		b := &Beside{
+			Ratio: test.ratio, Difference: test.difference, Attempts: test.attempts, Memory: test.memory, MemoryBound: 1,
+			Log: test.log, LogBound: 2 * FaultLog,
+		}
+		if b.Bounded() != test.want {
 			t.Errorf("%+v", test)
 		}
 	}

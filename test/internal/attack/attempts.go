@@ -69,10 +69,11 @@ func (b *Bench) start() (*attempts, error) {
 }
 
 // leg places some calm pods, few at a time, and tries attacked ones between them. It returns
-// the p99 of the durations of the attempts for the calm ones.
+// the p99 of the durations of the attempts for the calm ones, and how many attempts there were for each of
+// them, besides the first ones for attacked pods.
 // Only few are pending at a time, because an attacked pod blocks the loop: pods created
 // meanwhile would all be bound at once after it, and the API server would use both cores.
-func (r *attempts) leg(ctx context.Context, attack bool) (time.Duration, error) {
+func (r *attempts) leg(ctx context.Context, attack bool) (p99 time.Duration, each float64, err error) {
 	r.legs++
 	b := r.bench
 	basic := workload.All()[0]
@@ -84,7 +85,7 @@ func (r *attempts) leg(ctx context.Context, attack bool) (time.Duration, error) 
 	defer cancel()
 	bound, err := b.client.CoreV1().Pods(calm).Watch(ctx, metav1.ListOptions{FieldSelector: "spec.nodeName!="})
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	defer bound.Stop()
 	placed := 0
@@ -106,7 +107,7 @@ func (r *attempts) leg(ctx context.Context, attack bool) (time.Duration, error) 
 		}
 		return nil
 	}
-	var names []string
+	var names, others []string
 	for i := range b.Calm {
 		for k := i * pods / b.Calm; k < (i+1)*pods/b.Calm; k++ { // spread evenly
 			pod := basic.Pod(attacked(k%len(r.attacks)), k)
@@ -114,42 +115,54 @@ func (r *attempts) leg(ctx context.Context, attack bool) (time.Duration, error) 
 			if k/len(r.attacks)%2 == 0 {
 				pod.Spec.PriorityClassName = priority
 			}
+			others = append(others, pod.Namespace+"/"+pod.Name)
 			if err := load.Pod(ctx, b.client, pod); err != nil {
-				return 0, err
+				return 0, 0, err
 			}
 		}
 		pod := basic.Pod(calm, i)
 		pod.Name = fmt.Sprintf("calm-%d-%d", r.legs, i)
 		names = append(names, pod.Name)
 		if err := load.Pod(ctx, b.client, pod); err != nil {
-			return 0, err
+			return 0, 0, err
 		}
 		if err := await(i + 1 - calmAtATime); err != nil {
-			return 0, err
+			return 0, 0, err
 		}
 	}
 	if err := await(b.Calm); err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	var durations []time.Duration
+	tries := 0
 	for _, name := range names {
 		var pod debughttp.Pod
 		if err := r.ask(debughttp.ExplainPath+calm+"/"+name, &pod); err != nil {
-			return 0, err
+			return 0, 0, err
 		}
 		if pod.Last == nil {
-			return 0, fmt.Errorf("the scheduler does not know %s", name)
+			return 0, 0, fmt.Errorf("the scheduler does not know %s", name)
 		}
 		durations = append(durations, pod.Last.Duration)
+		tries += pod.Last.Attempt.Try
+	}
+	for _, name := range others {
+		var pod debughttp.Pod
+		if err := r.ask(debughttp.ExplainPath+name, &pod); err != nil {
+			return 0, 0, err
+		}
+		if pod.Last != nil { // otherwise it was not tried yet
+			tries += pod.Last.Attempt.Try - 1
+		}
 	}
 	slices.Sort(durations)
 	if err := load.Clear(ctx, b.client, calm); err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	for i := range r.attacks {
 		if err := load.Clear(ctx, b.client, attacked(i)); err != nil {
-			return 0, err
+			return 0, 0, err
 		}
 	}
-	return durations[len(durations)*99/100], nil
+	return durations[len(durations)*99/100], float64(tries) / float64(b.Calm), nil
 }

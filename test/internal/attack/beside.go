@@ -35,6 +35,8 @@ const (
 const (
 	P99Ratio      = 1.1
 	P99Difference = 2 * time.Millisecond
+	// MostAttempts bounds the attempts for each of these pods, besides the first ones for those that it applies to.
+	MostAttempts = 2.0
 )
 
 // attacked is the namespace that the plugins of the i-th attack of a group apply to.
@@ -68,6 +70,8 @@ type Beside struct {
 	// Ratio and Difference are the medians over the pairs.
 	Ratio      float64
 	Difference time.Duration
+	// Attempts are those for each calm pod, at most, besides the first ones for attacked pods.
+	Attempts float64
 	// Faults of the hostile plugins. Log is what the scheduler wrote while they ran, and Memory its
 	// peak, in bytes; the bounds are how much that may be.
 	Faults, Log, LogBound, Memory, MemoryBound int64
@@ -75,7 +79,7 @@ type Beside struct {
 
 // Bounded reports whether the effect on other pods, the memory and the log are within the bounds.
 func (b *Beside) Bounded() bool {
-	return (b.Ratio <= P99Ratio || b.Difference <= P99Difference) && b.Memory <= b.MemoryBound && b.Log <= b.LogBound
+	return (b.Ratio <= P99Ratio || b.Difference <= P99Difference) && b.Attempts <= MostAttempts && b.Memory <= b.MemoryBound && b.Log <= b.LogBound
 }
 
 // Prepare creates nodes and namespaces.
@@ -174,7 +178,7 @@ func (b *Bench) together(ctx context.Context, group []Attack) (result Beside, lo
 // measure measures pairs of legs without and with attacks that are not refused.
 func (r *attempts) measure(ctx context.Context, result *Beside) error {
 	b := r.bench
-	if _, err := r.leg(ctx, false); err != nil { // to warm everything up
+	if _, _, err := r.leg(ctx, false); err != nil { // to warm everything up
 		return err
 	}
 	quiet, err := r.process.Usage()
@@ -183,7 +187,7 @@ func (r *attempts) measure(ctx context.Context, result *Beside) error {
 	}
 	var without, with []time.Duration
 	for pair := range b.Pairs {
-		p99, err := r.leg(ctx, false)
+		p99, _, err := r.leg(ctx, false)
 		if err != nil {
 			return err
 		}
@@ -196,9 +200,11 @@ func (r *attempts) measure(ctx context.Context, result *Beside) error {
 		if slices.Contains(loaded, false) {
 			return errors.New("a plugin was loaded once, and then refused")
 		}
-		if p99, err = r.leg(ctx, true); err != nil {
+		var each float64
+		if p99, each, err = r.leg(ctx, true); err != nil {
 			return err
 		}
+		result.Attempts = max(result.Attempts, each)
 		with = append(with, p99)
 		faults, err := r.faults()
 		if err != nil {
