@@ -54,17 +54,21 @@ const many = 36
 func (g *Generator) some(n int) int { return g.upTo(n, 12) }
 
 // often is some for a list that few pods have: it has a few more more often.
-func (g *Generator) often(n int) int { return g.upTo(n, 45) }
+func (g *Generator) often(n int) int { return g.upTo(n, 25) }
 
-func (g *Generator) upTo(n, few int) int {
-	switch {
-	case g.long || g.chance(4):
+func (g *Generator) upTo(n, percent int) int {
+	if g.long || g.chance(4) {
 		return g.random.IntN(n) + many
-	case !g.large && g.chance(few):
-		return g.random.IntN(n) + 3 + g.random.IntN(8)
-	default:
-		return g.random.IntN(n)
 	}
+	return g.few(n, percent)
+}
+
+// few is for lists in lists, which are never long.
+func (g *Generator) few(n, percent int) int {
+	if !g.large && g.chance(percent) {
+		return g.random.IntN(n) + 3 + g.random.IntN(8)
+	}
+	return g.random.IntN(n)
 }
 
 // Long says whether the lists of what is made next are all long.
@@ -370,7 +374,7 @@ func (g *Generator) affinity() *cluster.Affinity {
 		}
 	}
 	if g.chance(50) {
-		for range 1 + g.often(2) {
+		for range 1 + g.few(2, 25) {
 			a.Preferred = append(a.Preferred, cluster.PreferredTerm{Weight: 1 + g.random.Int32N(100), Term: g.term()})
 		}
 	}
@@ -379,7 +383,7 @@ func (g *Generator) affinity() *cluster.Affinity {
 
 func (g *Generator) term() cluster.Term {
 	var t cluster.Term
-	for range 1 + g.some(2) {
+	for range 1 + g.few(2, 8) {
 		q := cluster.Requirement{Key: pick(g, g.keys()), Operator: pick(g, []string{"In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"})}
 		switch q.Operator {
 		case "In", "NotIn":
