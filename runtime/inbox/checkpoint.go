@@ -279,6 +279,8 @@ func (e *Budget) visit(f fields) {
 	e.Rate = f.number("rate", e.Rate)
 	if f.since(8) {
 		e.All = f.number("all", e.All)
+	} else {
+		e.All = e.Rate
 	}
 	e.Full = f.time("full", e.Full)
 	if f.since(8) {

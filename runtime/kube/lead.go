@@ -185,5 +185,19 @@ func (e *Election) Lead(ctx context.Context, lead func(context.Context) error) e
 	if leaseCtx.Err() == nil {
 		return ErrLeaseLost
 	}
+	e.giveBack(context.WithoutCancel(ctx))
 	return nil // stopped while another replica was leading
+}
+
+// giveBack releases the lease of a replica that stopped while it asked for it: the server may have granted it, and the elector
+// does not know.
+func (e *Election) giveBack(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, e.config.RenewDeadline.Duration)
+	defer cancel()
+	record, _, err := e.lock.Get(ctx)
+	if err != nil || record.HolderIdentity != e.lock.Identity() {
+		return
+	}
+	record.HolderIdentity, record.LeaseDurationSeconds = "", 1
+	_ = e.lock.Update(ctx, *record) // or it expires
 }

@@ -152,7 +152,7 @@ func (s *Scheduler) activate(info *plugin.Info, uids []types.UID) {
 func (s *Scheduler) checkpointBudgets() {
 	for _, a := range s.budgets.All() {
 		s.enter(&inbox.Budget{
-			Plugin: a.Plugin, Namespace: a.Namespace, Kind: string(a.Kind), Rate: uint64(a.Own), All: uint64(a.Rates.All),
+			Plugin: a.Plugin, Namespace: a.Namespace, Kind: string(a.Kind), Rate: uint64(a.Own), All: uint64(a.All),
 			Full: a.Full, AllFull: a.AllFull, Held: a.Held, Paid: a.Paid,
 		})
 	}

@@ -96,7 +96,7 @@ func (l *startsLoad) run(t *testing.T, module sandbox.Factory, workers int) (tex
 	}
 	s := p.Status()
 	each := min(l.shards, 1+l.nodes/1024) + 2 // the instances that a cycle may start
-	most = 1 + each + int(l.restarts/startFuel) + (int(s.Breaker.Opened)+1)*each
+	most = 1 + each + int(l.restarts/startFuel) + (s.Breaker.Opened+1)*each
 	fmt.Fprintf(got, "opened %d, %+v", s.Breaker.Opened, s.Started)
 	return got.String(), factory.made, most
 }

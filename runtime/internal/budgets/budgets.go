@@ -278,7 +278,7 @@ func (b *Book) All() (out []Account) {
 
 // Restore sets the account of a payer.
 func (b *Book) Restore(x Account) {
-	a := &account{payer: x.Payer, rates: Rates{max(1, x.Own), max(1, x.Rates.All)}, full: x.Full}
+	a := &account{payer: x.Payer, rates: Rates{max(1, x.Own), max(1, x.All)}, full: x.Full}
 	b.accounts[x.Payer], b.all[x.Namespace] = a, x.AllFull
 	for _, pod := range x.Held {
 		b.hold(a, pod)

@@ -27,8 +27,9 @@ func All(p plugin.Plugin) []Mutant {
 	if len(p.Info().Events) > 0 && p.Info().Name != "DefaultPreemption" {
 		out = append(out, Mutant{Name: "hints never wake", hint: func(state.Hint) state.Hint { return state.QueueSkip }})
 	}
-	// That of SchedulingGates asks whose event it is; kube-scheduler's queue asks a pod about its own alone.
-	if p.Info().Name != "SchedulingGates" && slices.ContainsFunc(p.Info().Events, func(e plugin.Event) bool { return e.Hint != nil }) {
+	// That of SchedulingGates asks whose event it is; kube-scheduler's queue asks a pod about its own alone. That of NodeName
+	// skips only for pods whose resize is deferred, which the subject Resizes draws.
+	if !slices.Contains([]string{"SchedulingGates", "NodeName"}, p.Info().Name) && slices.ContainsFunc(p.Info().Events, func(e plugin.Event) bool { return e.Hint != nil }) {
 		out = append(out, Mutant{Name: "hints always wake", hint: func(state.Hint) state.Hint { return state.Queue }})
 	}
 	return append(out, own(p.Info().Name)...)
