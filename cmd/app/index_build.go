@@ -21,6 +21,9 @@ type listing struct {
 	tell   func(text string)
 }
 
+// mostTold is how many versions of a repository are told of one by one that are left out.
+const mostTold = 5
+
 // plugin describes the plugin of a repository. A version that cannot be used is left
 // out, and told of: its publisher must not be able to stop the index.
 func (l *listing) plugin(ctx context.Context, repository string) (*index.Plugin, error) {
@@ -40,7 +43,7 @@ func (l *listing) plugin(ctx context.Context, repository string) (*index.Plugin,
 	if err != nil {
 		return nil, err
 	}
-	out := &index.Plugin{Repository: repository}
+	out, left := &index.Plugin{Repository: repository}, 0
 	for _, tag := range tags {
 		number := strings.ReplaceAll(tag, "_", "+") // as push writes it
 		if !index.IsVersion(number) {
@@ -56,11 +59,16 @@ func (l *listing) plugin(ctx context.Context, repository string) (*index.Plugin,
 			err = fmt.Errorf("it is the plugin %s, other versions are %s", name, out.Name)
 		}
 		if err != nil {
-			l.tell(plain.Line(fmt.Sprintf("%s:%s is left out: %v", repository, tag, err), maxCell))
+			if left++; left <= mostTold {
+				l.tell(plain.Line(fmt.Sprintf("%s:%s is left out: %v", repository, tag, err), maxCell))
+			}
 			continue
 		}
 		out.Name = name
 		out.Versions = append(out.Versions, *v)
+	}
+	if left > mostTold {
+		l.tell(fmt.Sprintf("%s: %s more left out", repository, count(left-mostTold, "version")))
 	}
 	if out.Name == "" {
 		return nil, fmt.Errorf("%s: it has no version of a plugin: push one with berth plugin push", repository)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/berth-scheduler/berth/internal/plain"
 	"github.com/berth-scheduler/berth/runtime/market/index"
 	"github.com/berth-scheduler/berth/runtime/market/oci"
 	"github.com/berth-scheduler/berth/runtime/market/signing"
@@ -88,8 +89,8 @@ func (o *pluginIndexOptions) run(ctx context.Context, client *oci.Client, refere
 	return p.publish(ctx, next, stdout)
 }
 
-// all describes the plugins of the repositories, and of those that were listed before; one
-// of the latter that does not answer stays as it was.
+// all describes the plugins of the repositories, and of those that were listed before. One of the latter that does not answer in its
+// part of the time, or that fits no index, stays as it was: nobody who is listed can stop the index.
 func (l *listing) all(ctx context.Context, repositories []string) ([]index.Plugin, error) {
 	var out []index.Plugin
 	for _, repository := range repositories {
@@ -102,22 +103,43 @@ func (l *listing) all(ctx context.Context, repositories []string) ([]index.Plugi
 	if l.before == nil {
 		return out, nil
 	}
+	var listed []string
 	for i := range l.before.Plugins {
-		repository := l.before.Plugins[i].Repository
-		if slices.Contains(repositories, repository) {
-			continue
+		if repository := l.before.Plugins[i].Repository; !slices.Contains(repositories, repository) && !slices.Contains(listed, repository) {
+			listed = append(listed, repository)
 		}
-		p, err := l.plugin(ctx, repository)
+	}
+	for i, repository := range listed {
+		p, err := l.inTime(ctx, repository, len(listed)-i)
+		if err == nil {
+			_, _, err = index.Next(l.before, []index.Plugin{*p}, time.Now(), time.Hour)
+		}
 		switch {
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
 		case err != nil:
-			l.tell(fmt.Sprintf("%s stays as it was listed: %v", repository, err))
+			l.tell(plain.Line(fmt.Sprintf("%s stays as it was listed: %v", repository, err), maxCell))
 		default:
 			out = append(out, *p)
 		}
 	}
 	return out, nil
+}
+
+// inTime is plugin, in an equal part of the time that is left for so many repositories and for publishing the index.
+func (l *listing) inTime(ctx context.Context, repository string, repositories int) (*index.Plugin, error) {
+	end, limited := ctx.Deadline()
+	if !limited {
+		return l.plugin(ctx, repository)
+	}
+	part := time.Until(end) / time.Duration(repositories+1)
+	ctx, cancel := context.WithTimeout(ctx, part)
+	defer cancel()
+	p, err := l.plugin(ctx, repository)
+	if ctx.Err() != nil {
+		return nil, fmt.Errorf("its registry did not answer all requests within %v", part.Round(time.Millisecond))
+	}
+	return p, err
 }
 
 type pluginYankOptions struct {
