@@ -1,11 +1,9 @@
 package berth_test
 
 import (
-	"fmt"
 	"go/ast"
 	"strings"
 	"testing"
-	"testing/fstest"
 )
 
 // TestClocksDecideNothing: no test compares how long something took, which a busy machine changes.
@@ -16,7 +14,7 @@ func TestClocksDecideNothing(t *testing.T) {
 }
 
 // mayMeasure has the files of tests that measure time, with the reason.
-var mayMeasure = map[string]string{
+var mayMeasure = exceptions{
 	"runtime/assembly/soak_test.go":                    "it runs for as long as a flag says",
 	"runtime/debughttp/debughttp_test.go":              "a trace takes at least as long as was asked",
 	"runtime/internal/clock/clock_test.go":             "the real clock goes on",
@@ -35,66 +33,42 @@ var mayMeasure = map[string]string{
 
 // timed returns a sentence for each use of time.Since and time.Until in a test, except in benchmarks, in files with
 // testing/synctest, whose clock is no real one, and in those that may measure.
-func timed(files []goFile, mayMeasure map[string]string) []string {
-	var problems []string
-	used := make(map[string]bool)
+func timed(files []goFile, mayMeasure exceptions) []string {
+	var problems []problem
 	for _, f := range files {
 		if !f.isTest() || strings.HasSuffix(f.path, "bench_test.go") || importedAs(f, "testing/synctest") != "" {
 			continue
 		}
 		pkg := importedAs(f, "time")
 		ast.Inspect(f.ast, func(n ast.Node) bool {
-			s, ok := n.(*ast.SelectorExpr)
-			if !ok || s.Sel.Name != "Since" && s.Sel.Name != "Until" {
-				return true
-			}
-			if x, ok := s.X.(*ast.Ident); !ok || x.Name != pkg {
-				return true
-			}
-			if used[f.path] = true; mayMeasure[f.path] == "" {
-				problems = append(problems, fmt.Sprintf("%s:%d: %s.%s: on a busy machine everything takes longer, so no test may depend on it. Remedy: "+
-					"eventually.Holds or Succeeds of internal/eventually, which count tries; testing/synctest; or the clock that the code is given",
-					f.path, f.fset.Position(n.Pos()).Line, pkg, s.Sel.Name))
+			for _, name := range []string{"Since", "Until"} {
+				if s, ok := n.(*ast.SelectorExpr); ok && isSelector(s, pkg, name) {
+					problems = append(problems, problem{f, n, pkg + "." + name + ": on a busy machine everything takes longer, so no test may " +
+						"depend on it. Remedy: eventually.Holds or Succeeds of internal/eventually, which count tries; testing/synctest; or the " +
+						"clock that the code is given"})
+				}
 			}
 			return true
 		})
 	}
-	for path := range mayMeasure {
-		if !used[path] {
-			problems = append(problems, path+": measures no time any more. Remedy: take it off the list mayMeasure")
-		}
-	}
-	return problems
+	return mayMeasure.exempt(problems, "mayMeasure")
 }
 
 func TestTimedChecker(t *testing.T) {
 	const src = "package a\nimport \"time\"\nvar x = time.Since(time.Time{}) < time.Second\n"
-	for _, test := range []struct{ name, file, src, want string }{
+	checkLaw(t, func(files []goFile) []string { return timed(files, nil) }, []lawCase{
 		{"a comparison", "a/a_test.go", src, "a/a_test.go:3: time.Since"},
 		{"until", "a/a_test.go", strings.ReplaceAll(src, "Since", "Until"), "time.Until"},
 		{"another name", "a/a_test.go", "package a\nimport t \"time\"\nvar x = t.Since\n", "t.Since"},
 		{"a method", "a/a_test.go", "package a\nimport \"time\"\nvar _ time.Time\nvar x = clock.Since\n", ""},
 		{"a clock that is no real one", "a/a_test.go", strings.Replace(src, "import", "import _ \"testing/synctest\"\nimport", 1), ""},
 		{"a benchmark", "a/bench_test.go", src, ""},
-		{"one that may", "a/may_test.go", src, ""},
 		{"outside of tests", "a/a.go", src, ""},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			files, err := goFiles(fstest.MapFS{test.file: {Data: []byte(test.src)}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			may := map[string]string{}
-			if test.file == "a/may_test.go" {
-				may[test.file] = "why"
-			}
-			got := strings.Join(timed(files, may), "\n")
-			if test.want == "" && got != "" || !strings.Contains(got, test.want) {
-				t.Errorf("want %q, got %q", test.want, got)
-			}
-		})
-	}
-	if got := timed(nil, map[string]string{"gone_test.go": "why"}); len(got) != 1 || !strings.Contains(got[0], "take it off") {
+	})
+	checkLaw(t, func(files []goFile) []string { return timed(files, exceptions{"a/may_test.go": "why"}) }, []lawCase{
+		{"one that may", "a/may_test.go", src, ""},
+	})
+	if got := timed(nil, exceptions{"gone_test.go": "why"}); len(got) != 1 || !strings.Contains(got[0], "take it off") {
 		t.Errorf("a row that nothing needs: %q", got)
 	}
 }

@@ -1,13 +1,10 @@
 package berth_test
 
 import (
-	"fmt"
 	"go/ast"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
-	"testing/fstest"
 )
 
 // TestDrawsHaveSeeds: no test draws what the next run of it does not.
@@ -40,8 +37,8 @@ func unseeded(files []goFile) []string {
 				return true
 			}
 			if x, ok := s.X.(*ast.Ident); ok && draws[x.Name] != nil && draws[x.Name](s.Sel.Name) {
-				problems = append(problems, fmt.Sprintf("%s:%d: %s.%s draws with another seed each time, so that a failure comes by chance. "+
-					"Remedy: seeded.Check or seeded.Rand of internal/seeded", f.path, f.fset.Position(n.Pos()).Line, x.Name, s.Sel.Name))
+				problems = append(problems, problem{f, n, x.Name + "." + s.Sel.Name + " draws with another seed each time, so that a failure comes by " +
+					"chance. Remedy: seeded.Check or seeded.Rand of internal/seeded"}.String())
 			}
 			return true
 		})
@@ -49,25 +46,9 @@ func unseeded(files []goFile) []string {
 	return problems
 }
 
-// importedAs returns the name under which a file imports a package, or nothing.
-func importedAs(f goFile, pkg string) string {
-	for _, spec := range f.ast.Imports {
-		if p, err := strconv.Unquote(spec.Path.Value); err == nil && p == pkg {
-			if spec.Name != nil {
-				return spec.Name.Name
-			}
-			if p == "math/rand/v2" {
-				return "rand"
-			}
-			return p[strings.LastIndex(p, "/")+1:]
-		}
-	}
-	return ""
-}
-
 func TestUnseededChecker(t *testing.T) {
 	const rapid = `"pgregory.net/rapid"`
-	for _, test := range []struct{ name, file, src, want string }{
+	checkLaw(t, unseeded, []lawCase{
 		{"rapid's check", "a/a_test.go", "package a\nimport " + rapid + "\nvar x = rapid.Check\n", "a/a_test.go:3: rapid.Check"},
 		{"rapid's other check", "a/a_test.go", "package a\nimport " + rapid + "\nvar x = rapid.MakeCheck(nil)\n", "Remedy: seeded.Check"},
 		{"numbers without a seed", "a/a_test.go", "package a\nimport \"math/rand/v2\"\nvar x = rand.IntN(3)\n", "seeded.Rand"},
@@ -77,16 +58,5 @@ func TestUnseededChecker(t *testing.T) {
 		{"only its types", "a/a_test.go", "package a\nimport " + rapid + "\nvar x *rapid.T\n", ""},
 		{"ours", "a/a_test.go", "package a\nimport \"" + module + "/internal/seeded\"\nvar x = seeded.Check\n", ""},
 		{"outside of tests", "a/a.go", "package a\nimport " + rapid + "\nvar x = rapid.Check\n", ""},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			files, err := goFiles(fstest.MapFS{test.file: {Data: []byte(test.src)}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			got := strings.Join(unseeded(files), "\n")
-			if test.want == "" && got != "" || !strings.Contains(got, test.want) {
-				t.Errorf("want %q, got %q", test.want, got)
-			}
-		})
-	}
+	})
 }

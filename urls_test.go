@@ -1,12 +1,10 @@
 package berth_test
 
 import (
-	"fmt"
 	"go/ast"
 	"slices"
 	"strings"
 	"testing"
-	"testing/fstest"
 )
 
 // TestExtenderURLs: the URL of an extender may have a password and a key in its query. So nothing reads it but what connects, what
@@ -38,8 +36,7 @@ func shownURLs(files []goFile) []string {
 				}
 			case *ast.SelectorExpr:
 				if n.Sel.Name == "URLPrefix" && !fine[n] {
-					problems = append(problems, fmt.Sprintf("%s:%d: it reads an extender's URL, which may have secrets. Remedy: show plain.URL of it",
-						f.path, f.fset.Position(n.Pos()).Line))
+					problems = append(problems, problem{f, n, "it reads an extender's URL, which may have secrets. Remedy: show plain.URL of it"}.String())
 				}
 			}
 			return true
@@ -50,7 +47,7 @@ func shownURLs(files []goFile) []string {
 
 func TestShownURLsChecker(t *testing.T) {
 	const begin = "package a\nimport \"" + module + "/internal/plain\"\n"
-	for _, test := range []struct{ name, file, src, want string }{
+	checkLaw(t, shownURLs, []lawCase{
 		{"shown", "a/a.go", begin + "var x = e.URLPrefix\n", "a/a.go:3: it reads an extender's URL"},
 		{"shown in part", "a/a.go", begin + "var x = f(plain.URL(a), e.URLPrefix)\n", "Remedy: show plain.URL of it"},
 		{"another function of that name", "a/a.go", "package a\nvar x = other.URL(e.URLPrefix)\n", "a/a.go:2:"},
@@ -58,18 +55,7 @@ func TestShownURLsChecker(t *testing.T) {
 		{"replaced", "a/a.go", begin + "func f() { c[0].URLPrefix = plain.URL(c[0].URLPrefix) }\n", ""},
 		{"the client", "runtime/extender/client.go", begin + "var x = e.URLPrefix\n", ""},
 		{"a test", "a/a_test.go", begin + "var x = e.URLPrefix\n", ""},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			files, err := goFiles(fstest.MapFS{test.file: {Data: []byte(test.src)}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			got := strings.Join(shownURLs(files), "\n")
-			if test.want == "" && got != "" || !strings.Contains(got, test.want) {
-				t.Errorf("want %q, got %q", test.want, got)
-			}
-		})
-	}
+	})
 }
 
 // TestRedirects: a client that follows redirects sends what it has, tokens and pods as well, to servers that nobody named. So each
@@ -92,12 +78,12 @@ func redirected(files []goFile) []string {
 			continue
 		}
 		bad := func(n ast.Node, what string) {
-			problems = append(problems, fmt.Sprintf("%s:%d: %s follows redirects. Remedy: an http.Client with CheckRedirect", f.path, f.fset.Position(n.Pos()).Line, what))
+			problems = append(problems, problem{f, n, what + " follows redirects. Remedy: an http.Client with CheckRedirect"}.String())
 		}
 		ast.Inspect(f.ast, func(n ast.Node) bool {
 			switch n := n.(type) {
 			case *ast.CompositeLit:
-				if s, ok := n.Type.(*ast.SelectorExpr); ok && isSelector(s, pkg, "Client") && !slices.ContainsFunc(n.Elts, func(e ast.Expr) bool {
+				if isSelector(n.Type, pkg, "Client") && !slices.ContainsFunc(n.Elts, func(e ast.Expr) bool {
 					kv, ok := e.(*ast.KeyValueExpr)
 					if !ok {
 						return false
@@ -120,30 +106,14 @@ func redirected(files []goFile) []string {
 	return problems
 }
 
-func isSelector(s *ast.SelectorExpr, pkg, name string) bool {
-	x, ok := s.X.(*ast.Ident)
-	return ok && x.Name == pkg && s.Sel.Name == name
-}
-
 func TestRedirectsChecker(t *testing.T) {
 	const begin = "package a\nimport \"net/http\"\n"
-	for _, test := range []struct{ name, file, src, want string }{
+	checkLaw(t, redirected, []lawCase{
 		{"the default client", "a/a.go", begin + "var x = http.DefaultClient\n", "a/a.go:3: http.DefaultClient follows redirects"},
 		{"a function", "a/a.go", begin + "var x, _ = http.Get(y)\n", "http.Get follows redirects"},
 		{"a client", "a/a.go", begin + "var x = &http.Client{Transport: y}\n", "a/a.go:3: this client follows redirects. Remedy"},
 		{"a client that follows none", "a/a.go", begin + "var x = &http.Client{CheckRedirect: y}\n", ""},
 		{"a field", "a/a.go", begin + "type x struct{ http.Client }\n", ""},
 		{"a test", "a/a_test.go", begin + "var x = http.DefaultClient\n", ""},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			files, err := goFiles(fstest.MapFS{test.file: {Data: []byte(test.src)}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			got := strings.Join(redirected(files), "\n")
-			if test.want == "" && got != "" || !strings.Contains(got, test.want) {
-				t.Errorf("want %q, got %q", test.want, got)
-			}
-		})
-	}
+	})
 }

@@ -1,11 +1,9 @@
 package berth_test
 
 import (
-	"fmt"
 	"go/ast"
 	"strings"
 	"testing"
-	"testing/fstest"
 )
 
 // TestReadsAreBounded: what comes from outside is read up to a bound.
@@ -16,7 +14,7 @@ func TestReadsAreBounded(t *testing.T) {
 }
 
 // mayReadAll has the files and folders that read files or streams to their end, with the reason.
-var mayReadAll = map[string]string{
+var mayReadAll = exceptions{
 	"abi/sdk":                       "compilers wrote the files",
 	"cmd/app/plugin_build.go":       "it reads an author's own plugin",
 	"cmd/app/scaffold/generate":     "it generates files of this repository",
@@ -33,9 +31,8 @@ var mayReadAll = map[string]string{
 
 // unbounded returns a sentence for each use of os.ReadFile, and of io.ReadAll but with an io.LimitReader, outside of tests and of
 // those that may read all.
-func unbounded(files []goFile, mayReadAll map[string]string) []string {
-	var problems []string
-	used := make(map[string]bool)
+func unbounded(files []goFile, mayReadAll exceptions) []string {
+	var problems []problem
 	for _, f := range files {
 		if f.isTest() {
 			continue
@@ -46,58 +43,31 @@ func unbounded(files []goFile, mayReadAll map[string]string) []string {
 			if !ok {
 				return true
 			}
-			called := func(e ast.Expr, pkg, name string) bool {
-				s, ok := e.(*ast.SelectorExpr)
-				if !ok || s.Sel.Name != name {
-					return false
-				}
-				x, ok := s.X.(*ast.Ident)
-				return ok && x.Name == pkg
-			}
 			limited := false
 			if len(call.Args) == 1 {
 				inner, is := call.Args[0].(*ast.CallExpr)
-				limited = is && called(inner.Fun, readers, "LimitReader")
+				limited = is && isSelector(inner.Fun, readers, "LimitReader")
 			}
-			if !called(call.Fun, files, "ReadFile") && (!called(call.Fun, readers, "ReadAll") || limited) {
-				return true
+			if isSelector(call.Fun, files, "ReadFile") || isSelector(call.Fun, readers, "ReadAll") && !limited {
+				problems = append(problems, problem{f, n, "what has no end takes all memory. Remedy: bounded.File or bounded.All of " +
+					"internal/bounded, and bounded.JSON for what is decoded then"})
 			}
-			for path := range mayReadAll {
-				if f.path == path || strings.HasPrefix(f.path, path+"/") {
-					used[path] = true
-					return true
-				}
-			}
-			problems = append(problems, fmt.Sprintf("%s:%d: what has no end takes all memory. Remedy: bounded.File or bounded.All of "+
-				"internal/bounded, and bounded.JSON for what is decoded then", f.path, f.fset.Position(n.Pos()).Line))
 			return true
 		})
 	}
-	for path := range mayReadAll {
-		if !used[path] {
-			problems = append(problems, path+": reads nothing to its end any more. Remedy: take it off the list mayReadAll")
-		}
-	}
-	return problems
+	return mayReadAll.exempt(problems, "mayReadAll")
 }
 
 func TestUnboundedChecker(t *testing.T) {
 	const src = "package a\nimport (\"io\"; \"os\")\nvar x, _ = os.ReadFile(\"a\")\nvar y, _ = io.ReadAll(os.Stdin)\n"
-	for _, test := range []struct{ name, file, src, want string }{
+	checkLaw(t, func(files []goFile) []string { return unbounded(files, nil) }, []lawCase{
 		{"a file", "a/a.go", src, "a/a.go:3: what has no end"},
 		{"a stream", "a/a.go", strings.Replace(src, "os.ReadFile", "os.Open", 1), "a/a.go:4: what has no end"},
 		{"one with a bound", "a/a.go", "package a\nimport \"io\"\nvar y, _ = io.ReadAll(io.LimitReader(nil, 5))\n", ""},
 		{"a test", "a/a_test.go", src, ""},
+	})
+	checkLaw(t, func(files []goFile) []string { return unbounded(files, exceptions{"may": "why"}) }, []lawCase{
 		{"one that may", "may/a.go", src, ""},
-	} {
-		files, err := goFiles(fstest.MapFS{test.file: &fstest.MapFile{Data: []byte(test.src)}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		problems := unbounded(files, map[string]string{"may": "it may"})
-		got := strings.Join(problems, "\n")
-		if test.want == "" && strings.Contains(got, "what has no end") || !strings.Contains(got, test.want) {
-			t.Errorf("%s: got %q, want %q", test.name, got, test.want)
-		}
-	}
+		{"one of a name that begins alike", "maybe/a.go", src, "maybe/a.go:3: what has no end"},
+	})
 }
