@@ -37,8 +37,8 @@ func unseeded(files []goFile) []string {
 				return true
 			}
 			if x, ok := s.X.(*ast.Ident); ok && draws[x.Name] != nil && draws[x.Name](s.Sel.Name) {
-				problems = append(problems, problem{f, n, x.Name + "." + s.Sel.Name + " draws with another seed each time, so that a failure comes by " +
-					"chance. Remedy: seeded.Check or seeded.Rand of internal/seeded"}.String())
+				problems = append(problems, problem{f, n, x.Name + "." + s.Sel.Name + " draws with another seed each time, so that a failure " +
+					"comes by chance. Remedy: seeded.Check or seeded.Rand of internal/seeded"}.String())
 			}
 			return true
 		})

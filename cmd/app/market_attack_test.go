@@ -257,8 +257,8 @@ func TestHostileAttachments(t *testing.T) {
 	}
 }
 
-// TestAttachedByStrangers: whoever may push to a repository may attach a README and an SBOM to its images. An index lists neither,
-// unless a key that signed the image signed them, and what it lists stays.
+// TestAttachedByStrangers: anybody who may push to a repository can attach a README and an SBOM to its images. An index lists
+// them only if a key that signed the image signed them too, and what it lists stays.
 func TestAttachedByStrangers(t *testing.T) {
 	s := newStall(t)
 	v := s.honest.Plugins[0].Versions[1]
@@ -285,7 +285,8 @@ func TestAttachedByStrangers(t *testing.T) {
 	lists := func(docs, sbom string) {
 		t.Helper()
 		l := &listing{
-			client: oci.New(oci.Config{}), before: before, keys: []*signing.PublicKey{stranger.Public(), s.key.Public()}, tell: func(string) { told++ },
+			client: oci.New(oci.Config{}), before: before, keys: []*signing.PublicKey{stranger.Public(), s.key.Public()},
+			tell: func(string) { told++ },
 		}
 		found, err := l.plugin(t.Context(), s.honest.Plugins[0].Repository)
 		if err != nil {
@@ -329,7 +330,9 @@ func TestYankedElsewhere(t *testing.T) {
 	if err := s.honest.Mark("rack-aware", "1.2.0", &index.Yank{Reason: "it counts racks twice"}); err != nil {
 		t.Fatal(err)
 	}
-	found := []lock.Plugin{{Name: "rack-aware", Module: s.honest.Plugins[0].Versions[0].Module, Image: module.Digest([]byte("another manifest"))}}
+	found := []lock.Plugin{{
+		Name: "rack-aware", Module: s.honest.Plugins[0].Versions[0].Module, Image: module.Digest([]byte("another manifest")),
+	}}
 	err := refuseYanked(s.honest, found, nil, func(string) {})
 	if err == nil || err.Error() != "rack-aware 1.2.0 is yanked: it counts racks twice" {
 		t.Error(err)

@@ -62,7 +62,8 @@ func TestWarnOpen(t *testing.T) {
 		}
 		told = nil
 		warnOpen(tell, "plugin-dir", dir, "add plugins")
-		if open := mode&0o002 != 0; open != (len(told) == 1) || open && !strings.Contains(told[0], "--plugin-dir: every user of this machine can write to "+dir) {
+		want := "--plugin-dir: every user of this machine can write to " + dir
+		if open := mode&0o002 != 0; open != (len(told) == 1) || open && !strings.Contains(told[0], want) {
 			t.Errorf("%v: %q", mode, told)
 		}
 	}

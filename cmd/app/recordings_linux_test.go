@@ -26,7 +26,8 @@ func TestRecordingAlone(t *testing.T) {
 	if status := run(t.Context(), args, &out, &errs); status != exitOK {
 		t.Fatal(status, errs.String())
 	}
-	write(t, filepath.Join(root, "pod.yaml"), "apiVersion: v1\nkind: Pod\nmetadata: {name: a, namespace: ns}\nspec: {containers: [{name: c, image: i}]}\n")
+	write(t, filepath.Join(root, "pod.yaml"), "apiVersion: v1\nkind: Pod\n"+
+		"metadata: {name: a, namespace: ns}\nspec: {containers: [{name: c, image: i}]}\n")
 	program, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

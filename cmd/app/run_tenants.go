@@ -30,7 +30,10 @@ func (p apiPlugins) Objects() *tenancy.Objects {
 func (p apiPlugins) Changed() <-chan struct{} { return p.PluginsChanged() }
 
 // followPlugins has the scheduler run the plugins of the API until stop is called.
-func followPlugins(ctx context.Context, a *assembly.Assembly, s *config.Scheduler, stopped tenancy.Stopped, modules *assembly.Modules, cluster *kube.Cluster, w *watched, log *slog.Logger) (f *follow.Follower, stop func()) {
+func followPlugins(
+	ctx context.Context, a *assembly.Assembly, s *config.Scheduler, stopped tenancy.Stopped, modules *assembly.Modules, cluster *kube.Cluster,
+	w *watched, log *slog.Logger,
+) (f *follow.Follower, stop func()) {
 	f = follow.New(
 		follow.Config{Taken: pluginNames(s), Stopped: stopped},
 		follow.Deps{Source: apiPlugins{cluster}, Scheduler: a, Modules: modules, Writer: cluster, Meter: &w.canaries, Log: log,

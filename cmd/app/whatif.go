@@ -84,7 +84,8 @@ does not fit; and 2 for input that cannot be used.`,
 	f.BoolVar(&o.initialized, "initialized", false, "leave out taints of added nodes that are removed once a node is ready, such as node.cloudprovider.kubernetes.io/uninitialized")
 	f.StringArrayVar(&o.removeNodes, "remove-node", nil, "remove the node of this `NAME`; repeatable")
 	f.StringArrayVar(&o.cluster, "cluster", nil, "ask about a cluster in Kubernetes YAML or JSON: a `FILE`, or a folder of them; repeatable")
-	f.BoolVar(&o.strict, "strict", false, "with --cluster: refuse objects of the cluster that cannot be used, and all unknown fields, which are left out otherwise")
+	f.BoolVar(&o.strict, "strict", false,
+		"with --cluster: refuse objects of the cluster that cannot be used, and all unknown fields, which are left out otherwise")
 	f.StringVar(&o.recording, "recording", "", "ask about the cluster in this recording, a `FILE` of berth run --record or berth simulate --record")
 	f.StringVar(&o.at, "at", "", "with --recording: ask about this `TIME`, such as 2026-01-31T12:00:00Z; the end of the recording if not given")
 	f.StringVar(&o.config, "config", "", "with --cluster: KubeSchedulerConfiguration `FILE`; kube-scheduler's defaults if not given")

@@ -50,9 +50,15 @@ func New(c Config) *DeferredPodScheduling {
 	p.info = plugin.Info{Name: Name, Reads: plugin.Whole(abi.NodeName, abi.PodNodeName), NodeScoped: []abi.Point{abi.Filter}, Resizes: true}
 	if c.On {
 		p.info.Events = []plugin.Event{
-			{ClusterEvent: state.ClusterEvent{Resource: state.NodeResource, Action: state.Add | state.UpdateNodePreemptionPolicy}, Hint: afterPolicyChange},
+			{
+				ClusterEvent: state.ClusterEvent{Resource: state.NodeResource, Action: state.Add | state.UpdateNodePreemptionPolicy},
+				Hint:         afterPolicyChange,
+			},
 			{ClusterEvent: state.ClusterEvent{Resource: state.NodeResource, Action: state.UpdateNodeAllocatable}, Hint: afterAllocatableChange},
-			{ClusterEvent: state.ClusterEvent{Resource: state.AssignedPodResource, Action: state.Add | state.UpdatePodScaleUp}, Hint: afterPodGrowth},
+			{
+				ClusterEvent: state.ClusterEvent{Resource: state.AssignedPodResource, Action: state.Add | state.UpdatePodScaleUp},
+				Hint:         afterPodGrowth,
+			},
 			{ClusterEvent: state.ClusterEvent{Resource: state.TargetPodResource, Action: state.UpdatePodScaleUp}},
 		}
 	}

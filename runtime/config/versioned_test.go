@@ -87,7 +87,10 @@ func TestVersioned(t *testing.T) {
 // includes keys and Redacted hides them.
 func TestVersionedShares(t *testing.T) {
 	s := config.Default(testCatalog())
-	s.Extenders = []configv1.Extender{{URLPrefix: "https://me:hush@e/x?key=hush", TLSConfig: &configv1.ExtenderTLSConfig{CertData: []byte("cert"), KeyData: []byte("key")}}}
+	s.Extenders = []configv1.Extender{{
+		URLPrefix: "https://me:hush@e/x?key=hush",
+		TLSConfig: &configv1.ExtenderTLSConfig{CertData: []byte("cert"), KeyData: []byte("key")},
+	}}
 	v, err := s.Redacted()
 	if err != nil {
 		t.Fatal(err)

@@ -53,9 +53,12 @@ func TestSecrets(t *testing.T) {
 		if closed {
 			s.Close()
 		}
-		for _, prefix := range []string{"http://user:hush@" + address, "http://hush@" + address + "/x?key=hush", "http://" + address + "/%zz?hush"} {
+		for _, prefix := range []string{
+			"http://user:hush@" + address, "http://hush@" + address + "/x?key=hush", "http://" + address + "/%zz?hush",
+		} {
 			c := configv1.Extender{URLPrefix: prefix, FilterVerb: "filter", NodeCacheCapable: true}
-			if got := filtered(create(t, c), cycleOf(t, pod("p", ""))); !strings.HasPrefix(got, "error extender ") || strings.Contains(got, "hush") || strings.Contains(got, "user") {
+			got := filtered(create(t, c), cycleOf(t, pod("p", "")))
+			if !strings.HasPrefix(got, "error extender ") || strings.Contains(got, "hush") || strings.Contains(got, "user") {
 				t.Errorf("%s: %s", prefix, got)
 			}
 		}

@@ -22,8 +22,8 @@ type points struct {
 	postBind   []stage[plugin.PostBind]
 }
 
-// view is the plugins that may act on the pods of a namespace and of some shares, or on those of them that wait for a resize. Work for a pod
-// costs what these cost, however many plugins other namespaces have.
+// view is the plugins that may act on the pods of a namespace and of some shares, or on those of them that wait for a resize.
+// Work for a pod costs what these cost, however many plugins other namespaces have.
 type view struct {
 	points
 	number   uint64

@@ -64,7 +64,8 @@ func TestAttached(t *testing.T) {
 	}
 	scarce := assembly.NewModules(assembly.ModulesConfig{Recorded: t.TempDir(), Memory: 1 << 20})
 	t.Cleanup(func() { _ = scarce.Close(context.Background()) })
-	if _, err := replay.Run(t.Context(), reader, replay.Config{Modules: scarce}); err == nil || !strings.Contains(err.Error(), "the recorded plugin a/tiny does not run here: ") {
+	_, err = replay.Run(t.Context(), reader, replay.Config{Modules: scarce})
+	if err == nil || !strings.Contains(err.Error(), "the recorded plugin a/tiny does not run here: ") {
 		t.Errorf("with little memory: %v", err)
 	}
 	repeats(t, recorded, decisions, func(line string) string {

@@ -253,7 +253,8 @@ func TestActed(t *testing.T) {
 			continue
 		case strings.HasPrefix(line, "step"):
 			digest := module.Digest([]byte("other"))
-			line += "module " + strings.TrimPrefix(digest, "sha256:") + ".wasm " + digest + " bytes=" + base64.RawURLEncoding.EncodeToString([]byte("other")) + "\n"
+			bytes := base64.RawURLEncoding.EncodeToString([]byte("other"))
+			line += "module " + strings.TrimPrefix(digest, "sha256:") + ".wasm " + digest + " bytes=" + bytes + "\n"
 		case strings.HasPrefix(line, "decision "):
 			line += late
 			late = ""

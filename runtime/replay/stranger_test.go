@@ -25,7 +25,8 @@ func configured(t *testing.T) []byte {
 		(func (export "berth_abi") (result i32) (i32.const 0x10000))
 		(func (export "berth_alloc") (param i32 i32) (result i32) (i32.const 65536))
 		(func (export "berth_filter") (param i32 i32 i32) (result i32) (i32.const 0)))`,
-		`{"name": "tiny", "version": "1.0.0", "abi": "1.0", "points": {"filter": {"scope": "node"}}, "reads": {"node": ["generation"]}, "config": {"type": "object"}}`)
+		`{"name": "tiny", "version": "1.0.0", "abi": "1.0", "points": {"filter": {"scope": "node"}}, `+
+			`"reads": {"node": ["generation"]}, "config": {"type": "object"}}`)
 }
 
 // TestStranger: a recording of a stranger may name URLs, images, and files of the user. A replay asks no server, reads no file, and
@@ -63,14 +64,18 @@ func TestStranger(t *testing.T) {
 	up := strings.Repeat("../", 12) + strings.TrimPrefix(own, "/")
 	registry := strings.TrimPrefix(server.URL, "http://")
 	for what, c := range map[string]struct{ text, from, to string }{
-		"a URL":             {configurations, `"path":"` + file + `"`, fmt.Sprintf(`"url":"%s/x.wasm","digest":"%s"`, server.URL, module.Digest(wasm))},
-		"an image":          {configurations, `"path":"` + file + `"`, fmt.Sprintf(`"image":"%s/team/tiny:1"`, registry)},
-		"a path upwards":    {configurations, `"path":"` + file + `"`, `"path":"` + up + `"`},
-		"a path":            {configurations, `"path":"` + file + `"`, `"path":"` + own + `"`},
-		"an object's URL":   {objects, `"Path":"` + file + `","URL":""`, fmt.Sprintf(`"Path":"","URL":"%s/x.wasm"`, server.URL)},
-		"an object's image": {objects, `"Path":"` + file + `","URL":"","Image":""`, fmt.Sprintf(`"Path":"","URL":"","Image":"%s/team/tiny:1"`, registry)},
-		"an object's path":  {objects, `"Path":"` + file + `"`, `"Path":"` + up + `"`},
-		"an object's file":  {objects, `"ConfigFile":""`, `"ConfigFile":"` + secret + `"`},
+		"a URL": {
+			configurations, `"path":"` + file + `"`, fmt.Sprintf(`"url":"%s/x.wasm","digest":"%s"`, server.URL, module.Digest(wasm)),
+		},
+		"an image":        {configurations, `"path":"` + file + `"`, fmt.Sprintf(`"image":"%s/team/tiny:1"`, registry)},
+		"a path upwards":  {configurations, `"path":"` + file + `"`, `"path":"` + up + `"`},
+		"a path":          {configurations, `"path":"` + file + `"`, `"path":"` + own + `"`},
+		"an object's URL": {objects, `"Path":"` + file + `","URL":""`, fmt.Sprintf(`"Path":"","URL":"%s/x.wasm"`, server.URL)},
+		"an object's image": {
+			objects, `"Path":"` + file + `","URL":"","Image":""`, fmt.Sprintf(`"Path":"","URL":"","Image":"%s/team/tiny:1"`, registry),
+		},
+		"an object's path": {objects, `"Path":"` + file + `"`, `"Path":"` + up + `"`},
+		"an object's file": {objects, `"ConfigFile":""`, `"ConfigFile":"` + secret + `"`},
 	} {
 		from, to := c.from, c.to
 		if c.text == configurations { // it is a quoted string there
@@ -89,7 +94,8 @@ func TestStranger(t *testing.T) {
 		t.Errorf("%d requests", n)
 	}
 	other := regexp.MustCompile(`(?m)^module [0-9a-f]+\.wasm `).ReplaceAllString(configurations, "module other.wasm ")
-	if _, err := run(t.Context(), t, other, replay.Config{}); err == nil || !strings.Contains(err.Error(), "module other.wasm does not have the digest") {
+	const want = "module other.wasm does not have the digest"
+	if _, err := run(t.Context(), t, other, replay.Config{}); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("a module with another name: %v", err)
 	}
 }
@@ -100,7 +106,9 @@ func TestStrangersExtender(t *testing.T) {
 	if err := os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "X", Bytes: []byte("no certificate")}), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	text := strings.Replace(small(t), `{\"`, strings.ReplaceAll(`{"extenders":[{"urlPrefix":"https://127.0.0.1:1","tlsConfig":{"caFile":"`+file+`"}}],"`, `"`, `\"`), 1)
+	const url = "https://127.0.0.1:1"
+	extenders := `{"extenders":[{"urlPrefix":"` + url + `","tlsConfig":{"caFile":"` + file + `"}}],"`
+	text := strings.Replace(small(t), `{\"`, strings.ReplaceAll(extenders, `"`, `\"`), 1)
 	if text == small(t) {
 		t.Fatal("nothing is replaced")
 	}

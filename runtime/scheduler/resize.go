@@ -60,7 +60,9 @@ func (s *Scheduler) swapResizes() {
 // fits ends an attempt for a pod for whose resize there is room: Permit rejects it, since only the kubelet has something to do.
 func (s *Scheduler) fits(ctx context.Context, p *pipeline.Pipeline, d *cycle.Decision, watch clock.Stopwatch) {
 	pod := d.Pod.Pod
-	b := p.NewBinding(plugin.Placement{Context: ctx, Pod: pod, Node: d.Node, State: d.State, Seed: s.seed(), Namespace: s.snapshot.Namespace(pod.Namespace)},
+	b := p.NewBinding(plugin.Placement{
+		Context: ctx, Pod: pod, Node: d.Node, State: d.State, Seed: s.seed(), Namespace: s.snapshot.Namespace(pod.Namespace),
+	},
 		s.tryOf(d.Pod, watch))
 	_, _, status := b.Permit()
 	if status.Success() {

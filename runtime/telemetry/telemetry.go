@@ -156,7 +156,9 @@ func New(version string, now func() *State, places ...string) *Metrics {
 	m.pluginSeconds = plugin("seconds_total", "Time of calls of the plugin.")
 
 	m.byPlugin = []*prometheus.MetricVec{m.execution.MetricVec}
-	for _, c := range []*prometheus.CounterVec{m.evaluations, m.pluginCalls, m.pluginRows, m.pluginReused, m.pluginBroken, m.pluginFaults, m.pluginSeconds} {
+	for _, c := range []*prometheus.CounterVec{
+		m.evaluations, m.pluginCalls, m.pluginRows, m.pluginReused, m.pluginBroken, m.pluginFaults, m.pluginSeconds,
+	} {
 		m.byPlugin = append(m.byPlugin, c.MetricVec)
 	}
 

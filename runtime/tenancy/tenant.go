@@ -114,7 +114,8 @@ func (p *Plugin) full(candidates []candidate, disabled bool, c *Config) *Refusal
 		}
 	}
 	if tried >= last.maxPlugins+moreTried {
-		return refuse(TooManyPlugins, "%s has %d older plugins that cannot run, and no more are tried: delete or mend some of them", p.Namespace, tried)
+		return refuse(TooManyPlugins, "%s has %d older plugins that cannot run, and no more are tried: delete or mend some of them",
+			p.Namespace, tried)
 	}
 	return tooMany(last, p.Namespace)
 }

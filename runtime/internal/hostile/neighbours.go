@@ -7,7 +7,8 @@ func neighbours() ([]Attack, error) {
 	l := &list{}
 	answer := func(code int) string { return fmt.Sprintf("(i32.const %d)", code) }
 	all := func(code int) string { // of all nodes
-		return fmt.Sprintf("(memory.fill (i32.load offset=24 (local.get $call)) (i32.const %d) (i32.sub (local.get 2) (local.get 1))) (i32.const 0)", code)
+		return fmt.Sprintf("(memory.fill (i32.load offset=24 (local.get $call)) (i32.const %d) "+
+			"(i32.sub (local.get 2) (local.get 1))) (i32.const 0)", code)
 	}
 	const unschedulable, pending = 2, 6
 	const wait = "(i64.store offset=96 (local.get $call) (i64.const 1000)) (i32.const 4)"

@@ -73,7 +73,8 @@ func (c *catalogue) believe(names ...string) {
 	c.t.Helper()
 	rules := "apiVersion: berth.dev/v1alpha1\nkind: VerificationPolicy\nkeys:\n"
 	for name, key := range c.keys {
-		rules += "- name: " + name + "\n  publicKey: |\n    " + strings.ReplaceAll(strings.TrimSpace(string(key.Public().PEM())), "\n", "\n    ") + "\n"
+		pem := strings.TrimSpace(string(key.Public().PEM()))
+		rules += "- name: " + name + "\n  publicKey: |\n    " + strings.ReplaceAll(pem, "\n", "\n    ") + "\n"
 	}
 	rules += "indexes: [{signatures: {keys: [" + strings.Join(names, ", ") + "]}}]\nrequire: {signatures: {keys: [stranger]}}\n"
 	believed, err := policy.Parse([]byte(rules))
@@ -201,7 +202,7 @@ func TestSerials(t *testing.T) {
 	c.reads(10_000_007)
 	c.publish("catalogue", with(20_000_008))
 	c.refuses("its serial is 20000008, 10000001 more than the last one that was seen")
-	// The key is in the wrong hands, and another takes its place. Whoever trusts both is still safe from old indexes.
+	// The key was stolen, and another replaces it. A policy that still trusts both refuses old indexes.
 	c.believe("catalogue", "successor")
 	c.publish("successor", with(8))
 	c.refuses("its serial is 8, and 10000007 was seen before: this is an old index")

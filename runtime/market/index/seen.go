@@ -15,7 +15,7 @@ import (
 )
 
 // maxJump is how much higher the serial of an index may be than the last one of the keys that may sign it, or than 0. An index that is
-// made every minute gets there in 19 years. Without a bound, one index with the highest serial would be the last for ever.
+// made every minute gets there in 19 years. Without a bound, an index with the highest serial would be the last.
 const maxJump = 10_000_000
 
 // seen is a folder that keeps the highest serial of each index that was read, for each key that signed it. A key that may not sign the

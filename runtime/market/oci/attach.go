@@ -75,7 +75,8 @@ func (s *Store) Attach(ctx context.Context, subject ocispec.Descriptor, a Attach
 		}
 	}
 	if len(notes) > 0 {
-		return none, s.ref.problem("ask the registry's operator", "%s was stored, but the registry does not list it: %v", a.Type, notes[len(notes)-1])
+		return none, s.ref.problem("ask the registry's operator", "%s was stored, but the registry does not list it: %v",
+			a.Type, notes[len(notes)-1])
 	}
 	return none, s.ref.problem("try again", "other clients changed its list of attachments %d times in the meantime", tries)
 }

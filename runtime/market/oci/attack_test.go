@@ -269,7 +269,8 @@ func TestGuard(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := client.Do(r); err == nil || !strings.Contains(err.Error(), "the server sends the client on to elsewhere.example, which cannot be asked") {
+	const want = "the server sends the client on to elsewhere.example, which cannot be asked"
+	if _, err := client.Do(r); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("a redirect from TLS to plain HTTP: %v", err)
 	}
 }

@@ -45,7 +45,8 @@ func TestSentOn(t *testing.T) {
 	}
 	inside := []string{
 		"10.0.0.1", "172.16.9.9", "192.168.0.1", "[fd00::1]", "[fd00:ec2::254]", "[fe80::1]", "169.254.169.254", "168.63.129.16", "100.64.0.1",
-		"100.100.100.200", "[64:ff9b::a00:1]", "[64:ff9b::5db8:d822]", "[::ffff:10.0.0.1]", "127.0.0.1", "[::1]", "localhost", "0.0.0.0", "198.18.0.1",
+		"100.100.100.200", "[64:ff9b::a00:1]", "[64:ff9b::5db8:d822]", "[::ffff:10.0.0.1]", "127.0.0.1", "[::1]", "localhost",
+		"0.0.0.0", "198.18.0.1",
 		"192.0.0.192", "240.0.0.1", "[2002:a00:1::]", "registry.corp", "blobs.corp", "both.example",
 	}
 	for _, host := range inside {
@@ -56,20 +57,25 @@ func TestSentOn(t *testing.T) {
 		}
 	}
 	closed, err := ask("registry.example", "https://blobs.example/x")
-	if want := "the server sends the client on to blobs.example, which cannot be asked"; !closed || err == nil || !strings.Contains(err.Error(), want) ||
+	const want = "the server sends the client on to blobs.example, which cannot be asked"
+	if !closed || err == nil || !strings.Contains(err.Error(), want) ||
 		strings.Contains(err.Error(), "refused") {
 		t.Errorf("asked %v, %v", closed, err)
 	}
 	for _, c := range [][2]string{
-		{"registry.corp", "https://blobs.corp/x"}, {"registry.corp", "https://10.9.9.9/x"}, {"10.1.2.3", "https://blobs.corp/x"}, {"registry.corp", "https://blobs.example/x"},
-		{"registry.example", "https://known-to-the-proxy.example/x"}, {"localhost", "http://127.0.0.1:5000/x"}, {"registry.example", "https://registry.example/x"},
+		{"registry.corp", "https://blobs.corp/x"}, {"registry.corp", "https://10.9.9.9/x"}, {"10.1.2.3", "https://blobs.corp/x"},
+		{"registry.corp", "https://blobs.example/x"},
+		{"registry.example", "https://known-to-the-proxy.example/x"}, {"localhost", "http://127.0.0.1:5000/x"},
+		{"registry.example", "https://registry.example/x"},
 		{"registry.corp", "http://registry.corp/x"},
 	} {
 		if asked, err := ask(c[0], c[1]); !asked || err == nil {
 			t.Errorf("%s does not send on to %s: %v", c[0], c[1], err)
 		}
 	}
-	for _, c := range [][2]string{{"registry.corp", "https://127.0.0.1/x"}, {"registry.example", "http://blobs.example/x"}, {"", "https://10.0.0.1/x"}} {
+	for _, c := range [][2]string{
+		{"registry.corp", "https://127.0.0.1/x"}, {"registry.example", "http://blobs.example/x"}, {"", "https://10.0.0.1/x"},
+	} {
 		if asked, err := ask(c[0], c[1]); asked || err == nil || !strings.Contains(err.Error(), "which cannot be asked") {
 			t.Errorf("%q sends on to %s: %v", c[0], c[1], err)
 		}
@@ -89,7 +95,8 @@ func TestCheckAddress(t *testing.T) {
 		}
 	}
 	for _, never := range []string{
-		"169.254.169.254:80", "[64:ff9b::a9fe:a9fe]:80", "[::ffff:169.254.169.254]:80", "168.63.129.16:80", "[64:ff9b::a83f:8110]:80", "[fd00:ec2::254]:80",
+		"169.254.169.254:80", "[64:ff9b::a9fe:a9fe]:80", "[::ffff:169.254.169.254]:80", "168.63.129.16:80", "[64:ff9b::a83f:8110]:80",
+		"[fd00:ec2::254]:80",
 		"127.0.0.1:80", "[64:ff9b::7f00:1]:80", "0.0.0.0:80",
 	} {
 		if err := checkAddress("registry.example", never, true); err == nil {

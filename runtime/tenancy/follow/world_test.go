@@ -63,7 +63,9 @@ func newWorld(t *testing.T) *world {
 	w := &world{t: t, clock: clock.NewStep(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)), changed: make(chan struct{}, 1), known: map[types.UID]*reported{}}
 	w.mu.users = map[string]int{}
 	w.mu.running, w.mu.refuse, w.mu.open = map[string]int{}, map[string]error{}, map[string]bool{}
-	w.follower = New(Config{Taken: []string{"NodeName"}}, Deps{Source: w, Scheduler: w, Modules: w, Writer: w, Meter: &Meter{}, Clock: w.clock, Attached: w.name})
+	w.follower = New(Config{Taken: []string{"NodeName"}}, Deps{
+		Source: w, Scheduler: w, Modules: w, Writer: w, Meter: &Meter{}, Clock: w.clock, Attached: w.name,
+	})
 	t.Cleanup(func() {
 		w.follower.fetch.wait()
 		w.follower.compile.wait()

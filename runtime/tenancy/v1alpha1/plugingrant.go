@@ -186,7 +186,8 @@ type GrantedModules struct {
 // +kubebuilder:validation:Pattern=`^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:[0-9]{1,5})?(/[a-z0-9*._-]+)+$`
 type Repository string
 
-// repositoryPattern is that of the schema. A registry has no *: whoever runs another registry could match it.
+// repositoryPattern is that of the schema. A registry has no *, because a pattern with
+// one could match a registry of somebody else.
 var repositoryPattern = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:[0-9]{1,5})?(/[a-z0-9*._-]+)+$`)
 
 // RepositoryFix says how to write a Repository.

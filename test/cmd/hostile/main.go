@@ -135,7 +135,8 @@ func runBeside(ctx context.Context, b *attack.Bench, root string, attacks []atta
 			holds = "NO"
 			problems = append(problems, fmt.Errorf("%s (%s) is not bounded", r.Attack.Name, r.Attack.About))
 		}
-		fmt.Fprintf(t, "%s\t%d\t%d\t%v\t%v\t%.2f\t%v\t%.2f\t%d MiB\t%d KiB\t%s\n", r.Attack.Name, r.Beside, r.Faults, r.Without.Round(time.Microsecond), r.With.Round(time.Microsecond), r.Ratio,
+		fmt.Fprintf(t, "%s\t%d\t%d\t%v\t%v\t%.2f\t%v\t%.2f\t%d MiB\t%d KiB\t%s\n", r.Attack.Name, r.Beside, r.Faults,
+			r.Without.Round(time.Microsecond), r.With.Round(time.Microsecond), r.Ratio,
 			r.Difference.Round(time.Microsecond), r.Attempts, max(r.Memory, 0)>>20, r.Log>>10, holds)
 	}
 	for group := range slices.Chunk(attacks, b.Together) {

@@ -79,7 +79,8 @@ type Beside struct {
 
 // Bounded reports whether the effect on other pods, the memory and the log are within the bounds.
 func (b *Beside) Bounded() bool {
-	return (b.Ratio <= P99Ratio || b.Difference <= P99Difference) && b.Attempts <= MostAttempts && b.Memory <= b.MemoryBound && b.Log <= b.LogBound
+	return (b.Ratio <= P99Ratio || b.Difference <= P99Difference) && b.Attempts <= MostAttempts &&
+		b.Memory <= b.MemoryBound && b.Log <= b.LogBound
 }
 
 // Prepare creates nodes and namespaces.

@@ -29,7 +29,8 @@ func All(p plugin.Plugin) []Mutant {
 	}
 	// That of SchedulingGates asks whose event it is; kube-scheduler's queue asks a pod about its own alone. That of NodeName
 	// skips only for pods whose resize is deferred, which the subject Resizes draws.
-	if !slices.Contains([]string{"SchedulingGates", "NodeName"}, p.Info().Name) && slices.ContainsFunc(p.Info().Events, func(e plugin.Event) bool { return e.Hint != nil }) {
+	hints := slices.ContainsFunc(p.Info().Events, func(e plugin.Event) bool { return e.Hint != nil })
+	if hints && !slices.Contains([]string{"SchedulingGates", "NodeName"}, p.Info().Name) {
 		out = append(out, Mutant{Name: "hints always wake", hint: func(state.Hint) state.Hint { return state.Queue }})
 	}
 	return append(out, own(p.Info().Name)...)

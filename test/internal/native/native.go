@@ -85,7 +85,9 @@ func catalog() config.Catalog {
 }
 
 // defaults is the configuration without a file, which must not be modified.
-var defaults = sync.OnceValue(func() *config.Scheduler { return config.Default(catalog()) }) //nolint:gochecknoglobals // a constant that is costly to make
+//
+//nolint:gochecknoglobals // a constant that is costly to make
+var defaults = sync.OnceValue(func() *config.Scheduler { return config.Default(catalog()) })
 
 // New makes one plugin over a world.
 func New(w *world.World, name string, configuration []byte, binder objects.Binder) (plugin.Plugin, error) {
