@@ -11,10 +11,18 @@ import (
 	"os"
 )
 
-// TooLarge says that something has more bytes than are read.
-type TooLarge struct{ Most int64 }
+// TooLarge says that something has more bytes than are read, or that its values take more memory.
+type TooLarge struct {
+	Most   int64
+	Values bool
+}
 
-func (e *TooLarge) Error() string { return fmt.Sprintf("it is larger than %s", size(e.Most)) }
+func (e *TooLarge) Error() string {
+	if e.Values {
+		return fmt.Sprintf("the values up to here take more than %s of memory", size(e.Most))
+	}
+	return fmt.Sprintf("it is larger than %s", size(e.Most))
+}
 
 // size returns a number of bytes as people write it.
 func size(n int64) string {
@@ -37,7 +45,7 @@ func size(n int64) string {
 func All(r io.Reader, most int64) ([]byte, error) {
 	text, err := io.ReadAll(io.LimitReader(r, most+1))
 	if err == nil && int64(len(text)) > most {
-		err = &TooLarge{most}
+		err = &TooLarge{Most: most}
 	}
 	if err != nil {
 		return nil, err
@@ -57,7 +65,7 @@ func File(path string, most int64) ([]byte, error) {
 	}
 	defer func() { _ = f.Close() }()
 	if info, err := f.Stat(); err == nil && info.Mode().IsRegular() && info.Size() > most {
-		return nil, &fs.PathError{Op: "read", Path: path, Err: &TooLarge{most}}
+		return nil, &fs.PathError{Op: "read", Path: path, Err: &TooLarge{Most: most}}
 	}
 	text, err := All(f, most)
 	if errors.As(err, new(*TooLarge)) {

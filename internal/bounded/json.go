@@ -83,7 +83,7 @@ func (c *counter) at(err error) error {
 
 func (c *counter) take(n int64) error {
 	if c.left -= n; c.left < 0 {
-		return fmt.Errorf("the values up to here take too much memory: %w", &TooLarge{c.most})
+		return &TooLarge{Most: c.most, Values: true}
 	}
 	return nil
 }

@@ -208,7 +208,7 @@ func TestRefused(t *testing.T) {
 		head + `"pods":[{"pod":` + template + `,"count":9000},{"pod":` + template + `,"count":9000}]}`: "pods[1].count: with 9000 there are more than 10000",
 		head + `"pods":[{"pod":` + template + `}],"addNodes":[{"node":{"metadata":{"name":"n","annotations":{"a":"` + strings.Repeat("a", 30<<10) + `"}}},"count":9000}]}`: "with their counts, the pods and nodes have 27",
 		head + `"pods":[{"pod":` + strings.Replace(template, `"name":"p"`, `"name":"p","annotations":{"a":"`+strings.Repeat("a", 30<<10)+`"}`, 1) + `,"count":9000}]}`:     "with their counts, the pods and nodes have 27",
-		head + `"services":[{}` + strings.Repeat(",{}", 500_000) + `],"pods":[{"pod":` + template + `}]}`:                                                                  "the values up to here take too much memory: it is larger than 128 MiB",
+		head + `"services":[{}` + strings.Repeat(",{}", 500_000) + `],"pods":[{"pod":` + template + `}]}`:                                                                  "the values up to here take more than 128 MiB of memory",
 		head + `"pods":[{"pod":{"metadata":{"name":"P"},"spec":{"containers":[{"name":"c"}]}}}]}`:                                                                          `pods[0].pod: metadata.name: "P" is not a valid name`,
 		head + `"pods":[{"pod":` + strings.Replace(template, `"spec":{`, `"spec":{"priorityClassName":"x",`, 1) + `}]}`:                                                    "pods[0].pod: spec.priorityClassName: there is no priorityclass \"x\"",
 		head + `"pods":[{"pod":` + template + `}],"removeNodes":["z"]}`:                                                                                                    `removeNodes[0]: the cluster has no node "z"`,

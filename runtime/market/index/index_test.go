@@ -215,7 +215,7 @@ func TestParse(t *testing.T) {
 		"a large number":     {replaced(`"serial": 1`, `"serial": 1e99`), "cannot unmarshal number"},
 		"an empty text":      {"", "EOF"},
 		"nested":             {strings.Repeat(`{"plugins":[`, 20_000), "unknown field"},
-		"too many objects":   {`{"plugins":[` + strings.Repeat("{},", 2_000_000) + "{}]}", "take too much memory"},
+		"too many objects":   {`{"plugins":[` + strings.Repeat("{},", 2_000_000) + "{}]}", "take more than 128 MiB of memory"},
 		"too many bytes":     {good + strings.Repeat(" ", 16<<20), "at most 16777216 are allowed"},
 		"many small objects": {`{"plugins":[` + strings.Repeat("{},", 150_000) + "{}]}", `it is "" of ""`},
 	} {
