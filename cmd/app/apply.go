@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/berth-scheduler/berth/abi/wire"
 	"github.com/berth-scheduler/berth/internal/bounded"
 )
 
@@ -36,7 +37,7 @@ func (s *step) do() error {
 func apply(steps []step) error {
 	var undo []step
 	for _, s := range steps {
-		was, err := bounded.File(s.path, maxSettings)
+		was, err := bounded.File(s.path, wire.MaxModuleSize) // the largest of the files that steps replace
 		if errors.Is(err, fs.ErrNotExist) {
 			was, err = nil, nil
 		} else if err == nil && was == nil {

@@ -62,15 +62,10 @@ func (o *serverOptions) get(ctx context.Context, path string) ([]byte, error) {
 	return o.ask(ctx, http.MethodGet, path, "")
 }
 
-// maxAnswer is the most bytes of a scheduler's answer, and maxKept the most that it takes as values. maxKey is the most bytes
-// of a file with a token or with certificates, maxSettings of one with configuration, and maxProgram of a program.
+// maxAnswer is the most bytes of a scheduler's answer, and maxKept the most that it takes as values.
 const (
 	maxAnswer = 64 << 20
 	maxKept   = 512 << 20
-	maxKey    = 1 << 20
-
-	maxSettings = 4 << 20
-	maxProgram  = 1 << 30
 )
 
 // readAnswer decodes a scheduler's answer.
@@ -166,7 +161,7 @@ func (l *line) send(ctx context.Context, method, path, text string) (*http.Respo
 func (o *serverOptions) first(ctx context.Context, method, path, text string) (*line, *http.Response, error) {
 	var token string
 	if o.token != "" {
-		data, err := bounded.File(o.token, maxKey)
+		data, err := bounded.File(o.token, bounded.Key)
 		if err != nil {
 			return nil, nil, fmt.Errorf("--token-file: %w", err)
 		}
@@ -243,7 +238,7 @@ func (o *serverOptions) client() (*http.Client, string, error) {
 	}
 	config := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: o.insecure} //nolint:gosec // asked for
 	if o.ca != "" {
-		pem, err := bounded.File(o.ca, maxKey)
+		pem, err := bounded.File(o.ca, bounded.Key)
 		if err != nil {
 			return nil, "", fmt.Errorf("--certificate-authority: %w", err)
 		}

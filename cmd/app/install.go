@@ -76,7 +76,7 @@ func (o *installOptions) place() error {
 
 // readConfig reads the configuration to change; nothing if there is none yet.
 func (o *installOptions) readConfig() (*config.Edit, error) {
-	text, err := bounded.File(o.config, maxSettings)
+	text, err := bounded.File(o.config, bounded.Settings)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, unreadable(err, "config", o.config)
 	}

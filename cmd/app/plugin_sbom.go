@@ -79,7 +79,7 @@ func describeParts(ctx context.Context, path, version string, stderr io.Writer) 
 
 // programParts lists what a program in Go was built from.
 func programParts(file, version string) ([]byte, error) {
-	data, err := bounded.File(file, maxProgram)
+	data, err := bounded.File(file, bounded.Program)
 	if err != nil {
 		return nil, err
 	}

@@ -43,7 +43,7 @@ func isModule(file string) bool {
 // fileToSign is a file: a module, or any other, as of a release.
 func fileToSign(file string) (data []byte, title string, l *module.Loaded, err error) {
 	if !isModule(file) {
-		data, err = bounded.File(file, maxProgram)
+		data, err = bounded.File(file, bounded.Program)
 		return data, module.Digest(data), nil, err
 	}
 	if l, err = module.Read(file); err != nil {

@@ -90,7 +90,7 @@ func (u *upgrade) replace(modules *assembly.Modules, out *proposal) error {
 // grantBeside writes the grants into the file beside a module.
 func grantBeside(path string, ref *module.Reference) (*step, error) {
 	file := strings.TrimSuffix(path, ".wasm") + ".yaml"
-	text, err := bounded.File(file, maxSettings)
+	text, err := bounded.File(file, bounded.Settings)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}

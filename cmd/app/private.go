@@ -11,13 +11,18 @@ import (
 // writes to a pipe or a device as it is.
 func createPrivate(file string) (*os.File, error) {
 	const mode = 0o600
-	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, mode)
+	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE, mode)
 	if err != nil {
 		return nil, err
 	}
 	info, err := f.Stat()
-	if err == nil && info.Mode().IsRegular() && info.Mode().Perm() != mode {
-		err = f.Chmod(mode) // before anything is written
+	if err == nil && info.Mode().IsRegular() {
+		if info.Mode().Perm() != mode {
+			err = f.Chmod(mode) // before anything is written, or lost
+		}
+		if err == nil {
+			err = f.Truncate(0)
+		}
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("%w (others may read it: name a new file)", err), f.Close())

@@ -11,6 +11,13 @@ import (
 	"os"
 )
 
+// Settings is the most bytes of a file with configuration, Key of one with a token, a key or certificates, and Program of a program.
+const (
+	Settings = 4 << 20
+	Key      = 1 << 20
+	Program  = 1 << 30
+)
+
 // TooLarge says that something has more bytes than are read, or that its values take more memory.
 type TooLarge struct {
 	Most   int64

@@ -30,9 +30,6 @@ import (
 	"github.com/berth-scheduler/berth/internal/bounded"
 )
 
-// maxFile is the most bytes of a file with configuration or settings.
-const maxFile = 4 << 20
-
 // Load reads the configuration file at path. An empty path gives the defaults, with their
 // warnings.
 //
@@ -41,7 +38,7 @@ func Load(path string, cat Catalog) (*Scheduler, []Warning, error) {
 	if path == "" {
 		return build(newReport("", nil), &configv1.KubeSchedulerConfiguration{}, cat)
 	}
-	data, err := bounded.File(path, maxFile)
+	data, err := bounded.File(path, bounded.Settings)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read scheduler configuration: %w", err)
 	}

@@ -21,7 +21,7 @@ func readSettingsFile(v *viper.Viper, flags *pflag.FlagSet, file string) (map[st
 	if file == "" {
 		return nil, nil, nil
 	}
-	data, err := bounded.File(file, maxFile)
+	data, err := bounded.File(file, bounded.Settings)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read settings: %w", err)
 	}

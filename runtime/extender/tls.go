@@ -64,5 +64,5 @@ func content(data []byte, file string) ([]byte, error) {
 	if len(data) > 0 || file == "" {
 		return data, nil
 	}
-	return bounded.File(file, 1<<20)
+	return bounded.File(file, bounded.Key)
 }

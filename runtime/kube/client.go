@@ -3,10 +3,12 @@ package kube
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/tools/clientcmd/api"
 	componentconfigv1alpha1 "k8s.io/component-base/config/v1alpha1"
 
 	"github.com/berth-scheduler/berth/internal/bounded"
@@ -144,12 +146,14 @@ func (c *Connection) rest() (*rest.Config, error) {
 		}
 		return config, nil
 	}
-	if c.Kubeconfig != "" {
-		if err := readable(c.Kubeconfig); err != nil {
-			return nil, fmt.Errorf("kubeconfig: %w (name a file that can be read with --kubeconfig)", err)
-		}
+	file, err := kubeconfig(c.Kubeconfig)
+	if errors.As(err, new(*fs.PathError)) {
+		return nil, fmt.Errorf("kubeconfig: %w (name a file that can be read with --kubeconfig)", err)
 	}
-	config, err := clientcmd.BuildConfigFromFlags(c.Master, c.Kubeconfig)
+	if err != nil {
+		return nil, fmt.Errorf("kubeconfig %s: %w", c.Kubeconfig, err)
+	}
+	config, err := clientcmd.NewDefaultClientConfig(*file, &clientcmd.ConfigOverrides{ClusterInfo: api.Cluster{Server: c.Master}}).ClientConfig()
 	if clientcmd.IsEmptyConfig(err) {
 		return nil, fmt.Errorf("kubeconfig %s names no cluster (kubectl config view --kubeconfig %[1]s prints it)", c.Kubeconfig)
 	}
@@ -159,8 +163,24 @@ func (c *Connection) rest() (*rest.Config, error) {
 	return config, nil
 }
 
-// readable tries to read a kubeconfig, which the library would read to the end.
-func readable(path string) error {
-	_, err := bounded.File(path, 4<<20)
-	return err
+// kubeconfig reads a file once, which may be a pipe, and up to a bound. Its paths are relative to it. Without a name it is empty.
+func kubeconfig(path string) (*api.Config, error) {
+	if path == "" {
+		return api.NewConfig(), nil
+	}
+	text, err := bounded.File(path, bounded.Settings)
+	if err != nil {
+		return nil, err
+	}
+	file, err := clientcmd.Load(text)
+	if err != nil {
+		return nil, err
+	}
+	for _, cluster := range file.Clusters {
+		cluster.LocationOfOrigin = path
+	}
+	for _, user := range file.AuthInfos {
+		user.LocationOfOrigin = path
+	}
+	return file, clientcmd.ResolveLocalPaths(file)
 }

@@ -192,7 +192,7 @@ func (e *Election) Lead(ctx context.Context, lead func(context.Context) error) e
 // giveBack releases the lease of a replica that stopped while it asked for it: the server may have granted it, and the elector
 // does not know.
 func (e *Election) giveBack(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, e.config.RenewDeadline.Duration)
+	ctx, cancel := context.WithTimeout(ctx, e.config.RetryPeriod.Duration)
 	defer cancel()
 	record, _, err := e.lock.Get(ctx)
 	if err != nil || record.HolderIdentity != e.lock.Identity() {

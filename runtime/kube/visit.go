@@ -35,14 +35,16 @@ type Visitor struct {
 //
 // ErrNoCluster; the kubeconfig cannot be read.
 func (u User) Connect() (*Visitor, error) {
+	overrides := &clientcmd.ConfigOverrides{CurrentContext: u.Context}
+	loaded := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(clientcmd.NewDefaultClientConfigLoadingRules(), overrides)
 	if u.Kubeconfig != "" {
-		if err := readable(u.Kubeconfig); err != nil {
+		file, err := kubeconfig(u.Kubeconfig)
+		if err != nil {
 			return nil, fmt.Errorf("kubeconfig: %w", err)
 		}
+		loaded = clientcmd.NewDefaultClientConfig(*file, overrides)
 	}
-	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	rules.ExplicitPath = u.Kubeconfig
-	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: u.Context}).ClientConfig()
+	config, err := loaded.ClientConfig()
 	if clientcmd.IsEmptyConfig(err) {
 		return nil, ErrNoCluster
 	}
