@@ -39,21 +39,25 @@ func (o *replayOptions) experiment(ctx context.Context, stdout, stderr io.Writer
 	c.Change = func(recorded assembly.Config) (assembly.Config, error) {
 		return recorded, o.modules.enable(c.Modules, recorded.Scheduler)
 	}
+	var bad error // of --config
 	if o.config != "" {
 		modules, err := o.modules.open()
 		if err != nil {
 			return err
 		}
 		defer func() { _ = modules.Close(context.WithoutCancel(ctx)) }() // the process ends anyway
-		s, warnings, err := config.Load(o.config, modules.Catalog())
-		if err == nil {
-			warn(plainly(stderr), warnings)
-			err = o.modules.enable(modules, s)
-		}
-		if err != nil {
-			return unreadable(err, "config", o.config)
-		}
+		var s *config.Scheduler                                          // with the feature gates of the recording, which stay
 		c.Change = func(recorded assembly.Config) (assembly.Config, error) {
+			if s == nil {
+				var warnings []config.Warning
+				if s, warnings, bad = config.Load(o.config, modules.Catalog().WithGates(recorded.Gates)); bad == nil {
+					warn(plainly(stderr), warnings)
+					bad = o.modules.enable(modules, s)
+				}
+				if bad != nil {
+					return recorded, bad
+				}
+			}
 			next, err := recorded.WithFolder(s)
 			recorded.Scheduler, recorded.Modules = next, modules
 			return recorded, err
@@ -73,6 +77,8 @@ func (o *replayOptions) experiment(ctx context.Context, stdout, stderr io.Writer
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return &failure{fmt.Errorf("stopped: %w", err)}
+	case bad != nil:
+		return unreadable(bad, "config", o.config)
 	case err != nil:
 		return fmt.Errorf("%s: %w", o.file, err)
 	}

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"slices"
 	"strconv"
@@ -24,6 +23,7 @@ import (
 	"github.com/berth-scheduler/berth/internal/plain"
 	"github.com/berth-scheduler/berth/runtime/debughttp"
 	"github.com/berth-scheduler/berth/runtime/kube"
+	"github.com/berth-scheduler/berth/runtime/market/oci"
 )
 
 // serverOptions holds the flags for finding the running scheduler.
@@ -255,16 +255,10 @@ func direct(t *http.Transport) *http.Client {
 	return &http.Client{Transport: t, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
-// isThisMachine reports whether a host is this machine, by its address or the name localhost.
-func isThisMachine(host string) bool {
-	ip, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && ip.Unmap().IsLoopback()
-}
-
 // warnPlain warns of a server on another machine without TLS.
 func warnPlain(tell func(text string), server string) {
 	u, err := url.Parse(server)
-	if err != nil || u.Scheme != "http" || isThisMachine(u.Hostname()) {
+	if err != nil || u.Scheme != "http" || oci.IsLocal(u.Hostname()) {
 		return
 	}
 	tell(fmt.Sprintf("--server: everybody on the way to %s can read and change what is sent, the token as well: write https://",

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/berth-scheduler/berth/runtime/market/oci"
 	"github.com/berth-scheduler/berth/runtime/market/registry"
 )
 
@@ -93,7 +94,7 @@ func withoutBrowsers(handler http.Handler, at net.Addr) http.Handler {
 			host = name
 		}
 		switch {
-		case onlyHere && !isThisMachine(strings.Trim(host, "[]")):
+		case onlyHere && !oci.IsLocal(strings.Trim(host, "[]")):
 			http.Error(w, "this registry is at "+at.String(), http.StatusMisdirectedRequest)
 		case r.Header.Get("Origin") != "" && strings.HasPrefix(r.URL.Path, "/v2/"):
 			http.Error(w, "the registry is not for pages in browsers", http.StatusForbidden)

@@ -28,6 +28,7 @@ type large struct {
 	Number json.Number      `json:"number"`
 	Bytes  []byte           `json:"bytes"`
 	Many   map[string][]int `json:"many"`
+	Quoted int              `json:"quoted,string"`
 	inner
 }
 
@@ -85,7 +86,7 @@ func TestBombs(t *testing.T) {
 func TestDecodes(t *testing.T) {
 	for _, text := range []string{
 		`{}`, `null`, ` {"name" : "a" , "parts" : [ { "name":"b" }, null ], "more" : null, "By": {"x":{"name":"c"}} } `,
-		`{"any":{"a":[1,"b",null,true,{}]},"raw":{"a":[1]},"at":"2026-01-02T03:04:05Z","number":12,"bytes":"aGk=","many":{"a":[1,2]}}`,
+		`{"any":{"a":[1,"b",null,true,{}]},"raw":{"a":[1]},"at":"2026-01-02T03:04:05Z","number":12,"bytes":"aGk=","many":{"a":[1,2]},"quoted":"7"}`,
 		`{"more":{"more":{"name":"x"}},"inside":[{"Wide":["a"]}],"NAME":"other","unknown":[{"a":{}}]}`,
 		`{"raw":null,"any":null,"at":null,"bytes":null,"parts":null,"many":null,"number":"12"}`,
 	} {

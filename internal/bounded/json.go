@@ -2,6 +2,7 @@ package bounded
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding"
 	"encoding/json"
@@ -9,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"slices"
 	"strings"
 )
 
@@ -50,11 +52,7 @@ func decode(ctx context.Context, text []byte, most int64, into any, strict bool)
 	if _, err := c.tokens.Token(); !errors.Is(err, io.EOF) {
 		return errors.New("more text follows the value")
 	}
-	d := json.NewDecoder(bytes.NewReader(text))
-	if strict {
-		d.DisallowUnknownFields()
-	}
-	return d.Decode(into)
+	return json.Unmarshal(text, into)
 }
 
 // counter counts what values take that a type is decoded from.
@@ -62,12 +60,18 @@ type counter struct {
 	ctx    context.Context
 	tokens *json.Decoder
 	text   []byte
-	path   []string
+	path   []step
 	most   int64
 	left   int64
 	seen   int
 	strict bool
 	fields map[reflect.Type]map[string]reflect.Type
+}
+
+// step is an index of a list, or a key of an object if that is -1.
+type step struct {
+	index int
+	key   string
 }
 
 // at puts the path before an error.
@@ -78,7 +82,15 @@ func (c *counter) at(err error) error {
 	if len(c.path) == 0 {
 		return err
 	}
-	return fmt.Errorf("%s: %w", strings.TrimPrefix(strings.Join(c.path, ""), "."), err)
+	var path strings.Builder
+	for _, step := range c.path {
+		if step.index >= 0 {
+			fmt.Fprintf(&path, "[%d]", step.index)
+		} else {
+			fmt.Fprintf(&path, ".%s", step.key)
+		}
+	}
+	return fmt.Errorf("%s: %w", strings.TrimPrefix(path.String(), "."), err)
 }
 
 func (c *counter) take(n int64) error {
@@ -210,7 +222,7 @@ func (c *counter) array(t reflect.Type, depth int) error {
 		return c.mismatch(t, "a list")
 	}
 	for i := 0; c.tokens.More(); i++ {
-		if err := c.below(fmt.Sprintf("[%d]", i), grown*int64(element.Size()), element, depth); err != nil {
+		if err := c.below(step{i, ""}, grown*int64(element.Size()), element, depth); err != nil {
 			return err
 		}
 	}
@@ -219,8 +231,8 @@ func (c *counter) array(t reflect.Type, depth int) error {
 }
 
 // below counts a value that has room inside of another.
-func (c *counter) below(step string, room int64, t reflect.Type, depth int) error {
-	c.path = append(c.path, step)
+func (c *counter) below(at step, room int64, t reflect.Type, depth int) error {
+	c.path = append(c.path, at)
 	if err := c.take(room); err != nil {
 		return err
 	}
@@ -260,9 +272,9 @@ func (c *counter) object(t reflect.Type, depth int) error {
 		}
 		key, _ := token.(string)
 		if known == nil {
-			err = c.below("."+key, int64(len(key))+grown*int64(element.Size())+entry, element, depth)
+			err = c.below(step{-1, key}, int64(len(key))+grown*int64(element.Size())+entry, element, depth)
 		} else if field := find(known, key); field != nil {
-			err = c.below("."+key, 0, field, depth)
+			err = c.below(step{-1, key}, 0, field, depth)
 		} else if c.strict {
 			err = fmt.Errorf("unknown field %q", key)
 		} else {
@@ -297,7 +309,7 @@ func (c *counter) known(t reflect.Type) map[string]reflect.Type {
 	out := make(map[string]reflect.Type)
 	for i := range t.NumField() {
 		f := t.Field(i)
-		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 		embedded := f.Type
 		if embedded.Kind() == reflect.Pointer {
 			embedded = embedded.Elem()
@@ -310,10 +322,11 @@ func (c *counter) known(t reflect.Type) map[string]reflect.Type {
 					out[name] = t
 				}
 			}
-		case f.IsExported() && name != "":
-			out[name] = f.Type
-		case f.IsExported():
-			out[f.Name] = f.Type
+		case !f.IsExported():
+		case slices.Contains(strings.Split(options, ","), "string"): // in quotes, which encoding/json checks
+			out[cmp.Or(name, f.Name)] = reflect.TypeFor[any]()
+		default:
+			out[cmp.Or(name, f.Name)] = f.Type
 		}
 	}
 	c.fields[t] = out

@@ -3,11 +3,11 @@ package module
 import (
 	"context"
 	"errors"
-	"io"
 	"net/http"
 	"net/url"
 
 	"github.com/berth-scheduler/berth/abi/schema"
+	"github.com/berth-scheduler/berth/internal/bounded"
 	"github.com/berth-scheduler/berth/internal/plain"
 	"github.com/berth-scheduler/berth/runtime/market/oci"
 )
@@ -60,11 +60,12 @@ func (s *Sources) get(ctx context.Context, address string, limit int64, fix stri
 	}
 	if response.ContentLength <= limit {
 		// It allocates for the bytes that arrive, not for the announced length.
-		if data, err = io.ReadAll(io.LimitReader(response.Body, limit+1)); err != nil {
-			return nil, 0, fail(err.Error(), "try again", err)
-		}
+		data, err = bounded.All(response.Body, limit)
 	}
-	if response.ContentLength > limit || int64(len(data)) > limit {
+	if err != nil && !errors.As(err, new(*bounded.TooLarge)) {
+		return nil, 0, fail(err.Error(), "try again", err)
+	}
+	if response.ContentLength > limit || err != nil {
 		return nil, 0, fail("more than the "+schema.Show(limit)+" bytes allowed", fix, nil)
 	}
 	return data, 0, nil

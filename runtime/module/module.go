@@ -10,13 +10,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"syscall"
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/abi/schema"
 	"github.com/berth-scheduler/berth/abi/wire"
+	"github.com/berth-scheduler/berth/internal/bounded"
 	"github.com/berth-scheduler/berth/internal/plain"
 	"github.com/berth-scheduler/berth/runtime/market/policy"
 )
@@ -250,12 +250,9 @@ func readFile(path, section string, limit int) ([]byte, error) {
 	case info.Size() > int64(limit):
 		return nil, &Error{File: path, Section: section, Detail: fmt.Sprintf("%d bytes, at most %d are allowed", info.Size(), limit)}
 	}
-	data, err := io.ReadAll(io.LimitReader(f, int64(limit)+1))
-	switch {
-	case err != nil:
+	data, err := bounded.All(f, int64(limit))
+	if err != nil {
 		return nil, &Error{File: path, Section: section, Detail: reason(err), Err: err}
-	case len(data) > limit:
-		return nil, &Error{File: path, Section: section, Detail: fmt.Sprintf("%d bytes, at most %d are allowed", max(info.Size(), int64(len(data))), limit)}
 	}
 	return data, nil
 }

@@ -111,7 +111,7 @@ func (s *Scheduler) failed(pod *state.QueuedPod, status *plugin.Status, nominati
 		return
 	}
 	s.recheck(uid)
-	if pod.Pod.NodeName() != "" { // kube-scheduler says nothing of a resize that has to wait
+	if forResize(pod.Pod) { // kube-scheduler says nothing of a resize that has to wait
 		return
 	}
 	// Without Override the nomination is kept: the pod's status may be out of date, because it

@@ -65,7 +65,7 @@ func (s *Scheduler) gate(pods []*state.QueuedPod, out []queue.GateResult) {
 // tellGates reports what gate has found. The condition of a pod that preempts others tells of the attempt in which it began.
 func (s *Scheduler) tellGates(pods []*state.QueuedPod, gates []queue.GateResult) {
 	for i, pod := range pods {
-		if pod.Pod.NodeName() != "" {
+		if forResize(pod.Pod) {
 			continue
 		}
 		gate := gates[i]

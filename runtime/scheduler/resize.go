@@ -17,10 +17,13 @@ import (
 // looks at its node only, may have pods of lower priority evicted there, and never binds: the kubelet resizes the pod once there
 // is room. The queue has such a pod until it waits for no resize any more, and no other pods that are bound.
 
+// forResize reports whether a queued pod is there because of a resize: it has a node.
+func forResize(pod *state.Pod) bool { return pod.NodeName() != "" }
+
 // resizing reports whether the queue has a pod because of a resize.
 func (s *Scheduler) resizing(uid types.UID) bool {
 	queued, _ := s.queue.Get(uid)
-	return queued != nil && queued.Pod.NodeName() != ""
+	return queued != nil && forResize(queued.Pod)
 }
 
 // setResize queues a bound pod for its resize, or gives the queue its new version.
@@ -39,7 +42,7 @@ func (s *Scheduler) setResize(pod *state.Pod) {
 func (s *Scheduler) swapResizes() {
 	var gone []types.UID
 	for _, queued := range s.queue.All() {
-		if pod := queued.Pod; pod.NodeName() != "" && !s.pipelines[pod.Profile].Resizes(pod) {
+		if pod := queued.Pod; forResize(pod) && !s.pipelines[pod.Profile].Resizes(pod) {
 			gone = append(gone, pod.UID)
 		}
 	}

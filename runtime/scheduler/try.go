@@ -44,7 +44,7 @@ func (s *Scheduler) try(ctx context.Context, pod *state.QueuedPod) {
 		Nominations: s.queue.Nominations(), Extenders: s.deps.Extenders, Seed: s.seed(), Sequence: s.sequence, Draw: s.drawn,
 		Debt: s.debtOf(p, pod.Pod),
 	}
-	if pod.Pod.NodeName() != "" { // extenders place pods, and this one is placed
+	if forResize(pod.Pod) { // extenders place pods, and this one is placed
 		in.Extenders = nil
 	}
 	d := s.decide(in)
@@ -56,7 +56,7 @@ func (s *Scheduler) try(ctx context.Context, pod *state.QueuedPod) {
 	}
 	var b *pipeline.Binding
 	var placing []plugin.Directives
-	if d.Node != nil && pod.Pod.NodeName() != "" {
+	if d.Node != nil && forResize(pod.Pod) {
 		s.fits(ctx, p, &d, watch)
 	} else if d.Node != nil {
 		b, placing = s.reserve(ctx, p, &d, watch)

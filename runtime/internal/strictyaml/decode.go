@@ -86,6 +86,18 @@ func PathOf(steps []any) (path string) {
 	return path
 }
 
+// Dotted writes a path as Kubernetes' strict decoder does, in which a key with a dot looks like two.
+func Dotted(steps []any) (path string) {
+	for _, step := range steps {
+		if i, ok := step.(int); ok {
+			path += fmt.Sprintf("[%d]", i)
+		} else {
+			path += "." + step.(string)
+		}
+	}
+	return strings.TrimPrefix(path, ".")
+}
+
 // Join appends a key to a path, in brackets if it is no plain word. Only the beginning of a long key is written.
 func Join(path, key string) string {
 	key = strings.ToValidUTF8(key[:min(len(key), maxKey)], "")

@@ -130,7 +130,7 @@ func (c *Client) repository(ref Reference) (*remote.Repository, *referrersAPI, e
 	}
 	client.SetUserAgent("berth")
 	return &remote.Repository{
-		Client: client, Reference: at, PlainHTTP: isLocal(host),
+		Client: client, Reference: at, PlainHTTP: IsLocal(host),
 		MaxMetadataBytes: maxList, ReferrerListMaxPages: maxPages,
 		SkipReferrersGC: true, // many registries forbid deleting; other clients may still read the old list
 	}, api, nil

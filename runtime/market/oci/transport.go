@@ -54,9 +54,9 @@ func checkAddress(host, resolved string, private bool) error {
 	switch {
 	case ip.IsLinkLocalUnicast(), ip.IsMulticast(), ip.IsUnspecified(), isMetadata(ip):
 		return &Error{Ref: host, Detail: fmt.Sprintf("%s is a link-local or metadata address, which no registry has", ip), Fix: "use the registry's public address"}
-	case ip.IsLoopback() && !isLocal(host):
+	case ip.IsLoopback() && !IsLocal(host):
 		return &Error{Ref: host, Detail: fmt.Sprintf("its name resolves to %s, this machine", ip), Fix: "write localhost if you mean this machine"}
-	case !private && isInternal(at.Addr()) && !isLocal(host):
+	case !private && isInternal(at.Addr()) && !IsLocal(host):
 		return &Error{Ref: host, Detail: fmt.Sprintf("%s is a private or special address", ip)}
 	}
 	return nil
@@ -103,8 +103,8 @@ func isMetadata(ip netip.Addr) bool {
 	return false
 }
 
-// isLocal reports whether a host is this machine, by name or address.
-func isLocal(host string) bool {
+// IsLocal reports whether a host is this machine, by name or address.
+func IsLocal(host string) bool {
 	ip, err := netip.ParseAddr(host)
 	return host == "localhost" || err == nil && ip.Unmap().IsLoopback()
 }
@@ -139,14 +139,14 @@ func (g *guarded) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 		return response, err
 	}
-	if isLocal(named) {
+	if IsLocal(named) {
 		return g.inner.RoundTrip(r)
 	}
 	failed := &Error{
 		Ref: named, Detail: "the server sends the client on to " + r.URL.Host + ", which cannot be asked",
 		Fix: "ask the registry's operator: private addresses, this machine, and servers without TLS are never asked",
 	}
-	if isLocal(host) || r.URL.Scheme != "https" {
+	if IsLocal(host) || r.URL.Scheme != "https" {
 		return nil, failed
 	}
 	ctx := r.Context()

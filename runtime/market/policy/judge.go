@@ -240,8 +240,11 @@ func (j *judge) publisher(at string, p v1alpha1.TrustedPublisher) error {
 		if from == "" {
 			from = "a file"
 		}
-		in := strings.ReplaceAll(strings.Trim(fmt.Sprint(p.Repositories), "[]"), " ", ", ") // a Repository has no spaces
-		return j.refuse(at, "it is from %s, but %s publishes in %s", from, p.Name, in)
+		in := make([]string, len(p.Repositories))
+		for i, repository := range p.Repositories {
+			in[i] = string(repository)
+		}
+		return j.refuse(at, "it is from %s, but %s publishes in %s", from, p.Name, strings.Join(in, ", "))
 	}
 	return j.signatures(at, p.Keys, 1)
 }

@@ -88,15 +88,7 @@ func (o *object) mismatch(path string) *strictyaml.Mismatch {
 		return nil
 	}
 	for _, m := range strictyaml.Mismatches(n, reflect.TypeOf(o.Object), nil) {
-		written := ""
-		for _, step := range m.Path {
-			if i, ok := step.(int); ok {
-				written += fmt.Sprintf("[%d]", i)
-			} else {
-				written += "." + step.(string)
-			}
-		}
-		if m.Unknown && written[1:] == path {
+		if m.Unknown && strictyaml.Dotted(m.Path) == path {
 			return &m
 		}
 	}
