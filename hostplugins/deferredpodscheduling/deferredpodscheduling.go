@@ -32,22 +32,21 @@ type Config struct {
 }
 
 // DeferredPodScheduling is the plugin.
-type DeferredPodScheduling struct {
-	info plugin.Info
-	on   bool
-}
+type DeferredPodScheduling struct{ info plugin.Info }
 
 var (
 	_ plugin.PreFilter = (*DeferredPodScheduling)(nil)
 	_ plugin.Filter    = (*DeferredPodScheduling)(nil)
-	_ plugin.Resizer   = (*DeferredPodScheduling)(nil)
+	_ plugin.Permit    = (*DeferredPodScheduling)(nil)
 )
 
 // New returns the plugin.
 func New(c Config) *DeferredPodScheduling {
-	p := &DeferredPodScheduling{on: c.On}
+	p := &DeferredPodScheduling{}
 	// Filter reads spec.podPreemptionPolicy, which is no column. Its answers are not kept, as for all pods that wait for a resize.
-	p.info = plugin.Info{Name: Name, Reads: plugin.Whole(abi.NodeName, abi.PodNodeName), NodeScoped: []abi.Point{abi.Filter}, Resizes: true}
+	p.info = plugin.Info{
+		Name: Name, Reads: plugin.Whole(abi.NodeName, abi.PodNodeName), NodeScoped: []abi.Point{abi.Filter}, Resizes: true, TriesResizes: c.On,
+	}
 	if c.On {
 		p.info.Events = []plugin.Event{
 			{
@@ -68,9 +67,6 @@ func New(c Config) *DeferredPodScheduling {
 // Info describes the plugin.
 func (p *DeferredPodScheduling) Info() *plugin.Info { return &p.info }
 
-// Resizes implements plugin.Resizer.
-func (p *DeferredPodScheduling) Resizes() bool { return p.on }
-
 // PreFilter skips Filter for pods that wait for no resize.
 func (p *DeferredPodScheduling) PreFilter(c *plugin.Cycle) ([]uint32, *plugin.Status) {
 	if !c.Resize {
@@ -81,9 +77,6 @@ func (p *DeferredPodScheduling) PreFilter(c *plugin.Cycle) ([]uint32, *plugin.St
 
 // Filter rejects all nodes but that of the pod, and that one if it allows no preemption.
 func (p *DeferredPodScheduling) Filter(c *plugin.Cycle, rows []uint32, out *plugin.Verdicts) {
-	if !c.Resize {
-		return
-	}
 	for i, row := range rows {
 		switch node := c.Snapshot.Nodes.Node[row]; {
 		case node.Name != c.Pod.NodeName():
@@ -102,7 +95,7 @@ func disabled(node *v1.Node) bool {
 
 // Permit rejects a pod whose resize fits.
 func (p *DeferredPodScheduling) Permit(placement *plugin.Placement) (time.Duration, plugin.Directives, *plugin.Status) {
-	if !p.on || !placement.Pod.ResizeDeferred() {
+	if !p.info.TriesResizes || !placement.Pod.ResizeDeferred() {
 		return 0, plugin.Directives{}, nil
 	}
 	return 0, plugin.Directives{}, plugin.NewStatus(abi.UnschedulableAndUnresolvable, ReasonFits)

@@ -157,10 +157,7 @@ func New(config Config, deps Deps) (*Pipeline, error) {
 	slices.Sort(p.named)
 	p.named = slices.Compact(p.named)
 	p.enforce()
-	p.resizes = slices.ContainsFunc(p.points.permit, func(s stage[plugin.Permit]) bool {
-		resizer, ok := s.plugin.(plugin.Resizer)
-		return ok && s.info.Resizes && resizer.Resizes()
-	})
+	p.resizes = slices.ContainsFunc(p.points.permit, func(s stage[plugin.Permit]) bool { return s.info.TriesResizes })
 	p.common = p.newView(viewKey{})
 	return p, nil
 }

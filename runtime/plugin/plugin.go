@@ -38,6 +38,9 @@ type Info struct {
 	// Resizes says that the plugin has its say about a pod whose resize in place is deferred, at all its points. Other plugins
 	// are not asked about such a pod: it runs on its node already, and only the resources are in question.
 	Resizes bool
+	// TriesResizes has such pods tried at all (KEP-5836). If there is room for the resize, Permit of the plugin is called with the
+	// pod on its node, without Reserve before, and rejects it: nothing is left to bind.
+	TriesResizes bool
 	// Events can make another attempt for a pod that this plugin rejected worthwhile. Without
 	// events, such a pod is retried only by the flush of leftovers.
 	Events []Event
@@ -346,14 +349,6 @@ type Permit interface {
 	// Permit returns Wait with the maximum time to wait, at most 15 minutes; after it the pod is
 	// rejected.
 	Permit(p *Placement) (wait time.Duration, d Directives, status *Status)
-}
-
-// Resizer is a Permit plugin for pods whose resize in place is deferred. If there is room for the resize, its Permit is called
-// with the pod on its node, without Reserve before, and rejects it: nothing is left to bind.
-type Resizer interface {
-	Permit
-	// Resizes reports whether such pods are tried at all (KEP-5836).
-	Resizes() bool
 }
 
 // PreBind prepares the binding, for example by attaching volumes.
