@@ -1,6 +1,7 @@
 package kube
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -42,7 +43,7 @@ func (u User) Connect() (*Visitor, error) {
 		if err != nil {
 			return nil, fmt.Errorf("kubeconfig: %w", err)
 		}
-		loaded = clientcmd.NewDefaultClientConfig(*file, overrides)
+		loaded = clientcmd.NewNonInteractiveClientConfig(*file, cmp.Or(u.Context, file.CurrentContext), overrides, nil)
 	}
 	config, err := loaded.ClientConfig()
 	if clientcmd.IsEmptyConfig(err) {
