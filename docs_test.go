@@ -203,7 +203,7 @@ func TestMap(t *testing.T) {
 		t.Fatal(err)
 	}
 	var listed []string
-	for _, m := range regexp.MustCompile("(?m)^\\| `([a-z/]+)` \\|").FindAllSubmatch(text, -1) {
+	for _, m := range regexp.MustCompile("(?m)^\\| `([a-z0-9/]+)` \\|").FindAllSubmatch(text, -1) {
 		listed = append(listed, "runtime/"+string(m[1]))
 	}
 	for i, upper := range listed {
@@ -278,7 +278,7 @@ func TestSandboxNamesTests(t *testing.T) {
 // TestNamesInDocs: what ARCHITECTURE.md and the map of runtime/ name in code as `folder/package` or `package.Name` exists.
 func TestNamesInDocs(t *testing.T) {
 	files := repository(t)
-	spans := regexp.MustCompile("`([a-z][a-z/]*)(?:\\.([A-Za-z]\\w*))?`")
+	spans := regexp.MustCompile("`([a-z][a-z0-9/]*)(?:\\.([A-Za-z]\\w*))?`")
 	checked := 0
 	for _, page := range []string{"ARCHITECTURE.md", "runtime/README.md"} {
 		text, err := os.ReadFile(page)

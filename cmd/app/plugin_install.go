@@ -15,13 +15,13 @@ import (
 	"github.com/berth-scheduler/berth/abi/wire"
 	"github.com/berth-scheduler/berth/internal/bounded"
 	"github.com/berth-scheduler/berth/internal/plain"
+	"github.com/berth-scheduler/berth/runtime/api/v1alpha1"
 	"github.com/berth-scheduler/berth/runtime/config"
 	"github.com/berth-scheduler/berth/runtime/market/index"
 	"github.com/berth-scheduler/berth/runtime/market/lock"
 	"github.com/berth-scheduler/berth/runtime/market/oci"
 	"github.com/berth-scheduler/berth/runtime/market/signing"
 	"github.com/berth-scheduler/berth/runtime/module"
-	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
 )
 
 type pluginInstallOptions struct {

@@ -9,9 +9,9 @@ import (
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/internal/plain"
+	"github.com/berth-scheduler/berth/runtime/api/v1alpha1"
 	"github.com/berth-scheduler/berth/runtime/config"
 	"github.com/berth-scheduler/berth/runtime/shadow"
-	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
 )
 
 // trial is a plugin in shadow in a profile.

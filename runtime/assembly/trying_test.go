@@ -5,10 +5,10 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/berth-scheduler/berth/runtime/api/v1alpha1"
 	"github.com/berth-scheduler/berth/runtime/module"
 	"github.com/berth-scheduler/berth/runtime/shadow"
 	"github.com/berth-scheduler/berth/runtime/state"
-	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
 )
 
 // TestTrying: a scheduler is made that tries a plugin of another one: one in shadow as it is, one that decides

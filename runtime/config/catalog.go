@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/berth-scheduler/berth/internal/nearest"
-	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
+	"github.com/berth-scheduler/berth/runtime/api/v1alpha1"
 )
 
 // Catalog says which plugins exist. It is a parameter, so that this package does not depend on

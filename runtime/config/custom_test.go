@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/berth-scheduler/berth/runtime/api/v1alpha1"
 	"github.com/berth-scheduler/berth/runtime/config"
-	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
 )
 
 // brought is a catalog in which args of kind WasmPluginArgs define a plugin.

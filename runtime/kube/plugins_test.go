@@ -21,8 +21,8 @@ import (
 	componentconfigv1alpha1 "k8s.io/component-base/config/v1alpha1"
 
 	"github.com/berth-scheduler/berth/internal/eventually"
+	"github.com/berth-scheduler/berth/runtime/api/v1alpha1"
 	"github.com/berth-scheduler/berth/runtime/kube"
-	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
 )
 
 // pluginServer serves berth.dev as an API server does.

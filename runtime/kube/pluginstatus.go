@@ -10,8 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/berth-scheduler/berth/runtime/api/v1alpha1"
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
-	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
 )
 
 // WritePluginStatus replaces the status of an object of berth.dev that is still of a version

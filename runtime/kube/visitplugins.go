@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
-	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
+	"github.com/berth-scheduler/berth/runtime/api/v1alpha1"
 )
 
 // PluginObject is a SchedulerPlugin, or a TenantPlugin if it has a namespace, without what only one of

@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/berth-scheduler/berth/abi/wire"
+	"github.com/berth-scheduler/berth/runtime/api/v1alpha1"
 	"github.com/berth-scheduler/berth/runtime/module"
-	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
 )
 
 // TestFolderInJSON: a file beside a module may be JSON, with all its escapes, and its numbers stay as they are.

@@ -12,12 +12,12 @@ import (
 	"time"
 
 	"github.com/berth-scheduler/berth/abi/wire"
+	"github.com/berth-scheduler/berth/runtime/api/v1alpha1"
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
 	"github.com/berth-scheduler/berth/runtime/internal/diskcache"
 	"github.com/berth-scheduler/berth/runtime/market/lock"
 	"github.com/berth-scheduler/berth/runtime/market/oci"
 	"github.com/berth-scheduler/berth/runtime/market/policy"
-	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
 )
 
 // SourcesConfig says how modules are fetched.

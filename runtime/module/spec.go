@@ -9,7 +9,7 @@ import (
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/abi/schema"
 	"github.com/berth-scheduler/berth/internal/plain"
-	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
+	"github.com/berth-scheduler/berth/runtime/api/v1alpha1"
 )
 
 // FailurePolicies are the failure policies of a plugin's points. Their JSON is that of recordings.

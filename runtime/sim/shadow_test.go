@@ -10,13 +10,13 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/berth-scheduler/berth/internal/seeded"
+	"github.com/berth-scheduler/berth/runtime/api/v1alpha1"
 	"github.com/berth-scheduler/berth/runtime/assembly"
 	"github.com/berth-scheduler/berth/runtime/internal/wat"
 	"github.com/berth-scheduler/berth/runtime/module"
 	"github.com/berth-scheduler/berth/runtime/reuse"
 	"github.com/berth-scheduler/berth/runtime/sim"
 	"github.com/berth-scheduler/berth/runtime/sim/simtest"
-	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
 )
 
 // filter writes a module whose filter gives all nodes one verdict.

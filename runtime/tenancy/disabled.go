@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/berth-scheduler/berth/abi"
-	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
+	"github.com/berth-scheduler/berth/runtime/api/v1alpha1"
 )
 
 // Stopped are plugins that the scheduler's settings disable: what happens to the pods of each, by the

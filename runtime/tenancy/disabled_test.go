@@ -4,8 +4,8 @@ import (
 	"maps"
 	"testing"
 
+	"github.com/berth-scheduler/berth/runtime/api/v1alpha1"
 	"github.com/berth-scheduler/berth/runtime/tenancy"
-	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
 )
 
 // TestParseStopped: items are names with what happens to pods, and mistakes say what to write.

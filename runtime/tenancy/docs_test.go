@@ -10,10 +10,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/yaml"
 
+	"github.com/berth-scheduler/berth/runtime/api/v1alpha1"
 	"github.com/berth-scheduler/berth/runtime/internal/strictyaml"
 	"github.com/berth-scheduler/berth/runtime/module"
 	"github.com/berth-scheduler/berth/runtime/tenancy"
-	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
 )
 
 // TestDocs: the objects in docs are read as they are written, nothing in them is invalid, and those of a page

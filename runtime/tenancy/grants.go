@@ -10,9 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/berth-scheduler/berth/internal/nearest"
+	"github.com/berth-scheduler/berth/runtime/api/v1alpha1"
 	"github.com/berth-scheduler/berth/runtime/market/policy"
 	"github.com/berth-scheduler/berth/runtime/module"
-	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
 )
 
 // The grant's limits where an object that no API server has seen leaves them out.

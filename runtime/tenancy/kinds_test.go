@@ -13,7 +13,7 @@ import (
 // TestKinds: Resolve refuses what the API server refuses, for objects from files, which no API
 // server has seen. Unknown fields do not get as far as Resolve.
 func TestKinds(t *testing.T) {
-	table, err := txtar.ParseFile("v1alpha1/testdata/kinds.txtar")
+	table, err := txtar.ParseFile("../api/v1alpha1/testdata/kinds.txtar")
 	if err != nil {
 		t.Fatal(err)
 	}

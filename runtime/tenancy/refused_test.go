@@ -11,9 +11,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/berth-scheduler/berth/abi/wire"
+	"github.com/berth-scheduler/berth/runtime/api/v1alpha1"
 	"github.com/berth-scheduler/berth/runtime/module"
 	"github.com/berth-scheduler/berth/runtime/tenancy"
-	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
 )
 
 // flood are objects of a namespace with configurations of 250 KiB each, the oldest first.

@@ -12,10 +12,10 @@ import (
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/internal/plain"
+	"github.com/berth-scheduler/berth/runtime/api/v1alpha1"
 	"github.com/berth-scheduler/berth/runtime/module"
 	"github.com/berth-scheduler/berth/runtime/state"
 	"github.com/berth-scheduler/berth/runtime/tenancy/rollout"
-	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
 )
 
 // Objects are those that say which plugins run. Of their status, Resolve reads rollout.

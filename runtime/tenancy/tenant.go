@@ -5,10 +5,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/berth-scheduler/berth/runtime/api/v1alpha1"
 	"github.com/berth-scheduler/berth/runtime/market/oci"
 	"github.com/berth-scheduler/berth/runtime/module"
 	"github.com/berth-scheduler/berth/runtime/tenancy/rollout"
-	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
 )
 
 // tenantPlugin judges a version of a tenant's plugin by the grants of its namespace. One of them must

@@ -3,9 +3,9 @@ package tenancy
 import (
 	"fmt"
 
+	"github.com/berth-scheduler/berth/runtime/api/v1alpha1"
 	"github.com/berth-scheduler/berth/runtime/module"
 	"github.com/berth-scheduler/berth/runtime/tenancy/rollout"
-	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
 )
 
 // named is the plugin's name in profiles in a role. No object has an @ in its name.

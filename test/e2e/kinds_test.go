@@ -85,7 +85,7 @@ func TestKinds(t *testing.T) {
 	c := start(t)
 	installed := installKinds(t, c)
 	objects := installed.DryRun()
-	table, err := txtar.ParseFile(filepath.Join("..", "..", "runtime", "tenancy", "v1alpha1", "testdata", "kinds.txtar"))
+	table, err := txtar.ParseFile(filepath.Join("..", "..", "runtime", "api", "v1alpha1", "testdata", "kinds.txtar"))
 	if err != nil {
 		t.Fatal(err)
 	}

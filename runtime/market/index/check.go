@@ -12,8 +12,8 @@ import (
 	"github.com/Masterminds/semver/v3"
 
 	"github.com/berth-scheduler/berth/internal/plain"
+	"github.com/berth-scheduler/berth/runtime/api/v1alpha1"
 	"github.com/berth-scheduler/berth/runtime/market/oci"
-	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
 )
 
 // Limits of a version: maxText bytes in a text, and maxItems items in a list.

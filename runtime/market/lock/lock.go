@@ -14,8 +14,8 @@ import (
 
 	"github.com/berth-scheduler/berth/abi/wire"
 	"github.com/berth-scheduler/berth/internal/plain"
+	"github.com/berth-scheduler/berth/runtime/api/v1alpha1"
 	"github.com/berth-scheduler/berth/runtime/internal/strictyaml"
-	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
 )
 
 // The kind and version of a lock file.

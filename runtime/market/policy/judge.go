@@ -10,8 +10,8 @@ import (
 	"github.com/Masterminds/semver/v3"
 
 	"github.com/berth-scheduler/berth/internal/plain"
+	"github.com/berth-scheduler/berth/runtime/api/v1alpha1"
 	"github.com/berth-scheduler/berth/runtime/market/signing"
-	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
 )
 
 // Subject is a module to be judged. Name, Version and Publisher are from the manifest in its

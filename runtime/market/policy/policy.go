@@ -10,9 +10,9 @@ import (
 
 	"github.com/Masterminds/semver/v3"
 
+	"github.com/berth-scheduler/berth/runtime/api/v1alpha1"
 	"github.com/berth-scheduler/berth/runtime/internal/strictyaml"
 	"github.com/berth-scheduler/berth/runtime/market/signing"
-	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
 )
 
 // Limits of a policy: MaxSize of its file in bytes, maxNodes of its requirements, maxKeys of

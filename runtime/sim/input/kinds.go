@@ -17,7 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/berth-scheduler/berth/internal/nearest"
-	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
+	"github.com/berth-scheduler/berth/runtime/api/v1alpha1"
 )
 
 // kinds are the kinds of objects that files may contain.

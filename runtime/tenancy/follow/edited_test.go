@@ -14,8 +14,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/berth-scheduler/berth/internal/seeded"
+	"github.com/berth-scheduler/berth/runtime/api/v1alpha1"
 	"github.com/berth-scheduler/berth/runtime/state"
-	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
 )
 
 // drawVersion is one that somebody wrote into a status: any image, digest and configuration.

@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/berth-scheduler/berth/runtime/api/v1alpha1"
 	"github.com/berth-scheduler/berth/runtime/tenancy"
-	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
 )
 
 // running are the objects of a namespace of which some version runs.

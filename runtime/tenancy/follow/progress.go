@@ -5,10 +5,10 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/berth-scheduler/berth/runtime/api/v1alpha1"
 	"github.com/berth-scheduler/berth/runtime/state"
 	"github.com/berth-scheduler/berth/runtime/tenancy"
 	"github.com/berth-scheduler/berth/runtime/tenancy/rollout"
-	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
 )
 
 // Progress is how far a new version of a plugin has taken over, in this scheduler.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
+	"github.com/berth-scheduler/berth/runtime/api/v1alpha1"
 )
 
 // TestProgress: the metrics of a rollout agree with the scheduler. Another plugin whose name sorts

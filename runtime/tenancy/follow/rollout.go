@@ -6,10 +6,10 @@ import (
 	"time"
 
 	"github.com/berth-scheduler/berth/internal/plain"
+	"github.com/berth-scheduler/berth/runtime/api/v1alpha1"
 	"github.com/berth-scheduler/berth/runtime/shadow"
 	"github.com/berth-scheduler/berth/runtime/tenancy"
 	"github.com/berth-scheduler/berth/runtime/tenancy/rollout"
-	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
 )
 
 // seen is what this scheduler knows of the version that an object names, whose versions begin at first in

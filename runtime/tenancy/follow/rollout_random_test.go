@@ -12,10 +12,10 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/berth-scheduler/berth/internal/seeded"
+	"github.com/berth-scheduler/berth/runtime/api/v1alpha1"
 	"github.com/berth-scheduler/berth/runtime/state"
 	"github.com/berth-scheduler/berth/runtime/tenancy"
 	"github.com/berth-scheduler/berth/runtime/tenancy/rollout"
-	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
 )
 
 // rolling is a machine that two canaries, their users and several leaders drive.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
+	"github.com/berth-scheduler/berth/runtime/api/v1alpha1"
 )
 
 // Bounds of the kinds' schemas, for objects that no API server has checked.

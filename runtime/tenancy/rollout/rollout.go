@@ -13,8 +13,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/berth-scheduler/berth/runtime/api/v1alpha1"
 	"github.com/berth-scheduler/berth/runtime/state"
-	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
 )
 
 // Plan is what an object asks for.

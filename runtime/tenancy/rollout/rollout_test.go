@@ -8,8 +8,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/berth-scheduler/berth/runtime/api/v1alpha1"
 	"github.com/berth-scheduler/berth/runtime/tenancy/rollout"
-	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
 )
 
 // object is one whose rollout is led.

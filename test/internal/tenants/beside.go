@@ -10,9 +10,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/berth-scheduler/berth/runtime/api/v1alpha1"
 	"github.com/berth-scheduler/berth/runtime/assembly"
 	"github.com/berth-scheduler/berth/runtime/state"
-	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
 	"github.com/berth-scheduler/berth/runtime/wasm/fault"
 	hostiles "github.com/berth-scheduler/berth/test/internal/attack"
 	"github.com/berth-scheduler/berth/test/internal/images"

@@ -52,7 +52,7 @@ func TestExplained(t *testing.T) {
 // explained counts the fields below a schema, itself included.
 func explained(t *testing.T, path string, s *described) int {
 	if s.Description == "" {
-		t.Errorf("%s has no description. Remedy: a comment on the field in runtime/tenancy/v1alpha1, then make generate", path)
+		t.Errorf("%s has no description. Remedy: a comment on the field in runtime/api/v1alpha1, then make generate", path)
 	}
 	n := 1
 	for name, field := range s.Properties {
