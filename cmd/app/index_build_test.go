@@ -65,11 +65,7 @@ func TestIndexGoesOn(t *testing.T) {
 	l := &listing{client: oci.New(oci.Config{}), before: file, tell: func(text string) { told = append(told, text) }}
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
-	found, err := l.all(ctx, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	next, _, err := index.Next(file, found, time.Now(), time.Hour)
+	next, err := l.next(ctx, nil, time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,5 +80,8 @@ func TestIndexGoesOn(t *testing.T) {
 	}
 	if stays != 3 || len(told) > 3+mostTold+1 {
 		t.Errorf("told %d times: %.2000q", len(told), told)
+	}
+	if _, err := l.next(ctx, []string{s.registry + "/team/thief"}, time.Hour); err == nil || !strings.Contains(err.Error(), "an index has each name once") {
+		t.Errorf("a repository that is named cannot be listed: %v", err)
 	}
 }

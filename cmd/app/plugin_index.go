@@ -75,22 +75,38 @@ func (o *pluginIndexOptions) run(ctx context.Context, client *oci.Client, refere
 	if p.policy != nil {
 		l.keys = append(l.keys, p.policy.Keys(time.Now())...)
 	}
-	found, err := l.all(ctx, repositories)
+	next, err := l.next(ctx, repositories, o.valid)
 	if err != nil {
 		return err
-	}
-	next, left, err := index.Next(p.before, found, time.Now(), o.valid)
-	if err != nil {
-		return err
-	}
-	for _, text := range left {
-		l.tell(text)
 	}
 	return p.publish(ctx, next, stdout)
 }
 
+// next returns the next index. Of the repositories that are named, each must have a plugin that can be listed.
+func (l *listing) next(ctx context.Context, named []string, valid time.Duration) (*index.File, error) {
+	found, err := l.all(ctx, named)
+	if err != nil {
+		return nil, err
+	}
+	next, left, err := index.Next(l.before, found, time.Now(), valid)
+	if err != nil {
+		return nil, err
+	}
+	for i := range left {
+		switch x := &left[i]; {
+		case x.Version != "":
+			l.tell(x.Err.Error())
+		case slices.Contains(named, x.Repository):
+			return nil, x.Err
+		default:
+			l.stays(x.Repository, x.Err)
+		}
+	}
+	return next, nil
+}
+
 // all describes the plugins of the repositories, and of those that were listed before. One of the latter that does not answer in its
-// part of the time, or that fits no index, stays as it was: nobody who is listed can stop the index.
+// part of the time stays as it was: nobody who is listed can stop the index.
 func (l *listing) all(ctx context.Context, repositories []string) ([]index.Plugin, error) {
 	var out []index.Plugin
 	for _, repository := range repositories {
@@ -111,19 +127,20 @@ func (l *listing) all(ctx context.Context, repositories []string) ([]index.Plugi
 	}
 	for i, repository := range listed {
 		p, err := l.inTime(ctx, repository, len(listed)-i)
-		if err == nil {
-			_, _, err = index.Next(l.before, []index.Plugin{*p}, time.Now(), time.Hour)
-		}
 		switch {
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
 		case err != nil:
-			l.tell(plain.Line(fmt.Sprintf("%s stays as it was listed: %v", repository, err), maxCell))
+			l.stays(repository, err)
 		default:
 			out = append(out, *p)
 		}
 	}
 	return out, nil
+}
+
+func (l *listing) stays(repository string, err error) {
+	l.tell(plain.Line(fmt.Sprintf("%s stays as it was listed: %v", repository, err), maxCell))
 }
 
 // inTime is plugin, in an equal part of the time that is left for so many repositories and for publishing the index.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/berth-scheduler/berth/abi/wire"
+	"github.com/berth-scheduler/berth/internal/plain"
 )
 
 // Describe returns a version as its manifest describes it. The caller adds the digests.
@@ -29,12 +30,25 @@ func Describe(m *wire.Manifest) Version {
 	return v
 }
 
+// Left is what Next left out of what was found, which stays as it was listed.
+type Left struct {
+	// Repository is the plugin's.
+	Repository string
+	// Version is the one that is left out; empty if nothing of the plugin can be listed.
+	Version string
+	Err     error
+}
+
+// spare is how many bytes of MaxSize plugins that are found cannot take: a yank always fits.
+const spare = 64 << 10
+
 // Next returns the index that follows before, which is nil for the first. It has all plugins of
 // before, and those of found, each of which is the plugin of one repository. Yanked versions
 // stay yanked. A version that is gone from its repository stays listed, because someone may
-// have locked it. A version whose image changed stays as it was; left describes each of these.
-// The expiry is in whole seconds.
-func Next(before *File, found []Plugin, now time.Time, valid time.Duration) (next *File, left []string, err error) {
+// have locked it. A version whose image changed stays as it was, and so does a plugin that
+// cannot be listed beside those before it: nobody who is listed can stop the index. left
+// describes each of these. The expiry is in whole seconds.
+func Next(before *File, found []Plugin, now time.Time, valid time.Duration) (next *File, left []Left, err error) {
 	if before == nil {
 		before = &File{}
 	}
@@ -50,44 +64,105 @@ func Next(before *File, found []Plugin, now time.Time, valid time.Duration) (nex
 		p.Versions = slices.Clone(p.Versions)
 		next.Plugins = append(next.Plugins, p)
 	}
+	b, err := newBuilder(next)
+	if err != nil {
+		return nil, nil, err
+	}
 	for i := range found {
-		changed, err := next.add(&found[i])
-		if err != nil {
-			return nil, nil, err
-		}
-		left = append(left, changed...)
+		left = append(left, b.add(&found[i])...)
 	}
 	slices.SortFunc(next.Plugins, func(a, b Plugin) int { return cmp.Compare(a.Name, b.Name) })
 	return next, left, next.check()
 }
 
-// add merges a plugin that was found in its repository.
-func (f *File) add(found *Plugin) (left []string, err error) {
-	i := slices.IndexFunc(f.Plugins, func(p Plugin) bool { return p.Name == found.Name })
-	if i < 0 {
-		f.Plugins = append(f.Plugins, Plugin{Name: found.Name, Repository: found.Repository})
-		i = len(f.Plugins) - 1
+// builder adds plugins to an index.
+type builder struct {
+	file *File
+	checker
+	at   map[string]int // where each plugin is, by name
+	size []int          // of each plugin's text
+	free int            // bytes that the text may still grow by
+}
+
+func newBuilder(f *File) (*builder, error) {
+	b := &builder{file: f, checker: newChecker(), at: make(map[string]int, len(f.Plugins)), free: MaxSize - spare}
+	for i := range f.Plugins {
+		size, err := textSize(&f.Plugins[i])
+		if err != nil {
+			return nil, err
+		}
+		b.at[f.Plugins[i].Name] = i
+		b.size = append(b.size, size)
+		b.free -= size
 	}
-	p := &f.Plugins[i]
+	return b, nil
+}
+
+// textSize returns how many bytes a plugin takes in the text of an index.
+func textSize(p *Plugin) (int, error) {
+	text, err := encode(p, "  ")
+	return len(text) + len("  ,"), err
+}
+
+// add merges a plugin that was found in its repository, if it can be listed.
+func (b *builder) add(found *Plugin) []Left {
+	p := Plugin{Name: found.Name, Repository: found.Repository}
+	i, listed := b.at[p.Name]
+	was := 0
+	if listed {
+		p.Repository, p.Versions = b.file.Plugins[i].Repository, slices.Clone(b.file.Plugins[i].Versions)
+		was = b.size[i]
+	}
+	left, err := p.merge(found)
+	if err == nil {
+		b.errs = nil
+		b.plugin(plain.Line(p.Name, 64), &p)
+		err = errors.Join(b.errs...)
+	}
+	size := 0
+	if err == nil {
+		size, err = textSize(&p)
+	}
+	switch grown := size - was; {
+	case err != nil:
+	case !listed && len(b.file.Plugins) == maxPlugins:
+		err = fmt.Errorf("%s: the index has %d plugins already, which is the most", p.Name, maxPlugins)
+	case grown > max(b.free, 0):
+		err = fmt.Errorf("%s: the index would have more than the %d bytes that plugins may take: take some out with --remove", p.Name, MaxSize-spare)
+	case listed:
+		b.file.Plugins[i], b.size[i] = p, size
+		b.free -= grown
+	default:
+		b.at[p.Name] = len(b.file.Plugins)
+		b.file.Plugins, b.size = append(b.file.Plugins, p), append(b.size, size)
+		b.free -= grown
+	}
+	if err != nil {
+		return []Left{{Repository: found.Repository, Err: err}}
+	}
+	return left
+}
+
+// merge adds the versions that were found in the plugin's repository.
+func (p *Plugin) merge(found *Plugin) (left []Left, err error) {
 	if p.Repository != found.Repository {
 		return nil, fmt.Errorf("%s is in %s and in %s: an index has each name once; leave one of them out", p.Name, p.Repository, found.Repository)
 	}
 	for _, v := range found.Versions {
+		if !IsVersion(v.Version) {
+			return nil, fmt.Errorf("%s: %s is not a semantic version", p.Name, plain.Quote(v.Version, 64))
+		}
 		was := p.Get(v.Version)
 		switch {
 		case was == nil:
 			p.Versions = append(p.Versions, v)
 		case was.Image != v.Image:
-			left = append(left, fmt.Sprintf("%s %s was %s and is now %s: a version never changes; publish the new one as another version, and have the tag name the old one again",
-				p.Name, v.Version, was.Image, v.Image))
+			left = append(left, Left{p.Repository, v.Version, fmt.Errorf(
+				"%s %s was %s and is now %s: a version never changes; publish the new one as another version, and have the tag name the old one again",
+				p.Name, v.Version, was.Image, v.Image)})
 		default:
 			v.Yanked = was.Yanked
 			*was = v
-		}
-	}
-	for _, v := range p.Versions {
-		if !IsVersion(v.Version) {
-			return nil, fmt.Errorf("%s: %q is not a semantic version", p.Name, v.Version)
 		}
 	}
 	slices.SortStableFunc(p.Versions, func(a, b Version) int {

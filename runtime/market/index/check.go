@@ -25,10 +25,7 @@ const (
 // check refuses an index with invalid names, digests or texts. Names become file names and
 // parts of references, and all texts are printed.
 func (f *File) check() error {
-	c := checker{
-		name: regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`),
-		abi:  regexp.MustCompile(`^(0|[1-9][0-9]{0,4})\.(0|[1-9][0-9]{0,4})$`),
-	}
+	c := newChecker()
 	switch {
 	case f.Serial < 1:
 		c.add("serial", "%d is less than 1", f.Serial)
@@ -54,6 +51,13 @@ func (f *File) check() error {
 type checker struct {
 	name, abi *regexp.Regexp
 	errs      []error
+}
+
+func newChecker() checker {
+	return checker{
+		name: regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`),
+		abi:  regexp.MustCompile(`^(0|[1-9][0-9]{0,4})\.(0|[1-9][0-9]{0,4})$`),
+	}
 }
 
 func (c *checker) add(at, format string, args ...any) {

@@ -139,15 +139,22 @@ func (f *File) Text() ([]byte, error) {
 	if err := f.check(); err != nil {
 		return nil, err
 	}
+	out, err := encode(f, "")
+	if err == nil && len(out) > MaxSize {
+		err = fmt.Errorf("it has %d bytes, at most %d are allowed", len(out), MaxSize)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// encode returns the text of a value in an index, whose lines after the first begin with a prefix.
+func encode(value any, prefix string) ([]byte, error) {
 	var out bytes.Buffer
 	e := json.NewEncoder(&out)
 	e.SetEscapeHTML(false)
-	e.SetIndent("", " ")
-	if err := e.Encode(f); err != nil {
-		return nil, err
-	}
-	if out.Len() > MaxSize {
-		return nil, fmt.Errorf("it has %d bytes, at most %d are allowed", out.Len(), MaxSize)
-	}
-	return out.Bytes(), nil
+	e.SetIndent(prefix, " ")
+	err := e.Encode(value)
+	return out.Bytes(), err
 }

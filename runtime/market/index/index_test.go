@@ -2,6 +2,8 @@ package index_test
 
 import (
 	"bytes"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -36,9 +38,9 @@ func rackAware(versions ...index.Version) index.Plugin {
 
 func first(t testing.TB, plugins ...index.Plugin) *index.File {
 	t.Helper()
-	f, _, err := index.Next(nil, plugins, now(), 24*time.Hour)
-	if err != nil {
-		t.Fatal(err)
+	f, left, err := index.Next(nil, plugins, now(), 24*time.Hour)
+	if err != nil || len(left) > 0 {
+		t.Fatal(left, err)
 	}
 	return f
 }
@@ -104,20 +106,10 @@ func TestNext(t *testing.T) {
 	if err := alone.Remove("rack-aware"); err != nil || len(alone.Plugins) != 0 {
 		t.Errorf("%v, %+v", err, alone)
 	}
-	elsewhere := rackAware(version("2.0.0", "5"))
-	elsewhere.Repository = "ghcr.io/evil/rack-aware"
-	for want, found := range map[string]index.Plugin{
-		"rack-aware is in ghcr.io/example/rack-aware and in ghcr.io/evil/rack-aware: an index has each name once; leave one": elsewhere,
-		`rack-aware: "one" is not a semantic version`: rackAware(version("one", "1")),
-	} {
-		if _, _, err := index.Next(next, []index.Plugin{found}, now(), time.Hour); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, want %q", err, want)
-		}
-	}
 	kept, left, err := index.Next(next, []index.Plugin{rackAware(version("1.3.0", "9"))}, now(), time.Hour)
 	if want := "rack-aware 1.3.0 was " + digest("2") + " and is now " + digest("9") + ": a version never changes"; err != nil ||
-		len(left) != 1 || !strings.HasPrefix(left[0], want) || kept.Find("rack-aware").Get("1.3.0").Image != digest("2") {
-		t.Errorf("%q, %v, want %q", left, err, want)
+		len(left) != 1 || left[0].Version != "1.3.0" || !strings.HasPrefix(left[0].Err.Error(), want) || kept.Find("rack-aware").Get("1.3.0").Image != digest("2") {
+		t.Errorf("%+v, %v, want %q", left, err, want)
 	}
 	if _, _, err := index.Next(nil, nil, now(), -time.Hour); err == nil {
 		t.Error("an expired index was created")
@@ -134,6 +126,82 @@ func TestNext(t *testing.T) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
+}
+
+// TestLeft: a plugin that cannot be listed is left out, and stops no other one.
+func TestLeft(t *testing.T) {
+	named := func(name, repository string, versions ...index.Version) index.Plugin {
+		return index.Plugin{Name: name, Repository: "ghcr.io/example/" + repository, Versions: versions}
+	}
+	before := first(t, named("a", "a", version("1.0.0", "1")), named("b", "b", version("1.0.0", "2")), rackAware(version("1.2.0", "1")))
+	was := text(t, before)
+	long := version("1.0.0", "3")
+	long.License = strings.Repeat("x", 2000)
+	next, left, err := index.Next(before, []index.Plugin{
+		named("c", "a", version("2.0.0", "4")), named("c", "b", version("2.0.0", "5")), // both have another name now
+		named("rack-aware", "thief", version("2.0.0", "6")),
+		rackAware(version("1.2.0", "1"), version("one", "1")),
+		named("d", "d", long), named("../e", "e", version("1.0.0", "7")), named("f", "f"),
+		named("z", "z", version("1.0.0", "8")),
+	}, now(), time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		"ghcr.io/example/b: c is in ghcr.io/example/a and in ghcr.io/example/b: an index has each name once; leave one of them out",
+		"ghcr.io/example/thief: rack-aware is in ghcr.io/example/rack-aware and in ghcr.io/example/thief: an index has each name once; leave one of them out",
+		`ghcr.io/example/rack-aware: rack-aware: "one" is not a semantic version`,
+		"ghcr.io/example/d: d.versions[0].license: 2000 bytes, at most 1024 are allowed",
+		`ghcr.io/example/e: ../e.name: "../e" is not a plugin name`,
+		"ghcr.io/example/f: f.versions: 0 versions, 1 to 1000 are allowed",
+	}
+	var got []string
+	for _, x := range left {
+		got = append(got, x.Repository+": "+x.Err.Error())
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("left out: %q, want %q", got, want)
+	}
+	var names []string
+	for _, p := range next.Plugins {
+		names = append(names, p.Name)
+	}
+	if want := []string{"a", "b", "c", "rack-aware", "z"}; !slices.Equal(names, want) || !bytes.Equal(was, text(t, before)) {
+		t.Errorf("lists %q, want %q; before is %s", names, want, text(t, before))
+	}
+}
+
+// TestFull: the index never becomes larger than readers accept. What is too much is left out, and a version can still be yanked.
+func TestFull(t *testing.T) {
+	large := version("1.0.0", "1")
+	for range 1000 {
+		large.Points = append(large.Points, strings.Repeat("x", 1024))
+	}
+	var found []index.Plugin
+	for i := range 20 {
+		found = append(found, index.Plugin{Name: fmt.Sprintf("large-%02d", i), Repository: "ghcr.io/example/large", Versions: []index.Version{large}})
+	}
+	f, left, err := index.Next(nil, append(found, rackAware(version("1.2.0", "1"))), now(), time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(left) == 0 || len(f.Plugins)+len(left) != 21 || f.Find("rack-aware") == nil || !strings.Contains(left[0].Err.Error(), "take some out with --remove") {
+		t.Errorf("%d plugins, left out: %.500v", len(f.Plugins), left)
+	}
+	if err := f.Mark("large-00", "1.0.0", &index.Yank{Reason: strings.Repeat("x", 1024)}); err != nil {
+		t.Fatal(err)
+	}
+	if size := len(text(t, f)); size < index.MaxSize-2<<20 {
+		t.Errorf("%d bytes are full", size)
+	}
+	found = nil
+	for i := range 10_001 {
+		found = append(found, index.Plugin{Name: fmt.Sprint("many-", i), Repository: "ghcr.io/example/many", Versions: []index.Version{version("1.0.0", "1")}})
+	}
+	if f, left, err = index.Next(nil, found, now(), time.Hour); err != nil || len(f.Plugins) != 10_000 || len(left) != 1 {
+		t.Errorf("%d plugins, left out: %v, %v", len(f.Plugins), left, err)
+	}
+	text(t, f)
 }
 
 // TestHostile: what an index cannot say is refused, with the place; whatever is in an
