@@ -34,6 +34,14 @@ func pluginsOf(s assembly.Status) (breakers []telemetry.Breaker, guests []teleme
 	return breakers, guests
 }
 
+// modulesOf returns the modules that run.
+func modulesOf(s assembly.Status) (out []telemetry.Module) {
+	for i := range s.Plugins {
+		out = append(out, telemetry.Module{Plugin: s.Plugins[i].Name, Digest: s.Plugins[i].Digest})
+	}
+	return out
+}
+
 // notCalledFor returns the namespaces for which a breaker is not closed.
 func notCalledFor(s *breaker.Status) (names []string) {
 	for i := range s.Namespaces {

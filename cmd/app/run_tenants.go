@@ -37,7 +37,7 @@ func followPlugins(
 	f = follow.New(
 		follow.Config{Taken: pluginNames(s), Stopped: stopped},
 		follow.Deps{Source: apiPlugins{cluster}, Scheduler: a, Modules: modules, Writer: cluster, Meter: &w.canaries, Log: log,
-			Attached: w.metrics.Attached, Panicked: a.Panicked})
+			Running: func(s assembly.Status) { w.metrics.Running(modulesOf(s)) }, Panicked: a.Panicked})
 	ctx, cancel := context.WithCancel(ctx)
 	var following sync.WaitGroup
 	following.Go(func() { f.Run(ctx) })

@@ -144,6 +144,15 @@ type workOf struct {
 	point                   abi.Point
 }
 
+func (w *workOf) module() Module { return Module{Plugin: w.plugin, Digest: w.digest} }
+
+// saw remembers that a module has series; a native plugin has no digest. The caller holds m.mu.
+func (m *Metrics) saw(x Module) {
+	if x.Digest != "" {
+		m.seen[x] = true
+	}
+}
+
 // of returns the counters of a plugin at a point. It looks them up by labels only once, because
 // they are used some thirty times per pod.
 func (m *Metrics) of(key workOf) *work {
@@ -152,6 +161,7 @@ func (m *Metrics) of(key workOf) *work {
 	if w := m.works[key]; w != nil {
 		return w
 	}
+	m.saw(key.module())
 	point := key.point.String()
 	labels := labels([]string{key.plugin, key.digest, point, key.profile})
 	w := &work{
@@ -179,9 +189,16 @@ func (m *Metrics) timings(profile string, timings []report.Timing, sampled bool)
 		w.faults.Add(float64(t.Faults))
 		w.seconds.Add(t.Duration.Seconds())
 		if sampled && t.Calls > 0 {
-			m.execution.WithLabelValues(label(t.Plugin), t.Point.String(), t.Code.String()).Observe(t.Duration.Seconds())
+			m.executed(t)
 		}
 	}
+}
+
+func (m *Metrics) executed(t *report.Timing) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.saw(Module{t.Plugin, t.Digest})
+	m.execution.WithLabelValues(label(t.Plugin), t.Point.String(), t.Code.String()).Observe(t.Duration.Seconds())
 }
 
 // Panicked counts a panic that was stopped.
@@ -189,7 +206,10 @@ func (m *Metrics) Panicked(place string) { m.panics.WithLabelValues(place).Inc()
 
 // Broken counts a plugin whose answers are no longer reused.
 func (m *Metrics) Broken(plugin, digest string) {
-	m.pluginBroken.WithLabelValues(label(plugin), digest).Inc()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.saw(Module{plugin, digest})
+	m.pluginBroken.WithLabelValues(label(plugin), label(digest)).Inc()
 }
 
 // evaluations returns how often kube-scheduler would have called the plugin: at Filter and

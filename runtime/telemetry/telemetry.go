@@ -51,11 +51,10 @@ type Metrics struct {
 	pluginBroken                                                       *prometheus.CounterVec // plugin, digest
 	pluginCalls, pluginRows, pluginReused, pluginFaults, pluginSeconds *prometheus.CounterVec // plugin, digest, extension_point, profile
 
-	byPlugin []*prometheus.MetricVec // all that have a label plugin
+	byDigest, byName []*prometheus.MetricVec // all that have a label plugin, with a label digest and without
 
-	mu sync.Mutex
-	// attached are plugins of the API, with the number of calls of Attached since they are gone; under mu.
-	attached map[string]int
+	mu   sync.Mutex
+	seen map[Module]bool // that have series; under mu
 	// Series that are looked up by labels many times per pod; under mu.
 	works     map[workOf]*work
 	pointsOf  map[pointOf]prometheus.Observer
@@ -67,7 +66,7 @@ type Metrics struct {
 // Prometheus sees no increase in a series that begins at 1.
 func New(version string, now func() *State, places ...string) *Metrics {
 	r := prometheus.NewRegistry()
-	m := &Metrics{registry: r, works: make(map[workOf]*work), attached: make(map[string]int),
+	m := &Metrics{registry: r, works: make(map[workOf]*work), seen: make(map[Module]bool),
 		pointsOf: make(map[pointOf]prometheus.Observer), handlings: make(map[state.ClusterEvent]prometheus.Observer)}
 	name := func(n, help string) prometheus.Opts {
 		return prometheus.Opts{Subsystem: subsystem, Name: n, Help: help}
@@ -155,11 +154,9 @@ func New(version string, now func() *State, places ...string) *Metrics {
 	m.pluginFaults = plugin("faults_total", "Calls of a plugin's module that ended in a fault.")
 	m.pluginSeconds = plugin("seconds_total", "Time of calls of the plugin.")
 
-	m.byPlugin = []*prometheus.MetricVec{m.execution.MetricVec}
-	for _, c := range []*prometheus.CounterVec{
-		m.evaluations, m.pluginCalls, m.pluginRows, m.pluginReused, m.pluginBroken, m.pluginFaults, m.pluginSeconds,
-	} {
-		m.byPlugin = append(m.byPlugin, c.MetricVec)
+	m.byName = []*prometheus.MetricVec{m.execution.MetricVec, m.evaluations.MetricVec}
+	for _, c := range []*prometheus.CounterVec{m.pluginCalls, m.pluginRows, m.pluginReused, m.pluginBroken, m.pluginFaults, m.pluginSeconds} {
+		m.byDigest = append(m.byDigest, c.MetricVec)
 	}
 
 	build := prometheus.NewGauge(prometheus.GaugeOpts{

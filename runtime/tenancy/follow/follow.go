@@ -74,9 +74,9 @@ type Deps struct {
 	// Meter observes the scheduler; nil for one that sees nothing.
 	Meter *Meter
 	Clock clock.Clock // optional: the machine's if nil
-	// Attached (optional) is told by each Sync the names of the plugins that are attached.
-	Attached func(names []string)
-	Log      *slog.Logger // optional
+	// Running (optional) is told by each Sync what runs then.
+	Running func(assembly.Status)
+	Log     *slog.Logger // optional
 	// Panicked (optional) is told of each panic that was stopped. It logs it, too.
 	Panicked func(*plugin.Panic)
 }
@@ -279,12 +279,8 @@ func (f *Follower) sync(ctx context.Context) error {
 	f.told.result = next
 	f.told.Unlock()
 	signal(f.synced)
-	if f.deps.Attached != nil {
-		names := make([]string, len(all))
-		for i := range all {
-			names[i] = all[i].Name
-		}
-		f.deps.Attached(names)
+	if f.deps.Running != nil {
+		f.deps.Running(f.deps.Scheduler.Status())
 	}
 	return nil
 }

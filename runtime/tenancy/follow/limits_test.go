@@ -104,19 +104,23 @@ func TestLargeConfigurations(t *testing.T) {
 	}
 }
 
-// TestAttachedIsTold: who keeps something by the names of plugins hears which of them there are.
-func TestAttachedIsTold(t *testing.T) {
+// TestRunningIsTold: who keeps something by the names and digests of plugins hears which of them run.
+func TestRunningIsTold(t *testing.T) {
 	w := newWorld(t)
 	w.grant(1)
-	w.apply("a", "p", "1")
-	w.sync()
-	if len(w.mu.named) != 1 || w.mu.named[0] != "a/p" {
-		t.Errorf("told of %q", w.mu.named)
+	var last string
+	for _, version := range []string{"1", "2"} {
+		w.apply("a", "p", version)
+		w.sync()
+		if len(w.mu.told) != 1 || !strings.HasPrefix(w.mu.told[0], "a/p sha256:") || w.mu.told[0] == last {
+			t.Fatalf("told of %q, after %q", w.mu.told, last)
+		}
+		last = w.mu.told[0]
 	}
 	w.mu.objects.TenantPlugins = nil
 	w.sync()
-	if len(w.mu.named) != 0 {
-		t.Errorf("told of %q, after the object is gone", w.mu.named)
+	if len(w.mu.told) != 0 {
+		t.Errorf("told of %q, after the object is gone", w.mu.told)
 	}
 }
 

@@ -52,7 +52,7 @@ type world struct {
 		written  []string
 		events   []string
 		fail     error    // of writes
-		named    []string // the plugins that Deps.Attached was told of
+		told     []string // the plugins that Deps.Running was told of
 	}
 	fetch   func(ctx context.Context, ref module.Reference) error // optional
 	compile func(ctx context.Context, name string) error          // optional
@@ -64,7 +64,7 @@ func newWorld(t *testing.T) *world {
 	w.mu.users = map[string]int{}
 	w.mu.running, w.mu.refuse, w.mu.open = map[string]int{}, map[string]error{}, map[string]bool{}
 	w.follower = New(Config{Taken: []string{"NodeName"}}, Deps{
-		Source: w, Scheduler: w, Modules: w, Writer: w, Meter: &Meter{}, Clock: w.clock, Attached: w.name,
+		Source: w, Scheduler: w, Modules: w, Writer: w, Meter: &Meter{}, Clock: w.clock, Running: w.tell,
 	})
 	t.Cleanup(func() {
 		w.follower.fetch.wait()
@@ -73,11 +73,14 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// name is Deps.Attached.
-func (w *world) name(names []string) {
+// tell is Deps.Running.
+func (w *world) tell(s assembly.Status) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.mu.named = names
+	w.mu.told = nil
+	for i := range s.Plugins {
+		w.mu.told = append(w.mu.told, s.Plugins[i].Name+" "+s.Plugins[i].Digest)
+	}
 }
 
 // Objects implements Source.
@@ -107,8 +110,18 @@ func (w *world) Attach(_ context.Context, all []assembly.Attached) (map[string]e
 func (w *world) Status() (s assembly.Status) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for name := range w.mu.open {
-		s.Plugins = append(s.Plugins, assembly.PluginStatus{Status: wasm.Status{Name: name, Breaker: breaker.Status{State: breaker.Open, Cause: "3 of 10 calls were faults"}}})
+	if len(w.mu.attached) == 0 {
+		return s
+	}
+	for _, x := range w.mu.attached[len(w.mu.attached)-1] {
+		if x.Module == nil || w.mu.refuse[x.Name] != nil {
+			continue
+		}
+		p := wasm.Status{Name: x.Name, Digest: x.Module.Loaded.Digest}
+		if w.mu.open[x.Name] {
+			p.Breaker = breaker.Status{State: breaker.Open, Cause: "3 of 10 calls were faults"}
+		}
+		s.Plugins = append(s.Plugins, assembly.PluginStatus{Status: p})
 	}
 	return s
 }

@@ -1,6 +1,7 @@
 package telemetry_test
 
 import (
+	"fmt"
 	"regexp"
 	"strings"
 	"testing"
@@ -27,13 +28,13 @@ func TestSeriesGoWithTheirPlugin(t *testing.T) {
 		Rollouts:      []telemetry.Rollout{{Plugin: gone, Step: 2, Failed: "p99", Versions: []telemetry.Version{{Version: "stable"}}}},
 	}
 	m := telemetry.New("v1", func() *telemetry.State { return now })
-	observe := func(plugin string) {
+	observe := func(plugin, digest string) {
 		for sequence := range uint64(40) { // some are sampled
 			m.Attempted(&report.Attempt{Profile: "default-scheduler", Sequence: sequence, Timings: []report.Timing{
-				{Plugin: plugin, Point: abi.Filter, Calls: 2, Rows: 3, Duration: time.Millisecond},
+				{Plugin: plugin, Digest: digest, Point: abi.Filter, Calls: 2, Rows: 3, Duration: time.Millisecond},
 			}}, nil)
 		}
-		m.Broken(plugin, "sha256:1")
+		m.Broken(plugin, digest)
 	}
 	// shown are the metrics with series of the plugin.
 	shown := func(plugin string) map[string]bool {
@@ -45,10 +46,11 @@ func TestSeriesGoWithTheirPlugin(t *testing.T) {
 		}
 		return out
 	}
-	m.Attached([]string{gone, "team-b/p"})
-	observe(gone)
-	observe("team-b/p")
-	observe("compiled-in")
+	other := telemetry.Module{Plugin: "team-b/p", Digest: "sha256:2"}
+	m.Running([]telemetry.Module{{Plugin: gone, Digest: "sha256:1"}, other})
+	observe(gone, "sha256:1")
+	observe(other.Plugin, other.Digest)
+	observe("compiled-in", "")
 	before, others, native := shown(gone), shown("team-b/p"), shown("compiled-in")
 	for _, metric := range described(m) {
 		if !before[metric] {
@@ -56,22 +58,65 @@ func TestSeriesGoWithTheirPlugin(t *testing.T) {
 		}
 	}
 	now = &telemetry.State{}
-	m.Attached([]string{"team-b/p"})
+	m.Running([]telemetry.Module{other})
 	if left := shown(gone); len(left) > 0 {
 		t.Errorf("series of a plugin that is gone: %v", left)
 	}
-	observe(gone) // an attempt ends late
-	m.Attached([]string{"team-b/p"})
+	for range 1000 { // however long an attempt takes
+		m.Running([]telemetry.Module{other})
+	}
+	observe(gone, "sha256:1")
+	m.Running([]telemetry.Module{other})
 	if left := shown(gone); len(left) > 0 {
 		t.Errorf("series of a plugin that is gone, after a late attempt: %v", left)
+	}
+	m.Broken(gone, "sha256:1")
+	m.Running([]telemetry.Module{other})
+	if left := shown(gone); len(left) > 0 {
+		t.Errorf("series of a plugin that is gone, after it was late found to be broken: %v", left)
 	}
 	if len(shown("team-b/p")) != len(others) || len(shown("compiled-in")) != len(native) || len(native) == 0 {
 		t.Error("series of other plugins are gone")
 	}
-	m.Attached([]string{gone, "team-b/p"})
-	observe(gone)
+	m.Running([]telemetry.Module{{Plugin: gone, Digest: "sha256:1"}, other})
+	observe(gone, "sha256:1")
 	if len(shown(gone)) != len(others) {
 		t.Error("a plugin of the same name has no series")
+	}
+}
+
+// TestSeriesGoWithTheirVersion: a plugin that is published again and again has the series of the version that runs.
+func TestSeriesGoWithTheirVersion(t *testing.T) {
+	m := telemetry.New("v1", nil)
+	size := 0
+	for version := range 50 {
+		digest := fmt.Sprint("sha256:", version)
+		m.Running([]telemetry.Module{{Plugin: "team-a/p", Digest: digest}})
+		for sequence := range uint64(40) {
+			m.Attempted(&report.Attempt{Profile: "default-scheduler", Sequence: sequence, Timings: []report.Timing{
+				{Plugin: "team-a/p", Digest: digest, Point: abi.Filter, Calls: 1, Rows: 1},
+			}}, nil)
+		}
+		m.Broken("team-a/p", digest)
+		m.Running([]telemetry.Module{{Plugin: "team-a/p", Digest: digest}})
+		n := 0
+		for line := range scrape(t, m) {
+			if strings.Contains(line, `plugin="team-a/p"`) {
+				n++
+			}
+			if strings.Contains(line, `digest="sha256:`) && !strings.Contains(line, fmt.Sprintf("digest=%q", digest)) {
+				t.Fatalf("a series of an earlier version: %s", line)
+			}
+		}
+		if line := fmt.Sprintf(`scheduler_plugin_evaluation_total{extension_point="Filter",plugin="team-a/p",profile="default-scheduler"} %d`, 40*(version+1)); !scrape(t, m)[line] {
+			t.Fatalf("without %s", line)
+		}
+		if version == 0 {
+			size = n
+		}
+		if n != size || n == 0 {
+			t.Fatalf("%d series of a plugin at version %d, %d at the first", n, version, size)
+		}
 	}
 }
 
