@@ -169,11 +169,21 @@ func (f *folders) Referrers(ctx context.Context, repo string, digest ociregistry
 	return ociregistry.SliceSeq(found)
 }
 
-// maxManifest is the most bytes of a manifest that is read, as in other registries.
+// maxManifest is the most bytes of a manifest, as in other registries.
 const maxManifest = 4 << 20
 
+// manifestOf decodes a manifest, or the fields of an index that both have.
+func manifestOf(ctx context.Context, r io.Reader) (*ocispec.Manifest, error) {
+	text, err := bounded.All(r, maxManifest)
+	if err != nil {
+		return nil, err
+	}
+	var m ocispec.Manifest
+	return &m, bounded.JSON(ctx, text, 16*maxManifest, &m)
+}
+
 // referrers returns the manifests that refer to a subject. They may be stored before the
-// subject.
+// subject. One that cannot be read is left out, which another registry may have stored in the folder.
 func (f *folders) referrers(
 	ctx context.Context, repo string, store *oci.Store, digest ociregistry.Digest, artifactType string,
 ) ([]ociregistry.Descriptor, error) {
@@ -190,14 +200,13 @@ func (f *folders) referrers(
 		if err != nil {
 			return nil, err
 		}
-		text, err := bounded.All(body, maxManifest)
+		m, err := manifestOf(ctx, body)
 		_ = body.Close() // it was read
-		var m ocispec.Manifest
-		if err == nil {
-			err = bounded.JSON(ctx, text, 16*maxManifest, &m)
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
 		}
 		if err != nil {
-			return nil, err
+			continue
 		}
 		if m.ArtifactType == "" {
 			m.ArtifactType = m.Config.MediaType

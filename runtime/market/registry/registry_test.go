@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -14,6 +16,9 @@ import (
 	"testing"
 
 	"cuelabs.dev/go/oci/ociregistry"
+	"github.com/opencontainers/image-spec/specs-go"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+	"oras.land/oras-go/v2/content"
 )
 
 func serve(t *testing.T, dir string) *httptest.Server {
@@ -87,6 +92,57 @@ func TestUnfinished(t *testing.T) {
 	}
 	if g.uploads[last] != nil {
 		t.Error("a finished upload is still in memory")
+	}
+}
+
+// TestManifests: a manifest that is too large, or that cannot be decoded, is refused. One that is in the folder all the same hides no other
+// referrer of its subject.
+func TestManifests(t *testing.T) {
+	g, err := open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	empty := ociregistry.Descriptor{MediaType: ocispec.MediaTypeEmptyJSON, Digest: ocispec.DescriptorEmptyJSON.Digest, Size: 2}
+	subject := ociregistry.Descriptor{MediaType: ocispec.MediaTypeImageManifest, Digest: "sha256:" + ociregistry.Digest(strings.Repeat("1", 64)), Size: 7}
+	manifest := func(annotation string) []byte {
+		text, err := json.Marshal(&ocispec.Manifest{
+			Versioned: specs.Versioned{SchemaVersion: 2}, MediaType: ocispec.MediaTypeImageManifest, ArtifactType: "application/x", Config: empty,
+			Layers: []ociregistry.Descriptor{empty}, Subject: &subject, Annotations: map[string]string{"a": annotation},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text
+	}
+	push := func(text []byte) (ociregistry.Descriptor, error) {
+		return g.PushManifest(t.Context(), "team/plugin", "", text, ocispec.MediaTypeImageManifest)
+	}
+	if _, err := g.PushBlob(t.Context(), "team/plugin", empty, strings.NewReader("{}")); err != nil {
+		t.Fatal(err)
+	}
+	honest, err := push(manifest("x"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	large := manifest(strings.Repeat("x", maxManifest))
+	bomb := bytes.Replace(manifest(""), []byte(`"layers":[`), []byte(`"layers":[`+strings.Repeat("{},", 1<<20)), 1)
+	for _, text := range [][]byte{large, bomb, []byte(`{"layers":{}}`), []byte("{")} {
+		if _, err := push(text); !errors.Is(err, ociregistry.ErrManifestInvalid) {
+			t.Errorf("%.100s…: pushed with %v", text, err)
+		}
+	}
+	store, err := g.repository("team/plugin", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range [][]byte{large, bomb} {
+		if err := store.Push(t.Context(), content.NewDescriptorFromBytes(ocispec.MediaTypeImageManifest, text), bytes.NewReader(text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	found, err := ociregistry.All(g.Referrers(t.Context(), "team/plugin", subject.Digest, ""))
+	if err != nil || len(found) != 1 || found[0].Digest != honest.Digest {
+		t.Errorf("referrers: %v, %v", found, err)
 	}
 }
 

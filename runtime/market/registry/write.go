@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 
@@ -141,6 +142,9 @@ func (f *folders) PushManifest(ctx context.Context, repo, tag string, text []byt
 	}
 	if !isManifest(mediaType) {
 		return ociregistry.Descriptor{}, ociregistry.ErrManifestInvalid
+	}
+	if _, err := manifestOf(ctx, bytes.NewReader(text)); err != nil { // it could not be listed as a referrer
+		return ociregistry.Descriptor{}, fmt.Errorf("%w: %w", ociregistry.ErrManifestInvalid, err)
 	}
 	described := content.NewDescriptorFromBytes(mediaType, text)
 	if err := push(ctx, store, described, bytes.NewReader(text)); err != nil {
