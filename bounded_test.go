@@ -23,7 +23,6 @@ var mayReadAll = exceptions{
 	"runtime/internal/wat":          "tests use it",
 	"runtime/market/oci/archive.go": "it reads a folder of its own",
 	"runtime/report/reporttest":     "tests use it",
-	"runtime/sim/input/files.go":    "a dump of a cluster has any size",
 	"runtime/wasm/child/child.go":   "it reads what its parent sends",
 	"test":                          "tests use it",
 	"wasm-examples/examples.go":     "tests use it",

@@ -2,6 +2,7 @@ package app
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -37,7 +38,7 @@ func (s *step) do() error {
 func apply(steps []step) error {
 	var undo []step
 	for _, s := range steps {
-		was, err := bounded.File(s.path, wire.MaxModuleSize) // the largest of the files that steps replace
+		was, err := bounded.Regular(s.path, wire.MaxModuleSize) // the largest of the files that steps replace
 		if errors.Is(err, fs.ErrNotExist) {
 			was, err = nil, nil
 		} else if err == nil && was == nil {
@@ -65,7 +66,7 @@ func apply(steps []step) error {
 var errDeclined = errors.New("nothing was changed")
 
 // confirm asks a question, unless yes answers it.
-func confirm(question string, yes bool, stderr io.Writer) error {
+func confirm(ctx context.Context, question string, yes bool, stderr io.Writer) error {
 	if yes {
 		return nil
 	}
@@ -73,7 +74,7 @@ func confirm(question string, yes bool, stderr io.Writer) error {
 		return errors.New("there is no terminal to ask: read above what changes, and add --yes if you agree")
 	}
 	fmt.Fprintf(stderr, "%s [y/N] ", question)
-	answer, err := bufio.NewReader(os.Stdin).ReadString('\n')
+	answer, err := bounded.Until(ctx, func() (string, error) { return bufio.NewReader(os.Stdin).ReadString('\n') })
 	if err != nil && !errors.Is(err, io.EOF) {
 		return &failure{err}
 	}

@@ -69,8 +69,7 @@ func execute(ctx context.Context, root *cobra.Command, args []string, stdout, st
 			fmt.Fprintf(stderr, "berth: %s\n", strings.TrimSuffix(line, "\n"))
 		}
 	}
-	var failed *failure
-	if errors.As(err, &failed) {
+	if errors.As(err, new(*failure)) || errors.Is(err, context.Cause(ctx)) { // the input is not the cause of an interrupt
 		return exitFailed
 	}
 	return exitBadInput

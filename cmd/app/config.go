@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/pflag"
 	"sigs.k8s.io/yaml"
 
+	"github.com/berth-scheduler/berth/internal/bounded"
 	"github.com/berth-scheduler/berth/runtime/assembly"
 	"github.com/berth-scheduler/berth/runtime/config"
 )
@@ -35,7 +36,7 @@ func newConfig(p *program) *cobra.Command {
 func newConfigCheck(p *program) *cobra.Command {
 	o := runOptions{program: p}
 	cmd := &cobra.Command{
-		Use:   "check [FILE | DIR]",
+		Use:   "check [FILE | DIR | -]",
 		Short: "Check that berth run can use a configuration file or a plugin folder",
 		Long: `Check does what berth run does before it connects to a cluster. It reads the
 configuration; it fetches, checks and compiles the modules that are named there;
@@ -51,12 +52,14 @@ go to stderr. The exit status is 0 if everything can be used, otherwise 2. A bad
 module in the folder also counts, although berth run would start without it.`,
 		Example: `  berth config check scheduler.yaml
   berth config check plugins.new/
+  sed s/default-scheduler/berth/ scheduler.yaml | berth config check -
   berth config check scheduler.yaml --plugin-dir plugins.new/ --plugin pools.wasm?weight=2`,
 		Args: optionalArgument("file or folder"),
 		PreRunE: func(cmd *cobra.Command, args []string) error {
 			if err := setChecked(cmd.Flags(), args); err != nil { // before the environment
 				return err
 			}
+			o.argument = len(args) > 0
 			return applySettings(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -95,16 +98,19 @@ func (o *runOptions) checkConfig(ctx context.Context, stdout, stderr io.Writer) 
 	if _, err := o.check(new(slog.LevelVar), stderr); err != nil {
 		return err
 	}
-	modules, err := o.modules.open()
+	modules, err := o.modules.open(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = modules.Close(context.WithoutCancel(ctx)) }() // the process ends anyway
 	p := &printer{w: stdout, width: width(stdout)}
-	scheduler, a, err := o.makeAll(modules, stderr)
+	scheduler, a, err := o.makeAll(ctx, modules, stderr)
+	if err != nil && ctx.Err() != nil {
+		return err
+	}
 	problems := []error{err}
 	if o.config != "" || len(o.modules.plugins) > 0 {
-		p.checkedConfig(cmp.Or(o.config, "the default configuration"), scheduler, err)
+		p.checkedConfig(cmp.Or(bounded.Name(o.config), "the default configuration"), scheduler, err)
 	}
 	if a == nil && o.pluginDir != "" { // the folder can still be checked
 		if a, err = assembly.NewUnconnected(o.program.addTo(assembly.Config{Modules: modules})); err != nil {
@@ -130,8 +136,8 @@ func (o *runOptions) checkConfig(ctx context.Context, stdout, stderr io.Writer) 
 
 // makeAll creates everything that the configuration and --plugin name. The assembly is
 // nil if that fails.
-func (o *runOptions) makeAll(modules *assembly.Modules, stderr io.Writer) (*config.Scheduler, *assembly.Assembly, error) {
-	scheduler, warnings, err := o.load(modules)
+func (o *runOptions) makeAll(ctx context.Context, modules *assembly.Modules, stderr io.Writer) (*config.Scheduler, *assembly.Assembly, error) {
+	scheduler, warnings, err := o.load(ctx, modules)
 	if o.config != "" {
 		warn(plainly(stderr), warnings)
 	}

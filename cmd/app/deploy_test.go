@@ -51,7 +51,7 @@ func TestManifests(t *testing.T) {
 		manifest[map[string]any](t, file)
 	}
 	generated := k.ConfigMapGenerator[0]
-	s, _, err := config.Load(filepath.Join("..", "..", "deploy", generated.Files[0]), assembly.Catalog())
+	s, _, err := config.Load(t.Context(), filepath.Join("..", "..", "deploy", generated.Files[0]), assembly.Catalog())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -41,7 +41,7 @@ func (o *replayOptions) experiment(ctx context.Context, stdout, stderr io.Writer
 	}
 	var bad error // of --config
 	if o.config != "" {
-		modules, err := o.modules.open()
+		modules, err := o.modules.open(ctx)
 		if err != nil {
 			return err
 		}
@@ -50,7 +50,7 @@ func (o *replayOptions) experiment(ctx context.Context, stdout, stderr io.Writer
 		c.Change = func(recorded assembly.Config) (assembly.Config, error) {
 			if s == nil {
 				var warnings []config.Warning
-				if s, warnings, bad = config.Load(o.config, modules.Catalog().WithGates(recorded.Gates)); bad == nil {
+				if s, warnings, bad = config.Load(ctx, o.config, modules.Catalog().WithGates(recorded.Gates)); bad == nil {
 					warn(plainly(stderr), warnings)
 					bad = o.modules.enable(modules, s)
 				}

@@ -49,7 +49,7 @@ func (o *leaderFinder) reach(ctx context.Context, wantToken bool) (client *http.
 	if !ok || len(validation.IsDNS1123Label(namespace)) > 0 || len(validation.IsDNS1123Subdomain(name)) > 0 {
 		return nil, "", fmt.Errorf("--lease: %q is not NAMESPACE/NAME", o.lease)
 	}
-	visitor, err := o.user.Connect()
+	visitor, err := o.user.Connect(ctx)
 	if err != nil {
 		return nil, "", err
 	}

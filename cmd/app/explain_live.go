@@ -161,11 +161,13 @@ func (l *line) send(ctx context.Context, method, path, text string) (*http.Respo
 func (o *serverOptions) first(ctx context.Context, method, path, text string) (*line, *http.Response, error) {
 	var token string
 	if o.token != "" {
-		data, err := bounded.File(o.token, bounded.Key)
+		data, err := bounded.File(ctx, o.token, bounded.Key)
 		if err != nil {
 			return nil, nil, fmt.Errorf("--token-file: %w", err)
 		}
-		token = strings.TrimSpace(string(data))
+		if token = strings.TrimSpace(string(data)); token == "" {
+			return nil, nil, fmt.Errorf("--token-file: %s is empty: write a token to it, or leave the flag out", bounded.Name(o.token))
+		}
 	}
 	lead := func() (*line, *http.Response, error) {
 		client, given, err := o.leader.reach(ctx, token == "")
@@ -183,7 +185,7 @@ func (o *serverOptions) first(ctx context.Context, method, path, text string) (*
 	if o.server == "" && o.leader.wanted() {
 		l, response, err = lead()
 	} else {
-		client, base, failed := o.client()
+		client, base, failed := o.client(ctx)
 		if failed != nil {
 			return nil, nil, failed
 		}
@@ -216,7 +218,7 @@ func (o *serverOptions) first(ctx context.Context, method, path, text string) (*
 }
 
 // client returns a client for the server, and the start of its URLs.
-func (o *serverOptions) client() (*http.Client, string, error) {
+func (o *serverOptions) client(ctx context.Context) (*http.Client, string, error) {
 	server := o.server
 	if server == "" {
 		socket, err := defaultSocket()
@@ -238,7 +240,7 @@ func (o *serverOptions) client() (*http.Client, string, error) {
 	}
 	config := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: o.insecure} //nolint:gosec // asked for
 	if o.ca != "" {
-		pem, err := bounded.File(o.ca, bounded.Key)
+		pem, err := bounded.File(ctx, o.ca, bounded.Key)
 		if err != nil {
 			return nil, "", fmt.Errorf("--certificate-authority: %w", err)
 		}

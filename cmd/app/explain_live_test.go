@@ -77,9 +77,9 @@ func TestServerCertificate(t *testing.T) {
 	}))
 	defer server.Close()
 	dir := t.TempDir()
-	authority, token := filepath.Join(dir, "ca.pem"), filepath.Join(dir, "token")
+	authority, token, other := filepath.Join(dir, "ca.pem"), filepath.Join(dir, "token"), filepath.Join(dir, "other")
 	for file, data := range map[string][]byte{
-		authority: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}), token: []byte("t\n"),
+		authority: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}), token: []byte("t\n"), other: []byte("o"),
 	} {
 		if err := os.WriteFile(file, data, 0o600); err != nil {
 			t.Fatal(err)
@@ -93,7 +93,8 @@ func TestServerCertificate(t *testing.T) {
 		"told to be content":  {serverOptions{insecure: true}, ""},
 		"the authority":       {serverOptions{ca: authority}, ""},
 		"no authority":        {serverOptions{ca: token}, "contains no certificate"},
-		"without a token":     {serverOptions{insecure: true, token: os.DevNull}, "Unauthorized (pass --token-file with the token of a user who may get /path)"},
+		"an empty token":      {serverOptions{insecure: true, token: os.DevNull}, "--token-file: /dev/null is empty: "},
+		"another token":       {serverOptions{insecure: true, token: other}, "Unauthorized (pass --token-file with the token of a user who may get /path)"},
 		"nobody at this port": {serverOptions{server: "https://127.0.0.1:1"}, "no scheduler answers: "},
 	} {
 		o := test.o

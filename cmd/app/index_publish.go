@@ -55,10 +55,10 @@ func (o *publishOptions) begin(ctx context.Context, client *oci.Client, referenc
 		return nil, fmt.Errorf("%s: the next index has another digest: name it by a tag", reference)
 	}
 	p := &publication{ref: ref, client: client}
-	if p.key, err = readPrivateKey(o.key, prompt); err != nil {
+	if p.key, err = readPrivateKey(ctx, o.key, prompt); err != nil {
 		return nil, err
 	}
-	if p.policy, err = readPolicy("verification-policy", o.policy); err != nil {
+	if p.policy, err = readPolicy(ctx, "verification-policy", o.policy); err != nil {
 		return nil, err
 	}
 	seen, err := o.cache.serials()

@@ -35,7 +35,7 @@ func indexFlag(f *pflag.FlagSet, to *string) { f.StringVar(to, "index", "", inde
 
 // read reads the index of the flags.
 func (o *indexOptions) read(ctx context.Context, client *oci.Client) (*index.File, error) {
-	rules, err := readPolicy("verification-policy", o.policy)
+	rules, err := readPolicy(ctx, "verification-policy", o.policy)
 	if err != nil {
 		return nil, err
 	}

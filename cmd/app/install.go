@@ -55,7 +55,7 @@ func (o *installOptions) begin(ctx context.Context, client *oci.Client) (*index.
 	if err := o.place(); err != nil {
 		return nil, err
 	}
-	rules, err := readPolicy("verification-policy", o.modules.policy)
+	rules, err := readPolicy(ctx, "verification-policy", o.modules.policy)
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +76,7 @@ func (o *installOptions) place() error {
 
 // readConfig reads the configuration to change; nothing if there is none yet.
 func (o *installOptions) readConfig() (*config.Edit, error) {
-	text, err := bounded.File(o.config, bounded.Settings)
+	text, err := bounded.Regular(o.config, bounded.Settings)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, unreadable(err, "config", o.config)
 	}
@@ -101,7 +101,7 @@ func (o *installOptions) propose(ctx context.Context, f *index.File, edit *confi
 	if err != nil {
 		return nil, err
 	}
-	before, err := lockedBefore(o.lock)
+	before, err := lockedBefore(ctx, o.lock)
 	if err != nil {
 		return nil, err
 	}
@@ -158,21 +158,21 @@ func (o *installOptions) try(ctx context.Context, text []byte, before *lock.File
 		found = append(found, l.Locked(ref))
 		out.loaded = append(out.loaded, l)
 	}
-	modules, err := o.modules.open()
+	modules, err := o.modules.open(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = modules.Close(context.WithoutCancel(ctx)) }() // the process ends anyway
 	tried := o.runOptions
 	tried.config = temp.Name()
-	if _, _, err := tried.load(modules); err != nil {
+	if _, _, err := tried.load(ctx, modules); err != nil {
 		return nil, errors.New(strings.ReplaceAll(err.Error(), temp.Name(), o.config))
 	}
 	return found, nil
 }
 
 // agree prints what changes, asks, and makes the change.
-func (o *installOptions) agree(p *proposal, stdout, stderr io.Writer) error {
+func (o *installOptions) agree(ctx context.Context, p *proposal, stdout, stderr io.Writer) error {
 	for _, line := range p.changes {
 		if _, err := fmt.Fprintln(stdout, plain.Line(line, maxCell)); err != nil {
 			return writing(err)
@@ -182,7 +182,7 @@ func (o *installOptions) agree(p *proposal, stdout, stderr io.Writer) error {
 	if where == "" {
 		where = o.config + " and " + o.lock
 	}
-	if err := confirm("Change "+where+"?", o.yes, stderr); err != nil {
+	if err := confirm(ctx, "Change "+where+"?", o.yes, stderr); err != nil {
 		return err
 	}
 	if err := apply(p.steps); err != nil {

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -85,7 +86,7 @@ func (o *moduleOptions) setLevel(v *slog.LevelVar) error {
 }
 
 // open creates the set of modules.
-func (o *moduleOptions) open() (*assembly.Modules, error) {
+func (o *moduleOptions) open(ctx context.Context) (*assembly.Modules, error) {
 	c := assembly.ModulesConfig{VerifyEvery: verifySample, Recorded: o.recorded}
 	var err error
 	if c.CacheDir, c.CacheOptional, err = o.cacheDir(); err != nil {
@@ -102,10 +103,10 @@ func (o *moduleOptions) open() (*assembly.Modules, error) {
 		return nil, fmt.Errorf("--plugin-memory: %q is not a size of at least 1Mi; write for example 2Gi", o.memory)
 	}
 	c.Memory = memory.Value()
-	if c.Policy, err = readPolicy("verification-policy", o.policy); err != nil {
+	if c.Policy, err = readPolicy(ctx, "verification-policy", o.policy); err != nil {
 		return nil, err
 	}
-	if c.Lock, err = readLock(o.lock); err != nil {
+	if c.Lock, err = readLock(ctx, o.lock); err != nil {
 		return nil, err
 	}
 	c.Loaded, c.Admitted, c.Log = o.loaded, o.admitted, o.to
@@ -143,11 +144,11 @@ func (o *moduleOptions) enableOne(modules *assembly.Modules, scheduler *config.S
 }
 
 // readPolicy reads the policy that a flag names; nil for none.
-func readPolicy(flag, file string) (*policy.Policy, error) {
+func readPolicy(ctx context.Context, flag, file string) (*policy.Policy, error) {
 	if file == "" {
 		return nil, nil
 	}
-	text, err := bounded.File(file, policy.MaxSize)
+	text, err := bounded.File(ctx, file, policy.MaxSize)
 	if err != nil {
 		return nil, unreadable(err, flag, file)
 	}
@@ -159,11 +160,11 @@ func readPolicy(flag, file string) (*policy.Policy, error) {
 }
 
 // readLock reads the lock file of --lock; nil for none.
-func readLock(file string) (*lock.File, error) {
+func readLock(ctx context.Context, file string) (*lock.File, error) {
 	if file == "" {
 		return nil, nil
 	}
-	text, err := bounded.File(file, lock.MaxSize)
+	text, err := bounded.File(ctx, file, lock.MaxSize)
 	if err != nil {
 		return nil, unreadable(err, "lock", file)
 	}

@@ -70,7 +70,7 @@ func (o *pluginInstallOptions) run(ctx context.Context, client *oci.Client, plug
 	if err != nil {
 		return err
 	}
-	fields, err := o.fields()
+	fields, err := o.fields(ctx)
 	if err != nil {
 		return err
 	}
@@ -86,15 +86,15 @@ func (o *pluginInstallOptions) run(ctx context.Context, client *oci.Client, plug
 	if err != nil {
 		return err
 	}
-	return o.agree(p, stdout, stderr)
+	return o.agree(ctx, p, stdout, stderr)
 }
 
 // fields reads the plugin's configuration as it is written; nil if there is none.
-func (o *pluginInstallOptions) fields() (*yaml.Node, error) {
+func (o *pluginInstallOptions) fields(ctx context.Context) (*yaml.Node, error) {
 	if o.with == "" {
 		return nil, nil
 	}
-	text, err := bounded.File(o.with, abi.MaxConfigSize)
+	text, err := bounded.File(ctx, o.with, abi.MaxConfigSize)
 	if err != nil {
 		return nil, unreadable(err, "plugin-config", o.with)
 	}
@@ -163,7 +163,7 @@ func (o *pluginInstallOptions) intoFolder(ctx context.Context, x *index.Plugin, 
 	if err := o.isFree(x.Name); err != nil {
 		return nil, err
 	}
-	modules, err := o.modules.open()
+	modules, err := o.modules.open(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -231,7 +231,7 @@ file; or it removes its files from a plugin folder. It needs no network.`,
 			if err := o.place(); err != nil {
 				return err
 			}
-			steps, err := o.without(args[0])
+			steps, err := o.without(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
@@ -251,7 +251,7 @@ file; or it removes its files from a plugin folder. It needs no network.`,
 }
 
 // without returns the steps that take a plugin out.
-func (o *installOptions) without(name string) ([]step, error) {
+func (o *installOptions) without(ctx context.Context, name string) ([]step, error) {
 	if o.pluginDir != "" {
 		return o.withoutFiles(name)
 	}
@@ -267,7 +267,7 @@ func (o *installOptions) without(name string) ([]step, error) {
 		return nil, err
 	}
 	steps := []step{{o.config, text}}
-	before, err := lockedBefore(o.lock)
+	before, err := lockedBefore(ctx, o.lock)
 	if before == nil || err != nil {
 		return steps, err
 	}
@@ -284,7 +284,7 @@ func (o *installOptions) withoutFiles(name string) ([]step, error) {
 	}
 	for i := range entries {
 		path := entries[i].Path
-		data, err := bounded.File(path, wire.MaxModuleSize)
+		data, err := bounded.Regular(path, wire.MaxModuleSize)
 		if err != nil {
 			return nil, err
 		}

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -29,7 +30,7 @@ other's keys. Keygen takes the password from ` + passwordVariable + `, or asks f
 		Args:    noArguments(""),
 		PreRunE: applySettings,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			password, err := newPassword(cmd.ErrOrStderr())
+			password, err := newPassword(cmd.Context(), cmd.ErrOrStderr())
 			if err != nil {
 				return err
 			}
@@ -76,12 +77,12 @@ func createFile(path string, data []byte, mode os.FileMode) error {
 }
 
 // newPassword is the password of a key that is being made, asked for twice.
-func newPassword(prompt io.Writer) ([]byte, error) {
-	password, asked, err := readPassword("Password of the private key", prompt)
+func newPassword(ctx context.Context, prompt io.Writer) ([]byte, error) {
+	password, asked, err := readPassword(ctx, "Password of the private key", prompt)
 	if err != nil || !asked {
 		return password, err
 	}
-	again, _, err := readPassword("The same again", prompt)
+	again, _, err := readPassword(ctx, "The same again", prompt)
 	if err == nil && string(again) != string(password) {
 		err = errors.New("the passwords differ: try again")
 	}
@@ -89,7 +90,7 @@ func newPassword(prompt io.Writer) ([]byte, error) {
 }
 
 // readPassword takes a password from the environment, or else asks for it.
-func readPassword(what string, prompt io.Writer) (password []byte, asked bool, err error) {
+func readPassword(ctx context.Context, what string, prompt io.Writer) (password []byte, asked bool, err error) {
 	if password, ok := os.LookupEnv(passwordVariable); ok {
 		return []byte(password), false, nil
 	}
@@ -97,22 +98,30 @@ func readPassword(what string, prompt io.Writer) (password []byte, asked bool, e
 		return nil, false, fmt.Errorf("there is no terminal to ask for the key's password: set %s", passwordVariable)
 	}
 	fmt.Fprintf(prompt, "%s: ", what)
-	password, err = term.ReadPassword(int(os.Stdin.Fd()))
+	in := int(os.Stdin.Fd())
+	echoing, err := term.GetState(in)
+	if err != nil {
+		return nil, true, err
+	}
+	password, err = bounded.Until(ctx, func() ([]byte, error) { return term.ReadPassword(in) })
+	if err != nil {
+		_ = term.Restore(in, echoing) // an interrupt left it without
+	}
 	fmt.Fprintln(prompt)
 	return password, true, err
 }
 
 // readPrivateKey reads a private key's file.
-func readPrivateKey(file string, prompt io.Writer) (*signing.PrivateKey, error) {
+func readPrivateKey(ctx context.Context, file string, prompt io.Writer) (*signing.PrivateKey, error) {
 	if file == "" {
 		return nil, errors.New("--key is missing: name the private key, as berth plugin keygen made it")
 	}
-	text, err := bounded.File(file, signing.MaxKey)
+	text, err := bounded.File(ctx, file, signing.MaxKey)
 	if err != nil {
 		return nil, unreadable(err, "key", file)
 	}
 	key, err := signing.ParsePrivateKey(text, func() ([]byte, error) {
-		password, _, err := readPassword("Password of "+file, prompt)
+		password, _, err := readPassword(ctx, "Password of "+file, prompt)
 		return password, err
 	})
 	if err != nil {
@@ -122,10 +131,10 @@ func readPrivateKey(file string, prompt io.Writer) (*signing.PrivateKey, error) 
 }
 
 // readPublicKeys reads public keys' files.
-func readPublicKeys(files []string) ([]*signing.PublicKey, error) {
+func readPublicKeys(ctx context.Context, files []string) ([]*signing.PublicKey, error) {
 	out := make([]*signing.PublicKey, len(files))
 	for i, file := range files {
-		text, err := bounded.File(file, signing.MaxKey)
+		text, err := bounded.File(ctx, file, signing.MaxKey)
 		if err != nil {
 			return nil, unreadable(err, "key", file)
 		}

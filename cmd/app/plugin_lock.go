@@ -42,7 +42,7 @@ An expired key (notAfter) still admits modules that the lock file has already.`,
 			var f *index.File
 			if o.index != "" {
 				err := market.within(cmd.Context(), func(ctx context.Context, client *oci.Client) error {
-					rules, err := readPolicy("verification-policy", o.modules.policy)
+					rules, err := readPolicy(ctx, "verification-policy", o.modules.policy)
 					if err == nil {
 						f, err = readIndex(ctx, client, o.index, rules, &o.modules.compileOptions)
 					}
@@ -70,7 +70,7 @@ func (o *runOptions) writeLock(ctx context.Context, f *index.File, file string, 
 	if o.config == "" && len(o.modules.plugins) == 0 {
 		return errors.New("nothing to lock: name a configuration file with --config, or modules with --plugin")
 	}
-	before, err := lockedBefore(file)
+	before, err := lockedBefore(ctx, file)
 	if err != nil {
 		return err
 	}
@@ -81,12 +81,12 @@ func (o *runOptions) writeLock(ctx context.Context, f *index.File, file string, 
 			found = append(found, l.Locked(ref))
 		}
 	}
-	modules, err := o.modules.open()
+	modules, err := o.modules.open(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = modules.Close(context.WithoutCancel(ctx)) }() // the process ends anyway
-	if _, _, err := o.load(modules); err != nil {
+	if _, _, err := o.load(ctx, modules); err != nil {
 		return err
 	}
 	if err := refuseYanked(f, found, before, tell); err != nil {
@@ -110,9 +110,9 @@ func (o *runOptions) writeLock(ctx context.Context, f *index.File, file string, 
 }
 
 // lockedBefore reads the lock file that is there; nil if there is none.
-func lockedBefore(file string) (*lock.File, error) {
+func lockedBefore(ctx context.Context, file string) (*lock.File, error) {
 	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	return readLock(file)
+	return readLock(ctx, file)
 }

@@ -91,7 +91,7 @@ func (o *pushOptions) run(ctx context.Context, client *oci.Client, plugin, refer
 	if ref.Digest != "" {
 		return fmt.Errorf("%s: push computes the digest: name a tag, or leave it out for the module's version", reference)
 	}
-	attachments, err := o.attachments(plugin)
+	attachments, err := o.attachments(ctx, plugin)
 	if err != nil {
 		return err
 	}
@@ -118,7 +118,7 @@ func (o *pushOptions) run(ctx context.Context, client *oci.Client, plugin, refer
 	}
 	var key *signing.PrivateKey
 	if o.key != "" {
-		if key, err = readPrivateKey(o.key, stderr); err != nil {
+		if key, err = readPrivateKey(ctx, o.key, stderr); err != nil {
 			return err
 		}
 	}
@@ -215,7 +215,7 @@ func pushAll(
 
 // attachments reads the files to attach: those that flags name, and those in the
 // project's folder.
-func (o *pushOptions) attachments(plugin string) ([]oci.Attachment, error) {
+func (o *pushOptions) attachments(ctx context.Context, plugin string) ([]oci.Attachment, error) {
 	info, err := os.Stat(plugin)
 	project := err == nil && info.IsDir()
 	var out []oci.Attachment
@@ -236,7 +236,7 @@ func (o *pushOptions) attachments(plugin string) ([]oci.Attachment, error) {
 		if file == "" {
 			continue
 		}
-		data, err := bounded.File(file, oci.MaxAttachment)
+		data, err := bounded.File(ctx, file, oci.MaxAttachment)
 		if err != nil {
 			return nil, fmt.Errorf("--%s: %w", a.flag, err)
 		}

@@ -48,7 +48,7 @@ one patch of the object, with your permissions; --print shows it for kubectl.`, 
 					return err
 				}
 			}
-			visitor, err := user.Connect()
+			visitor, err := user.Connect(cmd.Context())
 			if errors.Is(err, kube.ErrNoCluster) {
 				return fmt.Errorf("%w: name a file with --kubeconfig or $KUBECONFIG", err)
 			}

@@ -59,7 +59,7 @@ The list has neither a time nor a random number, so that the same sources give t
 
 func describeParts(ctx context.Context, path, version string, stderr io.Writer) ([]byte, error) {
 	if info, err := os.Stat(path); err != nil || !info.IsDir() {
-		return programParts(path, version)
+		return programParts(ctx, path, version)
 	}
 	target, err := findTarget(ctx, path, stderr)
 	if err != nil {
@@ -78,8 +78,8 @@ func describeParts(ctx context.Context, path, version string, stderr io.Writer) 
 }
 
 // programParts lists what a program in Go was built from.
-func programParts(file, version string) ([]byte, error) {
-	data, err := bounded.File(file, bounded.Program)
+func programParts(ctx context.Context, file, version string) ([]byte, error) {
+	data, err := bounded.File(ctx, file, bounded.Program)
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +133,7 @@ func lockedParts(dir, own string, read func(lock []byte, own string) ([]sbom.Com
 	}
 	for {
 		for _, name := range names {
-			data, err := bounded.File(filepath.Join(at, name), oci.MaxAttachment)
+			data, err := bounded.Regular(filepath.Join(at, name), oci.MaxAttachment)
 			if err == nil {
 				return read(data, own)
 			}

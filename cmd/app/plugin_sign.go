@@ -41,9 +41,9 @@ func isModule(file string) bool {
 }
 
 // fileToSign is a file: a module, or any other, as of a release.
-func fileToSign(file string) (data []byte, title string, l *module.Loaded, err error) {
+func fileToSign(ctx context.Context, file string) (data []byte, title string, l *module.Loaded, err error) {
 	if !isModule(file) {
-		data, err = bounded.File(file, bounded.Program)
+		data, err = bounded.File(ctx, file, bounded.Program)
 		return data, module.Digest(data), nil, err
 	}
 	if l, err = module.Read(file); err != nil {
@@ -73,12 +73,12 @@ policies that want several keys. A file need not be a module.`,
 		Args:    oneArgument("reference or file", "REFERENCE|FILE --key FILE"),
 		PreRunE: applySettings,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			private, err := readPrivateKey(key, cmd.ErrOrStderr())
+			private, err := readPrivateKey(cmd.Context(), key, cmd.ErrOrStderr())
 			if err != nil {
 				return err
 			}
 			if isFile(args[0]) {
-				return signFile(args[0], private, cmd.OutOrStdout())
+				return signFile(cmd.Context(), args[0], private, cmd.OutOrStdout())
 			}
 			if err := isReference(args[0]); err != nil {
 				return err
@@ -95,8 +95,8 @@ policies that want several keys. A file need not be a module.`,
 	return cmd
 }
 
-func signFile(file string, key *signing.PrivateKey, stdout io.Writer) error {
-	data, title, _, err := fileToSign(file)
+func signFile(ctx context.Context, file string, key *signing.PrivateKey, stdout io.Writer) error {
+	data, title, _, err := fileToSign(ctx, file)
 	if err != nil {
 		return err
 	}

@@ -47,7 +47,7 @@ func (o *indexOptions) site(ctx context.Context, client *oci.Client, dir string,
 	if err != nil {
 		return err
 	}
-	rules, err := readPolicy("verification-policy", o.policy)
+	rules, err := readPolicy(ctx, "verification-policy", o.policy)
 	if err != nil {
 		return err
 	}

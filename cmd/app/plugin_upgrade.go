@@ -34,7 +34,7 @@ versioning, which berth plugin upgrade installs; LATEST is the newest of all.`,
 				if err != nil {
 					return err
 				}
-				used, err := o.used(f)
+				used, err := o.used(ctx, f)
 				if err != nil {
 					return err
 				}
@@ -64,11 +64,11 @@ type use struct {
 
 // used returns the plugins of the index that are in use, by the lock file or in the
 // folder.
-func (o *installOptions) used(f *index.File) ([]use, error) {
+func (o *installOptions) used(ctx context.Context, f *index.File) ([]use, error) {
 	if o.pluginDir != "" {
 		return o.usedFiles(f)
 	}
-	locked, err := lockedBefore(o.lock)
+	locked, err := lockedBefore(ctx, o.lock)
 	if err != nil {
 		return nil, err
 	}
@@ -161,7 +161,7 @@ func (o *installOptions) upgrade(ctx context.Context, client *oci.Client, names 
 	if err != nil {
 		return err
 	}
-	used, err := o.used(f)
+	used, err := o.used(ctx, f)
 	if err != nil {
 		return err
 	}
@@ -182,7 +182,7 @@ func (o *installOptions) upgrade(ctx context.Context, client *oci.Client, names 
 	if err != nil {
 		return err
 	}
-	return o.agree(p, stdout, stderr)
+	return o.agree(ctx, p, stdout, stderr)
 }
 
 // upgrade is a plugin and the version that replaces it.

@@ -41,7 +41,7 @@ func (o *installOptions) usedFiles(f *index.File) ([]use, error) {
 
 // upgradeFiles replaces modules of the folder.
 func (o *installOptions) upgradeFiles(ctx context.Context, targets []upgrade) (*proposal, error) {
-	modules, err := o.modules.open()
+	modules, err := o.modules.open(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +90,7 @@ func (u *upgrade) replace(modules *assembly.Modules, out *proposal) error {
 // grantBeside writes the grants into the file beside a module.
 func grantBeside(path string, ref *module.Reference) (*step, error) {
 	file := strings.TrimSuffix(path, ".wasm") + ".yaml"
-	text, err := bounded.File(file, bounded.Settings)
+	text, err := bounded.Regular(file, bounded.Settings)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}

@@ -44,11 +44,11 @@ status is 2 if it does not pass.`,
 			if len(keys) == 0 && policyFile == "" {
 				return errors.New("--key is missing: name the public key of who you trust, or a policy with --policy")
 			}
-			rules, err := readPolicy("policy", policyFile)
+			rules, err := readPolicy(cmd.Context(), "policy", policyFile)
 			if err != nil {
 				return err
 			}
-			public, err := readPublicKeys(keys)
+			public, err := readPublicKeys(cmd.Context(), keys)
 			if err != nil {
 				return err
 			}
@@ -109,7 +109,7 @@ type signed struct {
 // signatures reads what is named, and its bundles.
 func signatures(ctx context.Context, client *oci.Client, plugin string) (*signed, error) {
 	if isFile(plugin) {
-		return fileSignatures(plugin)
+		return fileSignatures(ctx, plugin)
 	}
 	if err := isReference(plugin); err != nil {
 		return nil, err
@@ -121,15 +121,15 @@ func signatures(ctx context.Context, client *oci.Client, plugin string) (*signed
 	return imageSignatures(ctx, client, plugin)
 }
 
-func fileSignatures(file string) (*signed, error) {
-	data, title, l, err := fileToSign(file)
+func fileSignatures(ctx context.Context, file string) (*signed, error) {
+	data, title, l, err := fileToSign(ctx, file)
 	if err != nil {
 		return nil, err
 	}
 	s := &signed{what: file, title: title, module: l, verify: func(b *signing.Bundle, key *signing.PublicKey) error {
 		return b.VerifyFile(key, data)
 	}}
-	switch bundle, err := bounded.File(file+signing.Suffix, signing.MaxBundle); {
+	switch bundle, err := bounded.Regular(file+signing.Suffix, signing.MaxBundle); {
 	case err == nil:
 		s.bundles = [][]byte{bundle}
 	case errors.Is(err, fs.ErrNotExist):

@@ -2,10 +2,13 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"time"
 
+	"github.com/berth-scheduler/berth/internal/bounded"
 	"github.com/berth-scheduler/berth/runtime/assembly"
 	records "github.com/berth-scheduler/berth/runtime/record"
 )
@@ -32,12 +35,16 @@ func openRecording(ctx context.Context, flag, file string, o *moduleOptions) (op
 			r.close()
 		}
 	}()
-	f, err := os.Open(file)
+	f, err := bounded.Open(ctx, file)
+	if err != nil && ctx.Err() != nil {
+		return nil, err
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s%w (name a file that --record of berth simulate or berth run has written)", flag, err)
 	}
 	undo = append(undo, func() { _ = f.Close() }) // it was only read
-	in := &counting{in: f}
+	undo = append(undo, ending(ctx, f))
+	in := &counting{ctx: ctx, in: f}
 	r.portion = in.portion
 	if info, err := f.Stat(); err == nil {
 		in.size = info.Size()
@@ -49,15 +56,22 @@ func openRecording(ctx context.Context, flag, file string, o *moduleOptions) (op
 		return nil, err
 	}
 	undo = append(undo, func() { _ = os.RemoveAll(o.recorded) })
-	if r.modules, err = o.open(); err != nil {
+	if r.modules, err = o.open(ctx); err != nil {
 		return nil, err
 	}
 	undo = append(undo, func() { _ = r.modules.Close(context.WithoutCancel(ctx)) }) // the process ends anyway
 	return r, nil
 }
 
+// ending ends the reading of a pipe that nobody writes to with the context, until stop is called.
+func ending(ctx context.Context, f *os.File) (stop func()) {
+	stopped := context.AfterFunc(ctx, func() { _ = f.SetReadDeadline(time.Unix(1, 0)) }) // other files have no deadline, and do not wait
+	return func() { stopped() }
+}
+
 // counting counts what is read of a file.
 type counting struct {
+	ctx        context.Context //nolint:containedctx // it ends reading
 	in         io.Reader
 	read, size int64
 }
@@ -66,6 +80,9 @@ type counting struct {
 func (c *counting) Read(p []byte) (n int, err error) {
 	n, err = c.in.Read(p)
 	c.read += int64(n)
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		err = context.Cause(c.ctx)
+	}
 	return n, err
 }
 

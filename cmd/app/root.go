@@ -96,7 +96,7 @@ func applySettings(cmd *cobra.Command, _ []string) error {
 	if !cmd.Flags().Changed("settings") {
 		file = os.Getenv("BERTH_SETTINGS")
 	}
-	if _, err = config.NewSettings(cmd.Flags(), file); err != nil {
+	if _, err = config.NewSettings(cmd.Context(), cmd.Flags(), file); err != nil {
 		return unreadable(err, "settings", file)
 	}
 	if f := cmd.Flags().Lookup("server"); f != nil {
@@ -122,11 +122,15 @@ func flagError(cmd *cobra.Command, err error) error {
 	return fmt.Errorf("--%s: %q is not %s", f.Name, invalid.GetValue(), kind)
 }
 
-// unreadable adds the flag that named a file to the error of opening it.
+// unreadable adds the flag that named a file to the error of opening it; an argument has none.
 func unreadable(err error, flag, file string) error {
 	var open *os.PathError
-	if errors.As(err, &open) && open.Path == file {
+	switch {
+	case !errors.As(err, &open) || open.Path != file:
+		return err
+	case flag == "":
+		return fmt.Errorf("%w (name a file that can be read)", err)
+	default:
 		return fmt.Errorf("%w (name a file that can be read with --%s)", err, flag)
 	}
-	return err
 }

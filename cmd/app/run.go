@@ -37,6 +37,7 @@ const mostHeldWrites = 1000
 type runOptions struct {
 	program     *program
 	config      string
+	argument    bool // config is not from its flag
 	index       string
 	connection  connectionOptions
 	leader      leaderOptions
@@ -148,13 +149,13 @@ func (o *runOptions) run(ctx context.Context, stderr io.Writer) error {
 	}
 	reach := kube.NewReach()
 	klog.SetSlogLogger(slog.New(withoutRepeats(log.Handler(), reach.Says)).With("by", "client-go"))
-	if w.yanks, err = o.newYanks(); err != nil {
+	if w.yanks, err = o.newYanks(ctx); err != nil {
 		return err
 	}
 	var digests []string
 	o.modules.loaded = func(l *module.Loaded, _ *module.Reference) { digests = append(digests, l.Digest) }
 	o.modules.to = log
-	modules, err := o.modules.open()
+	modules, err := o.modules.open(ctx)
 	if err != nil {
 		return err
 	}
@@ -163,7 +164,7 @@ func (o *runOptions) run(ctx context.Context, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	scheduler, warnings, err := o.load(modules)
+	scheduler, warnings, err := o.load(ctx, modules)
 	if err != nil {
 		return err
 	}
@@ -185,7 +186,7 @@ func (o *runOptions) run(ctx context.Context, stderr io.Writer) error {
 		o.seed = rand.Int64()
 	}
 	return rounds(ctx, log, sleep, func(ctx context.Context, suspects *suspects) error {
-		clients, err := connection.Connect(scheduler.LeaderElection)
+		clients, err := connection.Connect(ctx, scheduler.LeaderElection)
 		if err != nil {
 			return err
 		}
@@ -195,10 +196,14 @@ func (o *runOptions) run(ctx context.Context, stderr io.Writer) error {
 }
 
 // load reads the configuration, and adds flags and the modules of --plugin.
-func (o *runOptions) load(modules *assembly.Modules) (*config.Scheduler, []config.Warning, error) {
-	scheduler, warnings, err := config.Load(o.config, modules.Catalog(o.program.names...).WithGates(o.gates.gates))
+func (o *runOptions) load(ctx context.Context, modules *assembly.Modules) (*config.Scheduler, []config.Warning, error) {
+	scheduler, warnings, err := config.Load(ctx, o.config, modules.Catalog(o.program.names...).WithGates(o.gates.gates))
 	if err != nil {
-		return nil, nil, unreadable(err, "config", o.config)
+		flag := "config"
+		if o.argument {
+			flag = ""
+		}
+		return nil, nil, unreadable(err, flag, o.config)
 	}
 	if err := o.modules.enable(modules, scheduler); err != nil {
 		return nil, nil, err

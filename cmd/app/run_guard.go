@@ -36,10 +36,10 @@ func (o *guardOptions) flags(f *pflag.FlagSet) {
 // server must request client certificates.
 func (o *guardOptions) guard(ctx context.Context, handler http.Handler, clients *kube.Clients) (guarded http.Handler, certificates bool, err error) {
 	var d kube.GuardDeps
-	if d.Authentication, err = clients.ReviewsWith(o.authentication); err != nil {
+	if d.Authentication, err = clients.ReviewsWith(ctx, o.authentication); err != nil {
 		return nil, false, fmt.Errorf("--authentication-kubeconfig: %w", err)
 	}
-	if d.Authorization, err = clients.ReviewsWith(o.authorization); err != nil {
+	if d.Authorization, err = clients.ReviewsWith(ctx, o.authorization); err != nil {
 		return nil, false, fmt.Errorf("--authorization-kubeconfig: %w", err)
 	}
 	switch {

@@ -200,7 +200,7 @@ func newLiving(t *testing.T, p *program, args ...string) *living {
 		t.Fatal(err)
 	}
 	var err error
-	if l.modules, err = l.options.modules.open(); err != nil {
+	if l.modules, err = l.options.modules.open(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -208,10 +208,10 @@ func newLiving(t *testing.T, p *program, args ...string) *living {
 			t.Error(err)
 		}
 	})
-	if l.config, _, err = l.options.load(l.modules); err != nil {
+	if l.config, _, err = l.options.load(t.Context(), l.modules); err != nil {
 		t.Fatal(err)
 	}
-	if l.watched.yanks, err = l.options.newYanks(); err != nil {
+	if l.watched.yanks, err = l.options.newYanks(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	l.watched.yanks.begin(t.Context(), nil, func(text string) { t.Error(text) })

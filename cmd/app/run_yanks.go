@@ -30,11 +30,11 @@ type yanks struct {
 }
 
 // newYanks returns the yanks of --index; nil without one.
-func (o *runOptions) newYanks() (*yanks, error) {
+func (o *runOptions) newYanks(ctx context.Context) (*yanks, error) {
 	if o.index == "" {
 		return nil, nil
 	}
-	rules, err := readPolicy("verification-policy", o.modules.policy)
+	rules, err := readPolicy(ctx, "verification-policy", o.modules.policy)
 	if err != nil {
 		return nil, err
 	}

@@ -106,7 +106,7 @@ module ends in a fault; and 2 for input that cannot be used.`,
 const maxWorkers = 256
 
 func simulate(ctx context.Context, o simulateOptions, stdout, stderr io.Writer) error {
-	modules, err := o.modules.open()
+	modules, err := o.modules.open(ctx)
 	if err != nil {
 		return err
 	}
@@ -220,7 +220,7 @@ func (o *simulateOptions) simulation(ctx context.Context, modules *assembly.Modu
 	if len(errs) > 0 {
 		return sim.Config{}, nil, nil, errors.Join(errs...)
 	}
-	scheduler, warnings, err := config.Load(o.config, modules.Catalog(o.program.names...).WithGates(o.gates.gates))
+	scheduler, warnings, err := config.Load(ctx, o.config, modules.Catalog(o.program.names...).WithGates(o.gates.gates))
 	if err != nil {
 		return sim.Config{}, nil, nil, unreadable(err, "config", o.config)
 	}

@@ -154,7 +154,7 @@ func (o *whatIfOptions) ask(ctx context.Context, stderr io.Writer) (*whatif.Answ
 	if err != nil || len(answer.NotKnown) == 0 || !o.server.led {
 		return answer, err
 	}
-	visitor, err := o.server.leader.user.Connect()
+	visitor, err := o.server.leader.user.Connect(ctx)
 	if err != nil {
 		return nil, &failure{err}
 	}
@@ -235,7 +235,7 @@ func (o *whatIfOptions) askFiles(ctx context.Context, stderr io.Writer) (*whatif
 	if err != nil {
 		return nil, err
 	}
-	modules, err := o.modules.open()
+	modules, err := o.modules.open(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -244,7 +244,7 @@ func (o *whatIfOptions) askFiles(ctx context.Context, stderr io.Writer) (*whatif
 	if err != nil {
 		return nil, err
 	}
-	scheduler, warnings, err := config.Load(o.config, modules.Catalog(o.program.names...).WithGates(o.gates.gates))
+	scheduler, warnings, err := config.Load(ctx, o.config, modules.Catalog(o.program.names...).WithGates(o.gates.gates))
 	if err != nil {
 		return nil, unreadable(err, "config", o.config)
 	}

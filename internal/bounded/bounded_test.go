@@ -139,14 +139,14 @@ func TestFiles(t *testing.T) {
 	if err := os.WriteFile(file, []byte("12345"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if text, err := bounded.File(file, 5); err != nil || string(text) != "12345" {
+	if text, err := bounded.File(t.Context(), file, 5); err != nil || string(text) != "12345" {
 		t.Errorf("got %q, %v", text, err)
 	}
-	if _, err := bounded.File(file, 4); !errors.As(err, new(*bounded.TooLarge)) || !strings.Contains(err.Error(), file) {
+	if _, err := bounded.File(t.Context(), file, 4); !errors.As(err, new(*bounded.TooLarge)) || !strings.Contains(err.Error(), file) {
 		t.Errorf("got %v", err)
 	}
 	if _, err := os.Stat("/dev/zero"); err == nil {
-		if _, err := bounded.File("/dev/zero", 1<<20); err == nil || err.Error() != "read /dev/zero: it is larger than 1 MiB" {
+		if _, err := bounded.File(t.Context(), "/dev/zero", 1<<20); err == nil || err.Error() != "read /dev/zero: it is larger than 1 MiB" {
 			t.Errorf("got %v", err)
 		}
 	}

@@ -23,6 +23,7 @@
 package config
 
 import (
+	"context"
 	"fmt"
 
 	configv1 "k8s.io/kube-scheduler/config/v1"
@@ -30,19 +31,19 @@ import (
 	"github.com/berth-scheduler/berth/internal/bounded"
 )
 
-// Load reads the configuration file at path. An empty path gives the defaults, with their
-// warnings.
+// Load reads the configuration file at path, or the standard input for "-", until the context ends. An empty path gives the
+// defaults, with their warnings.
 //
 // The error joins (errors.Join) one *Error per mistake, sorted by line.
-func Load(path string, cat Catalog) (*Scheduler, []Warning, error) {
+func Load(ctx context.Context, path string, cat Catalog) (*Scheduler, []Warning, error) {
 	if path == "" {
 		return build(newReport("", nil), &configv1.KubeSchedulerConfiguration{}, cat)
 	}
-	data, err := bounded.File(path, bounded.Settings)
+	data, err := bounded.File(ctx, path, bounded.Settings)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read scheduler configuration: %w", err)
 	}
-	return Parse(data, path, cat)
+	return Parse(data, bounded.Name(path), cat)
 }
 
 // Parse is Load for a file in memory; name is its name in errors and warnings.
@@ -64,7 +65,7 @@ func Parse(data []byte, name string, cat Catalog) (*Scheduler, []Warning, error)
 // default plugins that are implemented. It panics if the catalog's own default list is invalid,
 // which is a bug of the program. Load with an empty path returns the same, and the warnings.
 func Default(cat Catalog) *Scheduler {
-	s, _, err := Load("", cat)
+	s, _, err := Load(context.Background(), "", cat)
 	if err != nil {
 		panic(fmt.Sprintf("BUG: default configuration: %v", err))
 	}

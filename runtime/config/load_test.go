@@ -96,7 +96,7 @@ func TestParseOtherBytes(t *testing.T) {
 
 // TestDefault: no file gives the defaults, and all warnings have ByDefault.
 func TestDefault(t *testing.T) {
-	s, warnings, err := config.Load("", testCatalog())
+	s, warnings, err := config.Load(t.Context(), "", testCatalog())
 	golden.Check(t, "testdata/default.txt", []byte(describe(s, warnings, err)))
 	for _, w := range warnings {
 		if !w.ByDefault || w.Path != "" || w.File != "" {
@@ -119,14 +119,14 @@ func TestDefaultPanicsOnBadCatalog(t *testing.T) {
 
 func TestLoad(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s.yaml")
-	if _, _, err := config.Load(path, testCatalog()); !errors.Is(err, os.ErrNotExist) {
+	if _, _, err := config.Load(t.Context(), path, testCatalog()); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("missing file: %v", err)
 	}
 	text := "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nparallelism: 0\n"
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, _, err := config.Load(path, testCatalog())
+	_, _, err := config.Load(t.Context(), path, testCatalog())
 	var e *config.Error
 	if !errors.As(err, &e) || e.File != path || e.Line != 3 || e.Path != "parallelism" {
 		t.Errorf("got %#v from %v", e, err)

@@ -2,6 +2,7 @@ package config
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -55,7 +56,7 @@ type Settings struct {
 //
 // The error joins one *Error per mistake: unknown keys in the file, and values that a flag
 // refuses. Path is the key or the variable. After an error some flags may be set.
-func NewSettings(flags *pflag.FlagSet, file string) (*Settings, error) {
+func NewSettings(ctx context.Context, flags *pflag.FlagSet, file string) (*Settings, error) {
 	v := viper.New()
 	err := v.BindPFlags(flags)
 	flags.VisitAll(func(f *pflag.Flag) {
@@ -66,7 +67,7 @@ func NewSettings(flags *pflag.FlagSet, file string) (*Settings, error) {
 	if err != nil {
 		return nil, fmt.Errorf("bind flags: %w", err)
 	}
-	inFile, mistakes, err := readSettingsFile(v, flags, file)
+	inFile, mistakes, err := readSettingsFile(ctx, v, flags, file)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -17,11 +18,11 @@ import (
 // readSettingsFile loads the file into v. It returns the line of each key, and a mistake for
 // each key that is unknown, duplicate or has a value that does not fit its flag. Keys are
 // case-sensitive; with viper alone they would not be. An empty file is valid.
-func readSettingsFile(v *viper.Viper, flags *pflag.FlagSet, file string) (map[string]int, []*Error, error) {
+func readSettingsFile(ctx context.Context, v *viper.Viper, flags *pflag.FlagSet, file string) (map[string]int, []*Error, error) {
 	if file == "" {
 		return nil, nil, nil
 	}
-	data, err := bounded.File(file, bounded.Settings)
+	data, err := bounded.File(ctx, file, bounded.Settings)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read settings: %w", err)
 	}

@@ -75,7 +75,7 @@ func settle(t *testing.T, text string) string {
 	if err := fs.Parse(args); err != nil {
 		t.Fatal(err)
 	}
-	s, err := config.NewSettings(fs, path)
+	s, err := config.NewSettings(t.Context(), fs, path)
 	if err != nil {
 		return strings.ReplaceAll(err.Error(), filepath.Dir(path)+"/", "") + "\n"
 	}
@@ -90,7 +90,7 @@ func settle(t *testing.T, text string) string {
 }
 
 func TestSettingsMissingFile(t *testing.T) {
-	if _, err := config.NewSettings(testFlags(), filepath.Join(t.TempDir(), "none.yaml")); err == nil || !errors.Is(err, os.ErrNotExist) {
+	if _, err := config.NewSettings(t.Context(), testFlags(), filepath.Join(t.TempDir(), "none.yaml")); err == nil || !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("got %v, want a not-exist error", err)
 	}
 }

@@ -64,5 +64,5 @@ func content(data []byte, file string) ([]byte, error) {
 	if len(data) > 0 || file == "" {
 		return data, nil
 	}
-	return bounded.File(file, bounded.Key)
+	return bounded.Regular(file, bounded.Key)
 }

@@ -1,6 +1,7 @@
 package kube
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -51,8 +52,8 @@ type Clients struct {
 //
 // The kubeconfig cannot be read or names no server, or there is no kubeconfig and the
 // process does not run in a pod.
-func (c *Connection) Connect(lease componentconfigv1alpha1.LeaderElectionConfiguration) (*Clients, error) {
-	base, err := c.rest()
+func (c *Connection) Connect(ctx context.Context, lease componentconfigv1alpha1.LeaderElectionConfiguration) (*Clients, error) {
+	base, err := c.rest(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -122,19 +123,19 @@ func (c *Clients) Covered() error {
 // # Errors
 //
 // The kubeconfig cannot be read, or names no server.
-func (c *Clients) ReviewsWith(kubeconfig string) (kubernetes.Interface, error) {
+func (c *Clients) ReviewsWith(ctx context.Context, kubeconfig string) (kubernetes.Interface, error) {
 	if kubeconfig == "" {
 		return c.Reviews, nil
 	}
 	other := Connection{ClientConnectionConfiguration: componentconfigv1alpha1.ClientConnectionConfiguration{Kubeconfig: kubeconfig}}
-	config, err := other.rest()
+	config, err := other.rest(ctx)
 	if err != nil {
 		return nil, err
 	}
 	return kubernetes.NewForConfig(rest.AddUserAgent(config, "reviews"))
 }
 
-func (c *Connection) rest() (*rest.Config, error) {
+func (c *Connection) rest(ctx context.Context) (*rest.Config, error) {
 	if c.Kubeconfig == "" && c.Master == "" {
 		config, err := rest.InClusterConfig()
 		if errors.Is(err, rest.ErrNotInCluster) {
@@ -146,7 +147,7 @@ func (c *Connection) rest() (*rest.Config, error) {
 		}
 		return config, nil
 	}
-	file, err := kubeconfig(c.Kubeconfig)
+	file, err := kubeconfig(ctx, c.Kubeconfig)
 	if errors.As(err, new(*fs.PathError)) {
 		return nil, fmt.Errorf("kubeconfig: %w (name a file that can be read with --kubeconfig)", err)
 	}
@@ -164,11 +165,11 @@ func (c *Connection) rest() (*rest.Config, error) {
 }
 
 // kubeconfig reads a file once, which may be a pipe, and up to a bound. Its paths are relative to it. Without a name it is empty.
-func kubeconfig(path string) (*api.Config, error) {
+func kubeconfig(ctx context.Context, path string) (*api.Config, error) {
 	if path == "" {
 		return api.NewConfig(), nil
 	}
-	text, err := bounded.File(path, bounded.Settings)
+	text, err := bounded.File(ctx, path, bounded.Settings)
 	if err != nil {
 		return nil, err
 	}

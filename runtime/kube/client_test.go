@@ -26,7 +26,7 @@ func TestConnect(t *testing.T) {
 	defer server.Close()
 	c := kube.Connection{Master: server.URL}
 	c.QPS, c.Burst, c.ContentType = 50, 100, protobuf
-	clients, err := c.Connect(componentconfigv1alpha1.LeaderElectionConfiguration{
+	clients, err := c.Connect(t.Context(), componentconfigv1alpha1.LeaderElectionConfiguration{
 		LeaseDuration: metav1.Duration{Duration: 15 * time.Second}, RenewDeadline: metav1.Duration{Duration: 10 * time.Second},
 	})
 	if err != nil {

@@ -52,7 +52,7 @@ func TestRestDialPod(t *testing.T) {
 		"contexts: [{name: here, context: {cluster: c, user: u}}]\nusers: [{name: u, user: {}}]\n", server.URL), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	visitor, err := kube.User{Kubeconfig: file}.Connect()
+	visitor, err := kube.User{Kubeconfig: file}.Connect(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

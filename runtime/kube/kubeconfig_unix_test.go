@@ -22,10 +22,10 @@ contexts: [{name: c, context: {cluster: c}}]
 current-context: c
 `
 	for name, connect := range map[string]func(file string) error{
-		"of a person": func(file string) error { _, err := kube.User{Kubeconfig: file}.Connect(); return err },
+		"of a person": func(file string) error { _, err := kube.User{Kubeconfig: file}.Connect(t.Context()); return err },
 		"of the scheduler": func(file string) error {
 			c := kube.Connection{ClientConnectionConfiguration: componentconfigv1alpha1.ClientConnectionConfiguration{Kubeconfig: file}}
-			_, err := c.Connect(componentconfigv1alpha1.LeaderElectionConfiguration{})
+			_, err := c.Connect(t.Context(), componentconfigv1alpha1.LeaderElectionConfiguration{})
 			return err
 		},
 	} {

@@ -125,7 +125,7 @@ func withPlugins(t *testing.T, s *pluginServer) *kube.Cluster {
 	web := httptest.NewServer(s)
 	t.Cleanup(web.Close)
 	connection := kube.Connection{Master: web.URL}
-	clients, err := connection.Connect(componentconfigv1alpha1.LeaderElectionConfiguration{LeaderElect: new(bool)})
+	clients, err := connection.Connect(t.Context(), componentconfigv1alpha1.LeaderElectionConfiguration{LeaderElect: new(bool)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -244,7 +244,7 @@ func TestPluginsUnknown(t *testing.T) {
 	refusing := httptest.NewServer(http.NotFoundHandler())
 	refusing.Close()
 	connection := kube.Connection{Master: refusing.URL}
-	clients, err := connection.Connect(componentconfigv1alpha1.LeaderElectionConfiguration{LeaderElect: new(bool)})
+	clients, err := connection.Connect(t.Context(), componentconfigv1alpha1.LeaderElectionConfiguration{LeaderElect: new(bool)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -78,7 +78,7 @@ users: [{name: u, user: {%s}}]
 	}
 	connection := kube.Connection{ClientConnectionConfiguration: componentconfigv1alpha1.ClientConnectionConfiguration{Kubeconfig: config, QPS: 1000, Burst: 1000}}
 	no := false
-	clients, err := connection.Connect(componentconfigv1alpha1.LeaderElectionConfiguration{LeaderElect: &no})
+	clients, err := connection.Connect(t.Context(), componentconfigv1alpha1.LeaderElectionConfiguration{LeaderElect: &no})
 	if err != nil {
 		t.Fatal(err)
 	}

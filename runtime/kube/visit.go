@@ -35,11 +35,11 @@ type Visitor struct {
 // # Errors
 //
 // ErrNoCluster; the kubeconfig cannot be read.
-func (u User) Connect() (*Visitor, error) {
+func (u User) Connect(ctx context.Context) (*Visitor, error) {
 	overrides := &clientcmd.ConfigOverrides{CurrentContext: u.Context}
 	loaded := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(clientcmd.NewDefaultClientConfigLoadingRules(), overrides)
 	if u.Kubeconfig != "" {
-		file, err := kubeconfig(u.Kubeconfig)
+		file, err := kubeconfig(ctx, u.Kubeconfig)
 		if err != nil {
 			return nil, fmt.Errorf("kubeconfig: %w", err)
 		}

@@ -11,7 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"syscall"
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/abi/schema"
@@ -236,17 +235,19 @@ func (l *Loaded) CheckConfig(file string, raw []byte) ([]byte, error) {
 
 // readFile reads a regular file of at most limit bytes.
 func readFile(path, section string, limit int) ([]byte, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // to open a pipe would wait for its writer
+	f, err := bounded.OpenRegular(path)
 	if err != nil {
-		return nil, &Error{File: path, Section: section, Detail: reason(err), Fix: "name a file that can be read", Err: err}
+		fix := "name a file that can be read"
+		if errors.Is(err, bounded.ErrIrregular) {
+			fix = "name a file"
+		}
+		return nil, &Error{File: path, Section: section, Detail: reason(err), Fix: fix, Err: err}
 	}
 	defer f.Close() //nolint:errcheck // it was only read
 	info, err := f.Stat()
 	switch {
 	case err != nil:
 		return nil, &Error{File: path, Section: section, Detail: reason(err), Err: err}
-	case !info.Mode().IsRegular():
-		return nil, &Error{File: path, Section: section, Detail: "it is not a regular file", Fix: "name a file"}
 	case info.Size() > int64(limit):
 		return nil, &Error{File: path, Section: section, Detail: fmt.Sprintf("%d bytes, at most %d are allowed", info.Size(), limit)}
 	}

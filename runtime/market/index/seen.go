@@ -49,7 +49,7 @@ func (s *seen) accept(place string, keys *policy.IndexKeys, serial int64, digest
 				old[dir] = append(old[dir], file.Name())
 				continue
 			}
-			text, err := bounded.File(filepath.Join(dir, file.Name()), 1<<10)
+			text, err := bounded.Regular(filepath.Join(dir, file.Name()), 1<<10)
 			if err != nil {
 				return forget(dir, err)
 			}

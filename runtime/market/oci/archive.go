@@ -36,7 +36,7 @@ func decode(text []byte, into any) error {
 // checkArchive refuses a tarball that is not a plain OCI layout: links, files outside the
 // layout, duplicate names.
 func checkArchive(ref Reference) error {
-	f, err := os.Open(ref.Archive)
+	f, err := bounded.OpenRegular(ref.Archive)
 	if err != nil {
 		return ref.fail("", err)
 	}
@@ -130,7 +130,7 @@ func keepArchive(ctx context.Context, ref Reference, to *oci.Store) error {
 
 // archiveIndex reads the list of manifests of a checked tarball.
 func archiveIndex(ref Reference) (index ocispec.Index, err error) {
-	f, err := os.Open(ref.Archive)
+	f, err := bounded.OpenRegular(ref.Archive)
 	if err != nil {
 		return index, ref.fail("", err)
 	}

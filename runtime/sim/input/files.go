@@ -5,10 +5,13 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/berth-scheduler/berth/internal/bounded"
 )
 
 // readFiles reads each path: a file with any extension, and of a directory the *.yaml, *.yml
@@ -105,29 +108,11 @@ func (m irregular) Error() string {
 // readStream reads the standard input or a pipe; is reports whether the path is one of them. It may wait for who writes
 // to it, until the context ends.
 func readStream(ctx context.Context, path string) (data []byte, is bool, err error) {
-	if info, err := os.Stat(path); path != "-" && (err != nil || info.Mode()&fs.ModeNamedPipe == 0) {
+	if info, err := os.Stat(path); path != bounded.Stdin && (err != nil || info.Mode()&fs.ModeNamedPipe == 0) {
 		return nil, false, nil
 	}
-	type read struct {
-		data []byte
-		err  error
-	}
-	done := make(chan read, 1)
-	go func() {
-		var r read
-		if path == "-" {
-			r.data, r.err = io.ReadAll(os.Stdin)
-		} else {
-			r.data, r.err = os.ReadFile(path)
-		}
-		done <- r
-	}()
-	select {
-	case r := <-done:
-		return r.data, true, r.err
-	case <-ctx.Done():
-		return nil, true, context.Cause(ctx)
-	}
+	data, err = bounded.File(ctx, path, math.MaxInt64-1)
+	return data, true, err
 }
 
 // readStep is the number of bytes read between two checks of the context.

@@ -184,7 +184,7 @@ func withoutEndless(pod *v1.Pod) *v1.Pod {
 	}
 	pod = pod.DeepCopy()
 	for _, r := range allResources(pod) {
-		r.Requests, r.Limits = bounded(r.Requests), bounded(r.Limits)
+		r.Requests, r.Limits = saturated(r.Requests), saturated(r.Limits)
 	}
 	return pod
 }

@@ -28,9 +28,9 @@ type quota struct {
 func (k *Known) Quotas(existing []*v1.Pod) *Quotas {
 	out := &Quotas{byNamespace: make(map[string][]*quota)}
 	for _, o := range k.ResourceQuotas {
-		q := &quota{name: o.Name, hard: bounded(o.Status.Hard), used: bounded(o.Status.Used)}
+		q := &quota{name: o.Name, hard: saturated(o.Status.Hard), used: saturated(o.Status.Used)}
 		if len(q.hard) == 0 {
-			q.hard = bounded(o.Spec.Hard)
+			q.hard = saturated(o.Spec.Hard)
 		}
 		for _, scope := range o.Spec.Scopes {
 			q.scopes = append(q.scopes, v1.ScopedResourceSelectorRequirement{ScopeName: scope, Operator: v1.ScopeSelectorOpExists})
@@ -272,8 +272,8 @@ func usageOf(requests, limits v1.ResourceList) v1.ResourceList {
 	return out
 }
 
-// bounded returns a copy of a list with quantities that can be added up and printed.
-func bounded(list v1.ResourceList) v1.ResourceList {
+// saturated returns a copy of a list with quantities that can be added up and printed.
+func saturated(list v1.ResourceList) v1.ResourceList {
 	out := make(v1.ResourceList, len(list))
 	for name, q := range list {
 		out[name] = finite(q).DeepCopy()
