@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/berth-scheduler/berth/runtime/internal/budgets"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
@@ -138,10 +139,11 @@ type (
 	// Budget is how much a plugin has left of the attempts that it may cause, as in package budgets.
 	Budget struct {
 		Plugin, Namespace, Kind string
-		Rate, All               uint64
-		Full, AllFull           time.Time
+		budgets.Rates
+		Full, AllFull time.Time
 		// Held and Paid are UIDs of pods.
 		Held, Paid []string
+		PaidAt     map[string]budgets.Rates
 	}
 	// Nominated is a nomination, in the order of the nominations for a node.
 	Nominated struct {
@@ -276,20 +278,19 @@ func (e *Leftover) visit(f fields) {
 
 func (e *Budget) visit(f fields) {
 	e.Plugin, e.Namespace, e.Kind = f.name(e.Plugin), f.name(e.Namespace), f.name(e.Kind)
-	e.Rate = f.number("rate", e.Rate)
-	if f.since(8) {
-		e.All = f.number("all", e.All)
-	} else {
-		e.All = e.Rate
-	}
+	e.Own = int(f.number("rate", uint64(e.Own)))
 	e.Full = f.time("full", e.Full)
-	if f.since(8) {
-		e.AllFull = f.time("all-full", e.AllFull)
-	}
 	f.json("held", &e.Held, len(e.Held) > 0)
 	f.json("paid", &e.Paid, len(e.Paid) > 0)
-	var returned []string // of pods that were placed, which versions up to 7 had besides
-	f.json("returned", &returned, false)
+	if f.since(8) { // before, a namespace had no budget
+		e.All = int(f.number("all", uint64(e.All)))
+		e.AllFull = moment(f, "all-full", e.AllFull)
+		f.json("paid-at", &e.PaidAt, len(e.PaidAt) > 0)
+	}
+	if f.before(8) {
+		var returned []string // of pods that were placed
+		f.json("returned", &returned, false)
+	}
 }
 
 func (e *Debt) visit(f fields) {

@@ -100,6 +100,8 @@ func (c *Encoder) number(_ string, v uint64) uint64 {
 
 func (c *Encoder) since(int) bool { return true }
 
+func (c *Encoder) before(int) bool { return false }
+
 func (c *Encoder) flag(_ string, v bool) bool {
 	b := byte(0)
 	if v {
@@ -261,6 +263,8 @@ func (c *Decoder) bytes(string, []byte) []byte {
 }
 
 func (c *Decoder) since(version int) bool { return c.version >= version }
+
+func (c *Decoder) before(version int) bool { return c.version < version }
 
 func (c *Decoder) flag(string, bool) bool {
 	b := c.take(1)

@@ -38,6 +38,8 @@ type fields interface {
 	objects(key, kind string, v []metav1.Object) []metav1.Object
 	// since reports whether the form has what the version is the first to have: a reader of an older one leaves it out.
 	since(version int) bool
+	// before reports whether the form may be older than that version, and have what it no longer has. Nothing is written then.
+	before(version int) bool
 	// fail tells a reader that a value is not valid.
 	fail(err error)
 }
@@ -349,6 +351,9 @@ func (e *Settings) visit(f fields) {
 	e.Lacks = f.text("lacks", e.Lacks)
 	if f.since(7) {
 		e.Kubernetes, e.Gates = f.number("kubernetes", e.Kubernetes), f.text("gates", e.Gates)
+	}
+	if f.since(8) {
+		e.NamespaceBudget = f.flag("namespace-budget", e.NamespaceBudget)
 	}
 }
 

@@ -228,6 +228,8 @@ type (
 		Kubernetes uint64
 		// Gates are the feature gates that are not at their defaults, as --feature-gates has them.
 		Gates string
+		// NamespaceBudget means that all plugins of a namespace have a budget of attempts, which formats up to 7 did not know.
+		NamespaceBudget bool
 	}
 	// Module is a plugin module that the configuration names by this file.
 	Module struct {

@@ -62,6 +62,16 @@ func check(t testing.TB, want string, e inbox.Event) {
 	}
 }
 
+// TestOldText: lines of earlier versions are read, and what is not used any more is left out.
+func TestOldText(t *testing.T) {
+	const line = "budget x/p x pending rate=30 full=2000-01-01T00:00:02Z paid=`[\"uid-6\"]`" // of version 7
+	e, err := inbox.Parse(line + " returned=`[\"uid-7\"]`")
+	if err != nil {
+		t.Fatal(err)
+	}
+	check(t, line, e)
+}
+
 // TestDocument: docs/recordings.md has all words.
 func TestDocument(t *testing.T) {
 	page, err := os.ReadFile("../../docs/recordings.md")

@@ -127,6 +127,8 @@ func (w *textWriter) number(key string, v uint64) uint64 {
 
 func (w *textWriter) since(int) bool { return true }
 
+func (w *textWriter) before(int) bool { return false }
+
 func (w *textWriter) flag(key string, v bool) bool {
 	if v {
 		w.option(key, "true")
@@ -226,6 +228,8 @@ func (r *textReader) number(key string, _ uint64) uint64 {
 }
 
 func (r *textReader) since(int) bool { return true } // what is missing is zero
+
+func (r *textReader) before(int) bool { return true }
 
 func (r *textReader) flag(key string, _ bool) bool {
 	text := r.text(key, "")

@@ -72,6 +72,9 @@ func (w *world) carriesOn(t *testing.T, text string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if c.NoNamespaceBudget {
+		t.Fatal("the settings have no budget of namespaces")
+	}
 	now, kept, recorder := clock.NewStep(given.Start), stores.New(), &again{t: t}
 	a, err := assembly.New(c, assembly.Deps{
 		Clock: now, Binder: w, Outlet: w, Recorder: recorder, Objects: kept, Budgets: kept.Budgets,

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berth-scheduler/berth/runtime/assembly"
+	"github.com/berth-scheduler/berth/runtime/inbox"
 	"github.com/berth-scheduler/berth/runtime/plugin/objects/stores"
 	"github.com/berth-scheduler/berth/runtime/record"
 	"github.com/berth-scheduler/berth/runtime/replay"
@@ -237,6 +238,16 @@ func TestReworded(t *testing.T) {
 	r, err := reworded(t.Context(), t, text.String(), replay.Config{Workers: 1})
 	if n := strings.Count(recorded, "\ndecision "); err != nil || r.Decisions != n || r.Reworded != n || r.RewordedAt == 0 {
 		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// TestOldBudgets: a recording that does not know budgets of namespaces is replayed without.
+func TestOldBudgets(t *testing.T) {
+	modules := assembly.NewModules(assembly.ModulesConfig{Recorded: t.TempDir(), Memory: 64 << 30})
+	defer func() { _ = modules.Close(t.Context()) }()
+	settings, _, _ := checkpointOf(small(t))
+	if c, err := assembly.Replayed(parsed(t, settings).(*inbox.Settings), modules); err != nil || !c.NoNamespaceBudget {
+		t.Errorf("%+v, %v", c, err)
 	}
 }
 

@@ -23,7 +23,7 @@ type cause struct {
 }
 
 // causeOf returns who pays for an attempt that a plugin causes; false if nobody does, since it is for all namespaces.
-func causeOf(info *plugin.Info, namespace string, kind budgets.Kind) (c cause, ok bool) {
+func (s *Scheduler) causeOf(info *plugin.Info, namespace string, kind budgets.Kind) (c cause, ok bool) {
 	if info == nil || info.Namespaces == nil {
 		return c, false
 	}
@@ -31,13 +31,16 @@ func causeOf(info *plugin.Info, namespace string, kind budgets.Kind) (c cause, o
 	own := map[budgets.Kind]int{
 		budgets.Pending: info.Budget.Pending, budgets.Wakeups: info.Budget.Wakeups, budgets.Activations: info.Budget.Activations,
 	}
-	c.rates = budgets.Rates{Own: cmp.Or(own[kind], plugin.DefaultBudget), All: cmp.Or(info.Budget.All, plugin.DefaultBudget)}
+	c.rates.Own = cmp.Or(own[kind], plugin.DefaultBudget)
+	if !s.config.NoNamespaceBudget {
+		c.rates.All = cmp.Or(info.Budget.All, plugin.DefaultBudget)
+	}
 	return c, true
 }
 
 // caused remembers that a plugin is about to have a pod retried. The gates charge it.
 func (s *Scheduler) caused(info *plugin.Info, pod *state.Pod, kind budgets.Kind) {
-	if c, ok := causeOf(info, pod.Namespace, kind); ok {
+	if c, ok := s.causeOf(info, pod.Namespace, kind); ok {
 		s.causes[pod.UID] = c
 		return
 	}
@@ -75,8 +78,12 @@ func (s *Scheduler) overBudget(pod *state.QueuedPod) (queue.GateResult, bool) {
 // String says why a pod waits.
 func (c cause) String() string {
 	by := map[budgets.Kind]string{budgets.Pending: "Pending verdicts", budgets.Wakeups: "hints and errors", budgets.Activations: "activations"}
-	return fmt.Sprintf("waiting for its turn: %s of %s cause more than %d attempts a minute for pods of namespace %s, or all of its plugins "+
-		"more than %d", by[c.payer.Kind], c.payer.Plugin, c.rates.Own, c.payer.Namespace, c.rates.All)
+	text := fmt.Sprintf("waiting for its turn: %s of %s cause more than %d attempts a minute for pods of namespace %s",
+		by[c.payer.Kind], c.payer.Plugin, c.rates.Own, c.payer.Namespace)
+	if c.rates.All > 0 {
+		text += fmt.Sprintf(", or all of its plugins more than %d", c.rates.All)
+	}
+	return text
 }
 
 // takeTurns retries the pods whose turn it is.
@@ -94,7 +101,7 @@ func (s *Scheduler) takeTurns() {
 
 // NextTurn returns when the next pod is retried that waits for its turn because a plugin caused too many attempts; false if none
 // waits. It must be called like Pending.
-func (s *Scheduler) NextTurn() (time.Time, bool) { return s.budgets.Next() }
+func (s *Scheduler) NextTurn() (time.Time, bool) { return s.budgets.Next(s.deps.Clock.Now()) }
 
 // Budget counts the attempts of a kind that were charged to plugins, how often a pod had to wait for its turn, and those that wait.
 type Budget struct {
@@ -138,7 +145,7 @@ func (s *Scheduler) activate(info *plugin.Info, uids []types.UID) {
 			return true
 		}
 		pod, place := s.queue.Get(uid)
-		c, pays := causeOf(info, pod.Pod.Namespace, budgets.Activations)
+		c, pays := s.causeOf(info, pod.Pod.Namespace, budgets.Activations)
 		switch place {
 		case queue.Unschedulable, queue.Gated:
 			s.caused(info, pod.Pod, budgets.Activations)
@@ -152,8 +159,8 @@ func (s *Scheduler) activate(info *plugin.Info, uids []types.UID) {
 func (s *Scheduler) checkpointBudgets() {
 	for _, a := range s.budgets.All() {
 		s.enter(&inbox.Budget{
-			Plugin: a.Plugin, Namespace: a.Namespace, Kind: string(a.Kind), Rate: uint64(a.Own), All: uint64(a.All),
-			Full: a.Full, AllFull: a.AllFull, Held: a.Held, Paid: a.Paid,
+			Plugin: a.Plugin, Namespace: a.Namespace, Kind: string(a.Kind), Rates: a.Rates,
+			Full: a.Full, AllFull: a.AllFull, Held: a.Held, Paid: a.Paid, PaidAt: a.PaidAt,
 		})
 	}
 }
@@ -161,6 +168,6 @@ func (s *Scheduler) checkpointBudgets() {
 func (s *Scheduler) resumeBudget(e *inbox.Budget) {
 	s.budgets.Restore(budgets.Account{
 		Payer: budgets.Payer{Plugin: e.Plugin, Namespace: e.Namespace, Kind: budgets.Kind(e.Kind)},
-		Rates: budgets.Rates{Own: int(e.Rate), All: int(e.All)}, Full: e.Full, AllFull: e.AllFull, Held: e.Held, Paid: e.Paid,
+		Rates: e.Rates, Full: e.Full, AllFull: e.AllFull, Held: e.Held, Paid: e.Paid, PaidAt: e.PaidAt,
 	})
 }

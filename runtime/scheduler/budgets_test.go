@@ -11,18 +11,18 @@ import (
 	"github.com/berth-scheduler/berth/runtime/plugin/fake"
 )
 
-// budgeted returns a world with a tenant's plugin, whose bindings are held.
-func budgeted(t *testing.T) *world {
+// budgeted returns a world with two plugins of a tenant, whose bindings are held. Other rejects some pods, and Guest the others
+// within a budget.
+func budgeted(t *testing.T, options string) *world {
 	w := newWorld(t, &scenario.Log{})
-	w.declare("Guest", scenario.MustParse("filter=pending:moody budget=3 attempts=4 namespaces=team events=Node/Add"))
+	w.declare("Other", scenario.MustParse("reserve=v=pending:busy;w=pending:busy;x=pending:busy budget=2 attempts=5 namespaces=team events=Node/Add"))
+	w.declare("Guest", guestWith(options))
 	w.held = true
 	return w
 }
 
-func (w *world) answer(text string) {
-	if err := w.plugins["Guest"].Set("filter", text); err != nil {
-		w.t.Fatal(err)
-	}
+func guestWith(options string) scenario.Args {
+	return scenario.MustParse("namespaces=team events=Node/Add " + options)
 }
 
 func (w *world) addNode(name string) {
@@ -33,15 +33,13 @@ func (w *world) addNode(name string) {
 	w.get().SetNode(node)
 }
 
-// spend has one more pod accepted, and the first one bound, and tells when each is tried.
+// spend has the first pod bound, and tells when each is tried.
 func (w *world) spend() string {
-	w.get().Step(w.t.Context())
-	w.answer("pending:moody")
 	w.run()
 	w.spawned[0]()
 	w.run()
-	for range 4 {
-		w.clock.Advance(20 * time.Second)
+	for range 15 {
+		w.clock.Advance(5 * time.Second)
 		w.run()
 	}
 	return w.told()
@@ -49,29 +47,37 @@ func (w *world) spend() string {
 
 // TestCheckpointOfBudgets: each field of an account is needed.
 func TestCheckpointOfBudgets(t *testing.T) {
-	w := budgeted(t)
+	const (
+		first = "reserve=v=ok;w=ok;x=ok;pending:moody budget=4 attempts=6"
+		later = "reserve=k=ok;v=ok;w=ok;x=ok;pending:moody budget=3 attempts=4"
+	)
+	w := budgeted(t, first)
 	k := &keeping{t: t}
 	w.recorder = k
 	s := w.get()
 	w.addNode("a")
-	for _, name := range []string{"k", "p", "q", "r", "s", "t", "u"} {
+	for _, name := range []string{"p", "q", "v", "k", "w", "r", "x", "s"} {
 		w.set(pod(t, name, "namespace=team"))
 	}
 	w.run()
-	w.answer("ok")
 	w.addNode("b")
-	s.Step(t.Context())
+	s.Step(t.Context()) // p is rejected again
+	if err := w.swap("Guest", guestWith(later)); err != nil {
+		t.Fatal(err)
+	}
+	s.Step(t.Context()) // and so is q
+	w.addNode("c")
+	s.Step(t.Context()) // q waits, by the new rates, and the attempt for k was paid at the old ones
 	w.log.Take()
 	k.full = true
 	s.Step(t.Context())
 	if !k.begun {
 		t.Fatal("no segment has begun")
 	}
-	want := strings.ReplaceAll(w.spend(), "  Bind.bind k to a\n", "")
+	want := strings.ReplaceAll(w.spend(), "  Bind.bind k to b\n", "")
 	replayed := func(lines []string) string {
-		w := budgeted(t)
-		w.answer("ok")
-		s, steps := w.get(), 0
+		w := budgeted(t, later)
+		s := w.get()
 		for _, line := range lines {
 			e, err := inbox.Parse(line)
 			if err != nil {
@@ -80,18 +86,13 @@ func TestCheckpointOfBudgets(t *testing.T) {
 			if _, decision := e.(*inbox.Decision); !decision {
 				s.Handle(t.Context(), e)
 			}
-			if _, step := e.(*inbox.Step); step {
-				if steps++; steps == 2 {
-					w.answer("pending:moody")
-				}
-			}
 		}
 		return w.told()
 	}
 	if got := replayed(k.lines); got != want {
 		t.Fatalf("got\n%s\nwant\n%s", got, want)
 	}
-	for _, field := range []string{"rate=3", "all=4", "full=[^ ]+", "all-full=[^ ]+", "held=`[^`]*`", "paid=`[^`]*`", ""} {
+	for _, field := range []string{"rate=3", "all=4", "full=[^ ]+", "has-all-full=true", "held=`[^`]*`", "paid=`[^`]*`", "paid-at=`[^`]*`", ""} {
 		lines, found := make([]string, 0, len(k.lines)), false
 		for _, line := range k.lines {
 			next := line
@@ -106,6 +107,30 @@ func TestCheckpointOfBudgets(t *testing.T) {
 		}
 		if got := replayed(lines); !found || got == want {
 			t.Errorf("%q: found %v, and it is not needed", field, found)
+		}
+	}
+}
+
+// TestNoNamespaceBudget: a replay of what was recorded before namespaces had budgets is bounded by the plugin's alone.
+func TestNoNamespaceBudget(t *testing.T) {
+	for _, without := range []bool{false, true} {
+		w := newWorld(t, &scenario.Log{})
+		w.noNamespaceBudget = without
+		w.declare("Guest", guestWith("reserve=pending:moody budget=3 attempts=1"))
+		w.addNode("a")
+		for _, name := range []string{"p", "q", "r", "s"} {
+			w.set(pod(t, name, "namespace=team"))
+		}
+		w.run()
+		w.addNode("b")
+		w.log.Take()
+		w.run()
+		want := 1
+		if without {
+			want = 3
+		}
+		if told := w.log.Take(); strings.Count(told, " try 2,") != want {
+			t.Errorf("without a budget %v, want %d pods tried again:\n%s", without, want, told)
 		}
 	}
 }

@@ -44,6 +44,9 @@ type Config struct {
 	Cache cache.Config
 	// OneHash makes the hash of a decision cover its texts, as in recordings of formats up to 6.
 	OneHash bool
+	// NoNamespaceBudget bounds the attempts that a plugin causes, but not those that all plugins of a namespace cause together,
+	// as in recordings of formats up to 7.
+	NoNamespaceBudget bool
 }
 
 // Deps are the dependencies of a scheduler.
@@ -359,7 +362,7 @@ func (s *Scheduler) NextDeadline() (time.Time, bool) {
 	if t, owed := s.debts.Next(); owed && (!ok || t.Before(at)) {
 		at, ok = t, true
 	}
-	if t, waits := s.budgets.Next(); waits && (!ok || t.Before(at)) {
+	if t, waits := s.NextTurn(); waits && (!ok || t.Before(at)) {
 		at, ok = t, true
 	}
 	return at, ok

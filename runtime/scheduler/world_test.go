@@ -64,6 +64,8 @@ type world struct {
 	recorder inbox.Recorder
 	tie      cycle.TieBreak
 	asked    *extender.Extenders
+	// noNamespaceBudget is as in scheduler.Config.
+	noNamespaceBudget bool
 }
 
 func newWorld(t testing.TB, log *scenario.Log) *world {
@@ -142,7 +144,7 @@ func (w *world) get() *scheduler.Scheduler {
 	}
 	var err error
 	w.scheduler, err = scheduler.New(scheduler.Config{
-		Seed: w.seed, Queue: queue.DefaultConfig(), Cycle: cycle.Config{TieBreak: w.tie},
+		Seed: w.seed, Queue: queue.DefaultConfig(), Cycle: cycle.Config{TieBreak: w.tie}, NoNamespaceBudget: w.noNamespaceBudget,
 	}, deps)
 	if err != nil {
 		w.t.Fatal(err)

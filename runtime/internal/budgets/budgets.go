@@ -35,8 +35,25 @@ type Payer struct {
 	Kind              Kind
 }
 
-// Rates are numbers of attempts a minute: those of the payer, and those of all payers of its namespace together.
-type Rates struct{ Own, All int }
+// Rates are numbers of attempts a minute: those of the payer, and those of all payers of its namespace together; 0 if these have
+// no bound. Where payers of a namespace differ in All, an attempt takes a larger part of the namespace's budget the lower it is.
+type Rates struct {
+	Own int `json:"own"`
+	All int `json:"all,omitempty"`
+}
+
+func (r Rates) valid() Rates { return Rates{Own: max(1, r.Own), All: max(0, r.All)} }
+
+// own is what an attempt takes of the payer's budget, as the time in which it comes back. More than All would be of no use to it.
+func (r Rates) own() time.Duration { return max(window/time.Duration(r.Own), r.all()) }
+
+// all is what it takes of the namespace's.
+func (r Rates) all() time.Duration {
+	if r.All == 0 {
+		return 0
+	}
+	return window / time.Duration(r.All)
+}
 
 // Account is the account of a payer.
 type Account struct {
@@ -46,10 +63,13 @@ type Account struct {
 	Full, AllFull time.Time
 	// Held are the pods that wait for their turn, in order. Paid are those for whose attempt was paid, sorted.
 	Held, Paid []string
+	// PaidAt are the rates for those of Paid for which others held than now.
+	PaidAt map[string]Rates
 }
 
 type account struct {
 	payer   Payer
+	space   *space
 	rates   Rates
 	full    time.Time
 	queue   []ticket // with those of pods that wait no more
@@ -62,16 +82,23 @@ type ticket struct {
 	number uint64
 }
 
+// space has the budget of a namespace.
+type space struct {
+	full     time.Time
+	accounts []*account
+}
+
 // of is a pod's state: it waits with a ticket, or its attempt is paid for.
 type of struct {
 	account *account
 	ticket  uint64 // 0 if the attempt is paid
+	rates   Rates  // at which it was paid
 }
 
 // Book has the accounts. It belongs to one goroutine.
 type Book struct {
 	accounts map[Payer]*account
-	all      map[string]time.Time // by namespace: when all of its budget is there again
+	spaces   map[string]*space
 	pods     map[string]of
 	tickets  uint64
 	counts   map[Kind]Counts
@@ -82,22 +109,21 @@ type Counts struct{ Paid, Held int64 }
 
 // New returns an empty book.
 func New() *Book {
-	return &Book{accounts: make(map[Payer]*account), all: make(map[string]time.Time), pods: make(map[string]of), counts: make(map[Kind]Counts)}
+	return &Book{accounts: make(map[Payer]*account), spaces: make(map[string]*space), pods: make(map[string]of), counts: make(map[Kind]Counts)}
 }
 
-// Take pays for an attempt for a pod. It reports false if a budget is used up, or if others wait already: then the pod waits
-// for its turn if hold is set.
+// Take pays for an attempt for a pod. It reports false if a budget is used up, or if others of the namespace wait already whose
+// turn comes first: then the pod waits for its turn if hold is set.
 func (b *Book) Take(now time.Time, who Payer, rates Rates, pod string, hold bool) bool {
 	a := b.accounts[who]
 	if a == nil {
 		b.sweep(now)
-		a = &account{payer: who}
-		b.accounts[who] = a
+		a = b.open(who)
 	}
 	a.rates = rates
 	b.Forget(pod)
-	if a.waiting == 0 && b.spend(now, a) {
-		b.pay(a, pod)
+	if a.mayOvertake(now) {
+		b.pay(now, a, pod)
 		return true
 	}
 	if hold {
@@ -107,38 +133,61 @@ func (b *Book) Take(now time.Time, who Payer, rates Rates, pod string, hold bool
 	return false
 }
 
+func (b *Book) open(who Payer) *account {
+	n := b.spaces[who.Namespace]
+	if n == nil {
+		n = &space{}
+		b.spaces[who.Namespace] = n
+	}
+	a := &account{payer: who, space: n}
+	n.accounts, b.accounts[who] = append(n.accounts, a), a
+	return a
+}
+
 // sweep forgets the accounts that say no more than new ones.
 func (b *Book) sweep(now time.Time) {
-	used := make(map[string]bool)
-	maps.DeleteFunc(b.accounts, func(who Payer, a *account) bool {
-		idle := a.waiting+a.paid == 0 && !now.Before(later(a.full, b.all[who.Namespace]))
-		used[who.Namespace] = used[who.Namespace] || !idle
-		return idle
+	maps.DeleteFunc(b.spaces, func(_ string, n *space) bool {
+		n.accounts = slices.DeleteFunc(n.accounts, func(a *account) bool {
+			idle := a.waiting+a.paid == 0 && !now.Before(later(a.full, n.full))
+			if idle {
+				delete(b.accounts, a.payer)
+			}
+			return idle
+		})
+		return len(n.accounts) == 0
 	})
-	maps.DeleteFunc(b.all, func(namespace string, _ time.Time) bool { return !used[namespace] })
 }
 
-// cost is the price of an attempt.
-func cost(rate int) time.Duration { return window / time.Duration(rate) }
+// ready returns when the payer's own budget has the price of an attempt.
+func (a *account) ready() time.Time { return a.full.Add(a.rates.own() - window) }
 
-// ready returns when the next attempt can be paid.
-func (b *Book) ready(a *account) time.Time {
-	return later(a.full.Add(cost(a.rates.Own)), b.all[a.payer.Namespace].Add(cost(a.rates.All))).Add(-window)
+// able reports whether pods wait only for the namespace's budget.
+func (a *account) able(now time.Time) bool { return a.waiting > 0 && !a.ready().After(now) }
+
+// mayOvertake reports whether an attempt can be paid for a pod that has not waited.
+func (a *account) mayOvertake(now time.Time) bool {
+	others := slices.ContainsFunc(a.space.accounts, func(a *account) bool { return a.able(now) })
+	return !others && !later(a.ready(), a.space.full.Add(a.rates.all()-window)).After(now)
 }
 
-// spend takes the price of an attempt, if it is there.
-func (b *Book) spend(now time.Time, a *account) bool {
-	if b.ready(a).After(now) {
-		return false
+// ready returns when the budget has the price of an attempt for each account that is able now. All must be ready at the same time:
+// otherwise payers with a lower price would be first each time, and use up what the others wait for.
+func (n *space) ready(now time.Time) time.Time {
+	var price time.Duration
+	for _, a := range n.accounts {
+		if a.able(now) {
+			price = max(price, a.rates.all())
+		}
 	}
-	a.full = later(a.full, now).Add(cost(a.rates.Own))
-	b.all[a.payer.Namespace] = later(b.all[a.payer.Namespace], now).Add(cost(a.rates.All))
-	return true
+	return n.full.Add(price - window)
 }
 
-func (b *Book) pay(a *account, pod string) {
+// pay takes the price of an attempt.
+func (b *Book) pay(now time.Time, a *account, pod string) {
+	a.full = later(a.full, now).Add(a.rates.own())
+	a.space.full = later(a.space.full, now).Add(a.rates.all())
 	a.paid++
-	b.pods[pod] = of{account: a}
+	b.pods[pod] = of{account: a, rates: a.rates}
 	b.count(a.payer.Kind, Counts{Paid: 1})
 }
 
@@ -167,9 +216,14 @@ func (b *Book) Held(pod string) (who Payer, rates Rates, ok bool) {
 func (b *Book) Due(now time.Time) (pods []string) {
 	for {
 		var next *account // that which has paid least
-		for _, a := range b.accounts {
-			if a.waiting > 0 && !b.ready(a).After(now) && (next == nil || cmp.Or(a.full.Compare(next.full), compare(a, next)) < 0) {
-				next = a
+		for _, n := range b.spaces {
+			if n.ready(now).After(now) {
+				continue
+			}
+			for _, a := range n.accounts {
+				if a.able(now) && (next == nil || cmp.Or(a.full.Compare(next.full), compare(a, next)) < 0) {
+					next = a
+				}
 			}
 		}
 		if next == nil {
@@ -177,8 +231,7 @@ func (b *Book) Due(now time.Time) (pods []string) {
 		}
 		pod := b.first(next)
 		b.Forget(pod)
-		b.spend(now, next)
-		b.pay(next, pod)
+		b.pay(now, next, pod)
 		pods = append(pods, pod)
 	}
 }
@@ -191,15 +244,29 @@ func (b *Book) first(a *account) string {
 	return a.queue[0].pod
 }
 
-// Next returns when it is the next pod's turn; false if none waits.
-func (b *Book) Next() (at time.Time, ok bool) {
-	for _, a := range b.accounts {
-		if a.waiting == 0 {
-			continue
-		}
-		if t := b.ready(a); !ok || t.Before(at) {
+// Next returns when it is the next pod's turn, from now on; false if none waits.
+func (b *Book) Next(now time.Time) (at time.Time, ok bool) {
+	for _, n := range b.spaces {
+		if t, waits := n.next(now); waits && (!ok || t.Before(at)) {
 			at, ok = t, true
 		}
+	}
+	return at, ok
+}
+
+func (n *space) next(now time.Time) (at time.Time, ok bool) {
+	for _, a := range n.accounts {
+		if t := a.ready(); a.waiting > 0 && (!ok || t.Before(at)) {
+			at, ok = t, true
+		}
+	}
+	at = later(at, now)
+	for ok { // until then, more accounts may become able, for which the others wait
+		t := n.ready(at)
+		if !t.After(at) {
+			break
+		}
+		at = t
 	}
 	return at, ok
 }
@@ -211,8 +278,8 @@ func (b *Book) Return(pod string) {
 		return
 	}
 	a := p.account
-	a.full = a.full.Add(-cost(a.rates.Own))
-	b.all[a.payer.Namespace] = b.all[a.payer.Namespace].Add(-cost(a.rates.All))
+	a.full = a.full.Add(-p.rates.own())
+	a.space.full = a.space.full.Add(-p.rates.all())
 	b.Forget(pod)
 }
 
@@ -258,14 +325,22 @@ func compare(x, y *account) int {
 
 // All returns the accounts, sorted.
 func (b *Book) All() (out []Account) {
-	paid := make(map[*account][]string)
+	paid, paidAt := make(map[*account][]string), make(map[*account]map[string]Rates)
 	for _, pod := range slices.Sorted(maps.Keys(b.pods)) {
-		if p := b.pods[pod]; p.ticket == 0 {
-			paid[p.account] = append(paid[p.account], pod)
+		p := b.pods[pod]
+		if p.ticket != 0 {
+			continue
+		}
+		paid[p.account] = append(paid[p.account], pod)
+		if p.rates != p.account.rates {
+			if paidAt[p.account] == nil {
+				paidAt[p.account] = make(map[string]Rates)
+			}
+			paidAt[p.account][pod] = p.rates
 		}
 	}
 	for _, a := range b.sorted() {
-		x := Account{Payer: a.payer, Rates: a.rates, Full: a.full, AllFull: b.all[a.payer.Namespace], Paid: paid[a]}
+		x := Account{Payer: a.payer, Rates: a.rates, Full: a.full, AllFull: a.space.full, Paid: paid[a], PaidAt: paidAt[a]}
 		for _, t := range a.queue {
 			if b.pods[t.pod].ticket == t.number {
 				x.Held = append(x.Held, t.pod)
@@ -276,16 +351,25 @@ func (b *Book) All() (out []Account) {
 	return out
 }
 
-// Restore sets the account of a payer.
+// Restore sets the account of a payer. Rates that no account can have count as the lowest.
 func (b *Book) Restore(x Account) {
-	a := &account{payer: x.Payer, rates: Rates{max(1, x.Own), max(1, x.All)}, full: x.Full}
-	b.accounts[x.Payer], b.all[x.Namespace] = a, x.AllFull
+	a := b.accounts[x.Payer]
+	if a == nil {
+		a = b.open(x.Payer)
+	}
+	a.rates, a.full, a.space.full = x.Rates.valid(), x.Full, x.AllFull
 	for _, pod := range x.Held {
+		b.Forget(pod)
 		b.hold(a, pod)
 	}
 	for _, pod := range x.Paid {
+		rates, ok := x.PaidAt[pod]
+		if !ok {
+			rates = x.Rates
+		}
+		b.Forget(pod)
 		a.paid++
-		b.pods[pod] = of{account: a}
+		b.pods[pod] = of{account: a, rates: rates.valid()}
 	}
 }
 

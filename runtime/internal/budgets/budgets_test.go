@@ -34,7 +34,7 @@ func TestTurns(t *testing.T) {
 	take(start, "b", true)
 	take(start, "c", false)
 	take(start, "d", false)
-	if at, ok := b.Next(); !ok || !at.Equal(start.Add(30*time.Second)) {
+	if at, ok := b.Next(start); !ok || !at.Equal(start.Add(30*time.Second)) {
 		t.Errorf("the next turn is at %v, %v", at, ok)
 	}
 	later := start.Add(30 * time.Second)
@@ -85,7 +85,7 @@ func TestNamespace(t *testing.T) {
 	}
 	var due []string
 	for now := start; len(due) < 6; {
-		at, ok := b.Next()
+		at, ok := b.Next(now)
 		if !ok || !at.Equal(now.Add(15*time.Second)) {
 			t.Fatalf("the next turn is at %v, %v, after that at %v", at, ok, now)
 		}
@@ -94,6 +94,118 @@ func TestNamespace(t *testing.T) {
 	}
 	if want := []string{"b1", "c1", "a2", "b2", "c2", "a3"}; !reflect.DeepEqual(due, want) {
 		t.Errorf("due are %v, want %v", due, want)
+	}
+}
+
+// TestRates: payers of a namespace whose grants give it different budgets take turns, and an attempt costs by the grant of its payer.
+func TestRates(t *testing.T) {
+	for _, at := range []struct {
+		low, high           budgets.Rates
+		leastLow, leastHigh int // in 20 minutes
+	}{
+		{budgets.Rates{Own: 30, All: 30}, budgets.Rates{Own: 60, All: 60}, 400, 400},
+		{budgets.Rates{Own: 1, All: 1}, budgets.Rates{Own: 30, All: 30}, 10, 300},
+		{budgets.Rates{Own: 30, All: 1}, budgets.Rates{Own: 30, All: 30}, 10, 300},
+		{budgets.Rates{Own: 7, All: 11}, budgets.Rates{Own: 13, All: 60000}, 7 * 20, 13 * 20},
+	} {
+		const minutes = 20
+		b := budgets.New()
+		rates, paid := map[string]budgets.Rates{"low": at.low, "high": at.high}, make(map[string]int)
+		take := func(now time.Time, name string) {
+			for b.Take(now, payer(name), rates[name], name, true) {
+				paid[name]++
+			}
+		}
+		take(start, "high")
+		take(start, "low")
+		for now, steps := start, 0; ; steps++ {
+			next, ok := b.Next(now)
+			if !ok || !next.After(now) || steps > 100_000 {
+				t.Fatalf("%v: the next turn is at %v, %v, after that at %v", at, next, ok, now)
+			}
+			if now = next; now.After(start.Add(minutes * time.Minute)) {
+				break
+			}
+			due := b.Due(now)
+			if len(due) == 0 {
+				t.Fatalf("%v: nobody is due at %v, when the next turn is", at, now)
+			}
+			for _, name := range due {
+				paid[name]++
+				take(now, name)
+			}
+		}
+		part := 0.0 // of the namespace's budget of all minutes
+		for name, n := range paid {
+			part += float64(n) / float64(rates[name].All) / (minutes + 1)
+		}
+		if paid["low"] < at.leastLow || paid["high"] < at.leastHigh || part > 1.001 {
+			t.Errorf("%v: paid for %v, %v of the budget", at, paid, part)
+		}
+	}
+}
+
+// TestQueueOfNamespace: a payer for which no pod waits does not overtake those of others that wait for the namespace's budget.
+// Those that wait for a budget of their own do not hold it up.
+func TestQueueOfNamespace(t *testing.T) {
+	b, r := budgets.New(), budgets.Rates{Own: 2, All: 3}
+	take := func(now time.Time, name, pod string, want bool) {
+		t.Helper()
+		if got := b.Take(now, payer(name), r, pod, true); got != want {
+			t.Errorf("%s of %s: taken %v, want %v", pod, name, got, want)
+		}
+	}
+	take(start, "p", "p1", true)
+	take(start, "p", "p2", true)
+	take(start, "p", "p3", false)
+	take(start, "q", "q1", true)
+	take(start, "q", "q2", false)
+	later := start.Add(20 * time.Second)
+	take(later, "r", "r1", false)
+	if got := b.Due(later); !reflect.DeepEqual(got, []string{"r1"}) {
+		t.Errorf("due are %v", got)
+	}
+}
+
+// TestReturn: what is returned is what was paid, at the rates of that time.
+func TestReturn(t *testing.T) {
+	many, one := budgets.Rates{Own: 60, All: 60}, budgets.Rates{Own: 1, All: 1}
+	for _, restored := range []bool{false, true} {
+		b := budgets.New()
+		for i := range 60 {
+			b.Take(start, payer("p"), many, fmt.Sprint("p", i), true)
+		}
+		b.Take(start, payer("p"), one, "q", true)
+		if restored {
+			from := b
+			b = budgets.New()
+			for _, a := range from.All() {
+				b.Restore(a)
+			}
+		}
+		for i := range 60 {
+			if due := b.Due(start); len(due) > 0 {
+				t.Fatalf("restored %v: %d of 60 attempts were returned, and due are %v", restored, i, due)
+			}
+			b.Return(fmt.Sprint("p", i))
+		}
+		if due := b.Due(start); !reflect.DeepEqual(due, []string{"q"}) {
+			t.Errorf("restored %v: all was returned, and due are %v", restored, due)
+		}
+	}
+}
+
+// TestUnbounded: a namespace without a budget does not bound its plugins.
+func TestUnbounded(t *testing.T) {
+	b := budgets.New()
+	for i := range 100 {
+		if !b.Take(start, payer(fmt.Sprint("p", i)), budgets.Rates{Own: 1}, fmt.Sprint(i), false) {
+			t.Fatalf("after %d attempts of as many plugins none is left", i)
+		}
+	}
+	b.Return("0")
+	if got := b.Take(start, payer("p1"), budgets.Rates{Own: 1}, "1", true); got || b.Waiting()[payer("p1")] != 1 {
+		t.Errorf("a plugin without a budget left: taken %v, %v wait", got, b.Waiting())
 	}
 }
 
@@ -120,7 +232,8 @@ func TestBudgetHolds(t *testing.T) {
 				}
 				b.Forget(pod)
 				of[pod] = rapid.SampledFrom(plugins).Draw(t, "plugin")
-				if b.Take(now, payer(of[pod]), budgets.Rates{Own: rate, All: all}, pod, rapid.Bool().Draw(t, "hold")) {
+				rates := budgets.Rates{Own: rate, All: rapid.SampledFrom([]int{all, all / 2}).Draw(t, "all")}
+				if b.Take(now, payer(of[pod]), rates, pod, rapid.Bool().Draw(t, "hold")) {
 					pay(of[pod])
 				}
 			case 3:
@@ -144,7 +257,7 @@ func TestBudgetHolds(t *testing.T) {
 			for _, pod := range b.Due(now) {
 				pay(of[pod])
 			}
-			if at, ok := b.Next(); ok && !at.After(now) {
+			if at, ok := b.Next(now); ok && !at.After(now) {
 				t.Fatalf("the next turn is at %v, which is over at %v", at, now)
 			}
 			n := 0
