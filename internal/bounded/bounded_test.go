@@ -103,15 +103,16 @@ func TestDecodes(t *testing.T) {
 // TestMistakes: the first mistake is named with its path.
 func TestMistakes(t *testing.T) {
 	for text, want := range map[string]string{
-		`{"parts":[{},0]}`:         `parts[1]: expected an object, found a number`,
-		`{"parts":[{"parts":{}}]}`: `parts[0].parts: expected a list, found an object`,
-		`{"more":[]}`:              `more: expected an object, found a list`,
-		`{"name":true}`:            `name: expected a string, found a boolean`,
-		`{"room":["a"]}`:           `room[0]: expected a number, found a string`,
-		`{"other":1}`:              `unknown field "other"`,
-		`{"parts":[{"other":1}]}`:  `parts[0]: unknown field "other"`,
-		`{"parts":[`:               `parts: unexpected EOF`,
-		`{} {}`:                    `more text follows the value`,
+		`{"parts":[{},0]}`:          `parts[1]: expected an object, found a number`,
+		`{"parts":[{"parts":{}}]}`:  `parts[0].parts: expected a list, found an object`,
+		`{"By":{"a.b":{"room":0}}}`: `By["a.b"].room: expected a list, found a number`,
+		`{"more":[]}`:               `more: expected an object, found a list`,
+		`{"name":true}`:             `name: expected a string, found a boolean`,
+		`{"room":["a"]}`:            `room[0]: expected a number, found a string`,
+		`{"other":1}`:               `unknown field "other"`,
+		`{"parts":[{"other":1}]}`:   `parts[0]: unknown field "other"`,
+		`{"parts":[`:                `parts: unexpected EOF`,
+		`{} {}`:                     `more text follows the value`,
 		strings.Repeat(`{"more":`, 99) + strings.Repeat(`[`, 99): "",
 		`{"any":` + strings.Repeat(`[`, 9999):                    "",
 	} {

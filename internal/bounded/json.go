@@ -84,9 +84,12 @@ func (c *counter) at(err error) error {
 	}
 	var path strings.Builder
 	for _, step := range c.path {
-		if step.index >= 0 {
+		switch {
+		case step.index >= 0:
 			fmt.Fprintf(&path, "[%d]", step.index)
-		} else {
+		case step.key == "" || strings.ContainsAny(step.key, ". /[]\""):
+			fmt.Fprintf(&path, "[%q]", step.key)
+		default:
 			fmt.Fprintf(&path, ".%s", step.key)
 		}
 	}

@@ -66,13 +66,15 @@ func readDocument(file string, data []byte) (document, []*Error) {
 // maxExpanded bounds the size of a file with its aliases expanded, in bytes of its texts.
 const maxExpanded = 16 << 20
 
-// pathOf is a path of keys and indices below another one.
+// pathOf is a path of keys and indices below another one, written as strictyaml.Join does.
 func pathOf(path *field.Path, steps []any) *field.Path {
 	for _, step := range steps {
 		if i, ok := step.(int); ok {
 			path = path.Index(i)
+		} else if key, odd := strings.CutPrefix(strictyaml.Join("", step.(string)), "["); odd {
+			path = path.Key(strings.TrimSuffix(key, "]"))
 		} else {
-			path = path.Child(step.(string))
+			path = path.Child(key)
 		}
 	}
 	return path

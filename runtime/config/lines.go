@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/berth-scheduler/berth/runtime/internal/strictyaml"
 )
 
 // maxFollowed bounds how many aliases and merged mappings one lookup follows, because an anchor
@@ -80,6 +82,9 @@ func entryOf(node *yaml.Node, path string, budget *int) (key, value *yaml.Node, 
 	for i := 0; i+1 < len(node.Content); i += 2 {
 		k := node.Content[i]
 		after, ok := strings.CutPrefix(path, k.Value)
+		if !ok {
+			after, ok = strings.CutPrefix(path, strictyaml.Join("", k.Value))
+		}
 		if !ok || k.Value == "" || after != "" && after[0] != '.' && after[0] != '[' {
 			continue
 		}

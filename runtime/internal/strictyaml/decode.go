@@ -104,7 +104,7 @@ func Join(path, key string) string {
 	switch {
 	case key != "" && strings.Trim(key, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") == "":
 		return strings.TrimPrefix(path+"."+key, ".")
-	case key == "" || strings.ContainsFunc(key, func(c rune) bool { return !unicode.IsPrint(c) }):
+	case key == "" || strings.ContainsAny(key, "[]\"") || strings.ContainsFunc(key, func(c rune) bool { return !unicode.IsPrint(c) }):
 		key = strconv.Quote(key)
 	}
 	return path + "[" + key + "]"
