@@ -64,26 +64,28 @@ func (s *Scheduler) rejected(pod *state.QueuedPod) {
 
 // overBudget charges the plugin that has a pod retried. If its budget is used up, the pod waits for its turn.
 func (s *Scheduler) overBudget(pod *state.QueuedPod) (queue.GateResult, bool) {
-	uid := pod.Pod.UID
+	uid, now := pod.Pod.UID, s.deps.Clock.Now()
 	c, ok := s.causes[uid]
 	delete(s.causes, uid)
 	if payer, rates, waits := s.budgets.Held(string(uid)); waits {
 		c = cause{payer, rates}
-	} else if !ok || s.budgets.Take(s.deps.Clock.Now(), c.payer, c.rates, string(uid), true) {
+	} else if !ok || s.budgets.Take(now, c.payer, c.rates, string(uid), true) {
 		return queue.GateResult{}, false
 	}
-	return queue.GateResult{Plugin: pipeline.Budget, Reason: c.String()}, true
+	return queue.GateResult{Plugin: pipeline.Budget, Reason: s.overWhich(now, c)}, true
 }
 
-// String says why a pod waits.
-func (c cause) String() string {
-	by := map[budgets.Kind]string{budgets.Pending: "Pending verdicts", budgets.Wakeups: "hints and errors", budgets.Activations: "activations"}
-	text := fmt.Sprintf("waiting for its turn: %s of %s cause more than %d attempts a minute for pods of namespace %s",
-		by[c.payer.Kind], c.payer.Plugin, c.rates.Own, c.payer.Namespace)
-	if c.rates.All > 0 {
-		text += fmt.Sprintf(", or all of its plugins more than %d", c.rates.All)
+// overWhich says why a pod waits: which limit holds, by its name in a grant.
+func (s *Scheduler) overWhich(now time.Time, c cause) string {
+	by := map[budgets.Kind]string{
+		budgets.Pending: "Pending verdicts", budgets.Wakeups: "hints, errors and rejections at preBind", budgets.Activations: "activations",
+	}[c.payer.Kind]
+	if s.budgets.OwnLimit(now, c.payer) {
+		return fmt.Sprintf("waiting for its turn: %s of %s cause more than %d attempts a minute for pods of namespace %s (%sPerMinute)",
+			by, c.payer.Plugin, c.rates.Own, c.payer.Namespace, c.payer.Kind)
 	}
-	return text
+	return fmt.Sprintf("waiting for its turn: all plugins of namespace %s cause more than %d attempts a minute for its pods (attemptsPerMinute), "+
+		"here %s of %s", c.payer.Namespace, c.rates.All, by, c.payer.Plugin)
 }
 
 // takeTurns retries the pods whose turn it is.
@@ -129,7 +131,7 @@ func (s *Scheduler) OverBudget() map[string]string {
 		if len(a.Held) == 0 {
 			continue
 		}
-		text := fmt.Sprintf("%d pods are %s", len(a.Held), cause{a.Payer, a.Rates})
+		text := fmt.Sprintf("%d pods are %s", len(a.Held), s.overWhich(s.deps.Clock.Now(), cause{a.Payer, a.Rates}))
 		if before := out[a.Namespace]; before != "" {
 			text = before + "; " + text
 		}

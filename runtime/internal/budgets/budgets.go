@@ -212,6 +212,16 @@ func (b *Book) Held(pod string) (who Payer, rates Rates, ok bool) {
 	return p.account.payer, p.account.rates, true
 }
 
+// OwnLimit reports whether a payer's pods wait for its own budget longer than for the namespace's.
+func (b *Book) OwnLimit(now time.Time, who Payer) bool {
+	a := b.accounts[who]
+	if a == nil || a.rates.All == 0 {
+		return true
+	}
+	own := a.ready()
+	return own.After(now) && !own.Before(a.space.full.Add(a.rates.all()-window))
+}
+
 // Due pays for the pods whose turn it is and returns them.
 func (b *Book) Due(now time.Time) (pods []string) {
 	for {
