@@ -34,7 +34,13 @@ other's keys. Keygen takes the password from ` + passwordVariable + `, or asks f
 			if err != nil {
 				return err
 			}
-			return keygen(prefix, algorithm, password, cmd.OutOrStdout())
+			if err := keygen(prefix, algorithm, password, cmd.OutOrStdout()); err != nil {
+				return err
+			}
+			if len(password) == 0 {
+				plainly(cmd.ErrOrStderr())(fmt.Sprintf("the password is empty: everybody who can read %s.key can sign with it", prefix))
+			}
+			return nil
 		},
 	}
 	f := cmd.Flags()

@@ -168,8 +168,8 @@ func readItem(m *v1alpha1.GrantedModules) (granted, error) {
 		return out, fmt.Errorf("repositories: it is empty: add REGISTRY/REPOSITORY")
 	}
 	for i, pattern := range m.Repositories {
-		if !pattern.Valid() {
-			return out, fmt.Errorf("repositories[%d]: %q is not a pattern: %s", i, pattern, v1alpha1.RepositoryFix)
+		if err := pattern.Check(); err != nil {
+			return out, fmt.Errorf("repositories[%d]: %w", i, err)
 		}
 	}
 	if m.Publisher == nil {

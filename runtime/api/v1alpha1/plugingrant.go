@@ -1,8 +1,11 @@
 package v1alpha1
 
 import (
+	"fmt"
 	"path"
 	"regexp"
+	"strings"
+	"unicode"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -104,15 +107,15 @@ type PluginGrantSpec struct {
 	// +kubebuilder:validation:Maximum=1073741824
 	FuelPerNode int64 `json:"fuelPerNode,omitempty"`
 	// How many attempts a minute each plugin may cause for pods of a namespace by Pending verdicts,
-	// besides those that bind a pod. Pods wait for their turn beyond it.
+	// besides those that bind a pod. Pods wait for their turn beyond it. attemptsPerMinute bounds them as well.
 	//
 	// +optional
 	// +kubebuilder:default=30
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=60000
 	PendingPerMinute int32 `json:"pendingPerMinute,omitempty"`
-	// How many attempts a minute each plugin may cause for pods of a namespace by hints and errors,
-	// besides those that bind a pod. Pods wait for their turn beyond it.
+	// How many attempts a minute each plugin may cause for pods of a namespace by hints, errors and rejections
+	// at preBind, besides those that bind a pod. Pods wait for their turn beyond it. attemptsPerMinute bounds them as well.
 	//
 	// +optional
 	// +kubebuilder:default=30
@@ -120,7 +123,7 @@ type PluginGrantSpec struct {
 	// +kubebuilder:validation:Maximum=60000
 	WakeupsPerMinute int32 `json:"wakeupsPerMinute,omitempty"`
 	// How many attempts a minute each plugin may cause for pods of a namespace by asking for their
-	// activation, besides those that bind a pod. Pods wait for their turn beyond it.
+	// activation, besides those that bind a pod. Pods wait for their turn beyond it. attemptsPerMinute bounds them as well.
 	//
 	// +optional
 	// +kubebuilder:default=30
@@ -128,7 +131,7 @@ type PluginGrantSpec struct {
 	// +kubebuilder:validation:Maximum=60000
 	ActivationsPerMinute int32 `json:"activationsPerMinute,omitempty"`
 	// How many attempts a minute all plugins of a namespace may cause for its pods in all of these ways, besides
-	// those that bind a pod. Pods wait for their turn beyond it.
+	// those that bind a pod. Pods wait for their turn beyond it. With the default, larger numbers of one way change nothing.
 	//
 	// +optional
 	// +kubebuilder:default=30
@@ -160,7 +163,7 @@ type PluginGrantSpec struct {
 // fulfil all other fields that are set.
 type GrantedModules struct {
 	// The repositories of the images, as REGISTRY/REPOSITORY. * stands for one part of a name, or
-	// for some of its characters, but not in the registry. The scheduler asks no other registry
+	// for some of its characters, but not in the registry; there is no **. The scheduler asks no other registry
 	// for a tenant.
 	//
 	// +listType=set
@@ -183,23 +186,47 @@ type GrantedModules struct {
 // Repository is REGISTRY/REPOSITORY, with * in the parts after the registry.
 //
 // +kubebuilder:validation:MaxLength=256
-// +kubebuilder:validation:Pattern=`^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:[0-9]{1,5})?(/[a-z0-9*._-]+)+$`
+// +kubebuilder:validation:Pattern=`^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:[0-9]{1,5})?(/(\*|\*?([a-z0-9._-]+\*?)+))+$`
 type Repository string
 
 // repositoryPattern is that of the schema. A registry has no *, because a pattern with
 // one could match a registry of somebody else.
-var repositoryPattern = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:[0-9]{1,5})?(/[a-z0-9*._-]+)+$`)
+var repositoryPattern = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:[0-9]{1,5})?(/(\*|\*?([a-z0-9._-]+\*?)+))+$`)
 
-// RepositoryFix says how to write a Repository.
-const RepositoryFix = "write REGISTRY/REPOSITORY, with * for a part of the repository"
-
-// Valid reports whether it is a pattern as the schema has it.
-func (r Repository) Valid() bool { return repositoryPattern.MatchString(string(r)) }
+// Check returns what is wrong with a pattern, and what to write; nil if the schema accepts it.
+func (r Repository) Check() error {
+	if repositoryPattern.MatchString(string(r)) {
+		return nil
+	}
+	text := string(r)
+	registry, repository, deep := strings.Cut(text, "/")
+	fault := ""
+	switch {
+	case strings.Contains(text, "://"):
+		fault = "a scheme is not part of it"
+	case strings.Contains(text, "@"):
+		fault = "a digest is not part of it, but belongs in digests"
+	case !deep || repository == "":
+		fault = "it has no repository after the registry"
+	case strings.Contains(registry, "*"):
+		fault = "the registry is without *, so that it is nobody else's"
+	case strings.Contains(repository, ":"):
+		fault = "a tag is not part of it"
+	case strings.ContainsFunc(text, unicode.IsUpper):
+		fault = "names in registries have no upper case"
+	case strings.Contains(repository, "**"):
+		fault = "** stands for no more than *, which is one part of the name"
+	}
+	if fault != "" {
+		fault += ": "
+	}
+	return fmt.Errorf("%q is not a pattern: %swrite REGISTRY/REPOSITORY, with * for a part of the repository", text, fault)
+}
 
 // Matches reports whether it is a pattern of the repository.
 func (r Repository) Matches(repository string) bool {
 	ok, err := path.Match(string(r), repository)
-	return ok && err == nil && r.Valid()
+	return ok && err == nil && r.Check() == nil
 }
 
 // Publisher is who published a module. A name alone proves nothing, so one of the keys must have

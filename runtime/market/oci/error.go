@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"path/filepath"
 
 	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"oras.land/oras-go/v2/content"
 	"oras.land/oras-go/v2/errdef"
 	"oras.land/oras-go/v2/registry/remote/auth"
@@ -78,7 +80,7 @@ func (r Reference) fail(what string, err error) error {
 	var answered *errcode.ErrorResponse
 	switch {
 	case errors.Is(err, errdef.ErrNotFound):
-		e.Detail, e.Fix = "image not found", "list the tags with oras repo tags "+r.Place()
+		e.Detail, e.Fix = "image not found", r.tagsFix()
 	case errors.Is(err, auth.ErrBasicCredentialNotFound):
 		e.Detail, e.Fix = "the registry asks for credentials, and there are none", "log in with docker login "+r.Registry
 	case errors.As(err, &answered) && (answered.StatusCode == http.StatusUnauthorized || answered.StatusCode == http.StatusForbidden):
@@ -94,6 +96,17 @@ func (r Reference) fail(what string, err error) error {
 		e.Detail = what + ": " + e.Detail
 	}
 	return e
+}
+
+// tagsFix says how to find the tags that there are.
+func (r Reference) tagsFix() string {
+	switch {
+	case r.Archive != "":
+		return "its tags are in what tar -xOf " + r.Archive + " index.json prints"
+	case r.Dir != "":
+		return "its tags are in " + filepath.Join(r.Dir, ocispec.ImageIndexFile)
+	}
+	return "list the tags with oras repo tags " + r.Place()
 }
 
 func (r Reference) problem(fix, format string, args ...any) error {

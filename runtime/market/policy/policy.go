@@ -150,8 +150,8 @@ func (r *reader) publishers(list []v1alpha1.TrustedPublisher) {
 
 func (r *reader) repositories(at string, patterns []v1alpha1.Repository) {
 	for j, pattern := range patterns {
-		if !pattern.Valid() {
-			r.add(fmt.Sprintf("%s.repositories[%d]", at, j), "%q is not a pattern: %s", pattern, v1alpha1.RepositoryFix)
+		if err := pattern.Check(); err != nil {
+			r.add(fmt.Sprintf("%s.repositories[%d]", at, j), "%v", err)
 		}
 	}
 }

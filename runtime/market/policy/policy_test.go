@@ -204,13 +204,20 @@ func TestParse(t *testing.T) {
 		"publishers: [{name: X, keys: []}]\nrequire: {publisher: X}":                         "publishers[0].keys: a publisher needs a key",
 		"publishers: [{name: X, keys: [a], repositories: [\"[\"]}]\nrequire: {publisher: X}": "publishers[0].repositories[0]:",
 		// With such patterns anybody's registry would do.
-		"publishers: [{name: X, keys: [a], repositories: [\"*/example/x\"]}]\nrequire: {publisher: X}":       `publishers[0].repositories[0]: "*/example/x" is not a pattern: write REGISTRY/REPOSITORY`,
-		"publishers: [{name: X, keys: [a], repositories: [\"ghcr.i?/example/x\"]}]\nrequire: {publisher: X}": "publishers[0].repositories[0]:",
-		"indexes: [{repositories: [\"[a-z]hcr.io/x\"], signatures: {keys: [a]}}]\nrequire: {publisher: X}":   "indexes[0].repositories[0]:",
-		"- name: same\n  publicKey: |\n    " + again + "\nrequire: {signatures: {keys: [a]}}":                `keys[1]: "same" is the same key as "a"`,
-		"- name: bad\n  publicKey: text\nrequire: {signatures: {keys: [a]}}":                                 "keys[1].publicKey: it is not a public key in PEM",
-		"require: " + strings.Repeat("{allOf: [", 20) + "{publisher: X}" + strings.Repeat("]}", 20):          "nested deeper than 16",
-		"require: {allOf: [" + strings.Repeat("{signatures: {keys: [a]}}, ", 300) + "{publisher: \"\"}]}":    "more than 256 requirements",
+		"publishers: [{name: X, keys: [a], repositories: [\"*/example/x\"]}]\nrequire: {publisher: X}":                 `repositories[0]: "*/example/x" is not a pattern: the registry is without *, so that it is nobody else's: write REGISTRY/REPOSITORY`,
+		"publishers: [{name: X, keys: [a], repositories: [\"ghcr.io/Example/*\"]}]\nrequire: {publisher: X}":           `repositories[0]: "ghcr.io/Example/*" is not a pattern: names in registries have no upper case: write REGISTRY/REPOSITORY`,
+		"publishers: [{name: X, keys: [a], repositories: [\"https://ghcr.io/example/*\"]}]\nrequire: {publisher: X}":   `repositories[0]: "https://ghcr.io/example/*" is not a pattern: a scheme is not part of it: write REGISTRY/REPOSITORY`,
+		"publishers: [{name: X, keys: [a], repositories: [\"ghcr.io/example/x:1.0.0\"]}]\nrequire: {publisher: X}":     `repositories[0]: "ghcr.io/example/x:1.0.0" is not a pattern: a tag is not part of it: write REGISTRY/REPOSITORY`,
+		"publishers: [{name: X, keys: [a], repositories: [\"ghcr.io/example/x@sha256:00\"]}]\nrequire: {publisher: X}": `repositories[0]: "ghcr.io/example/x@sha256:00" is not a pattern: a digest is not part of it, but belongs in digests: write REGISTRY/REPOSITORY`,
+		"publishers: [{name: X, keys: [a], repositories: [\"ghcr.io/**\"]}]\nrequire: {publisher: X}":                  `repositories[0]: "ghcr.io/**" is not a pattern: ** stands for no more than *, which is one part of the name: write REGISTRY/REPOSITORY`,
+		"publishers: [{name: X, keys: [a], repositories: [\"ghcr.io/example/**\"]}]\nrequire: {publisher: X}":          `repositories[0]: "ghcr.io/example/**" is not a pattern: ** stands for no more than *, which is one part of the name: write REGISTRY/REPOSITORY`,
+		"publishers: [{name: X, keys: [a], repositories: [\"ghcr.io\"]}]\nrequire: {publisher: X}":                     `repositories[0]: "ghcr.io" is not a pattern: it has no repository after the registry: write REGISTRY/REPOSITORY`,
+		"publishers: [{name: X, keys: [a], repositories: [\"ghcr.i?/example/x\"]}]\nrequire: {publisher: X}":           "publishers[0].repositories[0]:",
+		"indexes: [{repositories: [\"[a-z]hcr.io/x\"], signatures: {keys: [a]}}]\nrequire: {publisher: X}":             "indexes[0].repositories[0]:",
+		"- name: same\n  publicKey: |\n    " + again + "\nrequire: {signatures: {keys: [a]}}":                          `keys[1]: "same" is the same key as "a"`,
+		"- name: bad\n  publicKey: text\nrequire: {signatures: {keys: [a]}}":                                           "keys[1].publicKey: it is not a public key in PEM",
+		"require: " + strings.Repeat("{allOf: [", 20) + "{publisher: X}" + strings.Repeat("]}", 20):                    "nested deeper than 16",
+		"require: {allOf: [" + strings.Repeat("{signatures: {keys: [a]}}, ", 300) + "{publisher: \"\"}]}":              "more than 256 requirements",
 	} {
 		if _, err := policy.Parse(keys.yaml(rest, nil)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.80s: %v, want %q", rest, err, want)
