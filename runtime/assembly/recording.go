@@ -101,6 +101,13 @@ func unrecorded(all []*built, recording *inbox.Settings) error {
 		return nil
 	}
 	var errs []error
+	said := make(map[string]bool) // several profiles may have a plugin, and it may read a key of new pods and of others
+	refuse := func(format string, args ...any) {
+		if err := fmt.Errorf(format, args...); !said[err.Error()] {
+			said[err.Error()] = true
+			errs = append(errs, err)
+		}
+	}
 	for _, b := range all {
 		for _, name := range slices.Sorted(maps.Keys(b.plugins)) {
 			p := b.plugins[name]
@@ -114,17 +121,17 @@ func unrecorded(all []*built, recording *inbox.Settings) error {
 					continue
 				}
 				if read.Args == nil && !slices.Contains(recording.Annotations, "*") {
-					errs = append(errs, fmt.Errorf("plugin %s reads metadata.annotations of %s, which the recording does not have: record with --record-reads '*'", name, of))
+					refuse("plugin %s reads metadata.annotations of %s, which the recording does not have: record with --record-reads '*'", name, of)
 				}
 				for _, key := range read.Args {
 					if !slices.ContainsFunc(recording.Annotations, func(kept string) bool { return inbox.Keeps(kept, key) }) {
-						errs = append(errs, fmt.Errorf("plugin %s reads metadata.annotations[%s] of %s, which the recording does not have: record with --record-reads %s", name, key, of, key))
+						refuse("plugin %s reads metadata.annotations[%s] of %s, which the recording does not have: record with --record-reads %s", name, key, of, key)
 					}
 				}
 			}
 			if m, ok := p.args.(*Module); ok {
 				if whole := readsWhole(m); whole != "" {
-					errs = append(errs, fmt.Errorf("plugin %s reads whole objects (%s), but the recording has no env, command, probes and managedFields of theirs: let it read columns instead", name, whole))
+					refuse("plugin %s reads whole objects (%s), but the recording has no env, command, probes and managedFields of theirs: let it read columns instead", name, whole)
 				}
 			}
 		}
