@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"strconv"
 	"strings"
 
@@ -22,7 +23,8 @@ type Reader struct {
 	frame   []byte
 	read    int // events so far
 	ended   bool
-	why     string // it ended
+	modules map[string]bool // files that were read and that a plugin may have
+	why     string          // it ended
 }
 
 // ErrCut is the error of a recording that ends without End: the process was killed, the disk was full, or the file was cut off. All
@@ -35,7 +37,7 @@ var ErrCut = errors.New("the recording was not closed, so what follows is missin
 //
 // The input is not a recording, or is of another version.
 func NewReader(in io.Reader) (*Reader, error) {
-	r := &Reader{in: bufio.NewReaderSize(in, 64<<10)}
+	r := &Reader{in: bufio.NewReaderSize(in, 64<<10), modules: make(map[string]bool)}
 	first, err := r.in.ReadSlice('\n') // no more than the buffer: the file may be anything
 	plain, text := strings.CutPrefix(string(first), "# ")
 	for version := 1; version <= inbox.Version; version++ {
@@ -81,6 +83,9 @@ func (r *Reader) Next() (e inbox.Event, err error) {
 		e, err = r.event()
 	}
 	if err == nil {
+		err = r.once(e)
+	}
+	if err == nil {
 		r.read++
 		if end, ok := e.(*inbox.End); ok {
 			r.ended, r.why = true, end.Reason
@@ -96,6 +101,23 @@ func (r *Reader) Next() (e inbox.Event, err error) {
 		return nil, fmt.Errorf("the recording is damaged after event %d: %w", r.read, err)
 	}
 	return e, nil
+}
+
+// repeating is the last version of which a recording may have a module again at any time.
+const repeating = 5
+
+// once refuses a module that the recording has already. It may come again only after a swap in which no plugin has it.
+func (r *Reader) once(e inbox.Event) error {
+	switch e := e.(type) {
+	case *inbox.Module:
+		if r.modules[e.File] && r.version > repeating {
+			return fmt.Errorf("the module %s is there twice", e.File)
+		}
+		r.modules[e.File] = true
+	case *inbox.Swap:
+		maps.DeleteFunc(r.modules, func(file string, _ bool) bool { return !named(file, e.Config, e.Attached) })
+	}
+	return nil
 }
 
 // more reports whether anything but comments follows.

@@ -98,6 +98,14 @@ func TestDamaged(t *testing.T) {
 			t.Errorf("%d of %d bytes: %d events, %v", at, len(recording), len(lines), err)
 		}
 	}
+	const (
+		module = "module recorded/a.wasm sha256:a bytes=AGFzbQ\n"
+		keeps  = "swap config=\"recorded/a.wasm\"\n"
+		drops  = "swap config=\"\"\n"
+	)
+	if lines, err := read(t, []byte("# "+record.Header+module+keeps+drops+module+"end\n")); err != nil || len(lines) != 5 {
+		t.Errorf("a module that came back: %q, %v", lines, err)
+	}
 	for in, want := range map[string]string{
 		"":                                 "it is not a recording",
 		"berth recording 9\n":              `has the format "berth recording 9"`,
@@ -108,6 +116,8 @@ func TestDamaged(t *testing.T) {
 		"# berth recording 1\nstep\noverrun default-scheduler a Filter row=1 fuel=7 detail=d\nend\n": "damaged after event 1: an overrun in the format \"berth recording 1\" does not say which call it was",
 		"# " + record.Header + "step\nstumble\n":                                                     `the recording is damaged after event 1: "stumble" is not an event`,
 		"# " + record.Header + "step\nste":                                                           record.ErrCut.Error(),
+		"# " + record.Header + module + module + "end\n":                                             "damaged after event 1: the module recorded/a.wasm is there twice",
+		"# " + record.Header + module + keeps + module + "end\n":                                     "damaged after event 2: the module recorded/a.wasm is there twice",
 	} {
 		if _, err := read(t, []byte(in)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", in, err)

@@ -154,7 +154,12 @@ func (s *segments) attach(m *inbox.Module) {
 
 // names reports whether the settings name a module.
 func (s *segments) names(m *inbox.Module) bool {
-	return s.settings != nil && (strings.Contains(s.settings.Config, m.File) || bytes.Contains(s.settings.Attached, []byte(m.File)))
+	return s.settings != nil && named(m.File, s.settings.Config, s.settings.Attached)
+}
+
+// named reports whether a configuration or attached plugins name a module.
+func named(file, config string, attached []byte) bool {
+	return strings.Contains(config, file) || bytes.Contains(attached, []byte(file))
 }
 
 // write writes a module, unless the segment has it.
