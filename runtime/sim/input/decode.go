@@ -45,6 +45,7 @@ type decoder struct {
 	strict  runtime.Decoder
 	usable  bool // leave out objects with mistakes
 	lenient bool // ignore unknown fields
+	bounds  bounds
 }
 
 func newDecoder(k *kinds, g *gatherer) (*decoder, error) {
@@ -52,7 +53,7 @@ func newDecoder(k *kinds, g *gatherer) (*decoder, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &decoder{usable: g.left != nil, lenient: g.lenient, kinds: k, scheme: scheme,
+	return &decoder{usable: g.left != nil, lenient: g.lenient, kinds: k, scheme: scheme, bounds: newBounds(),
 		strict: json.NewSerializerWithOptions(json.DefaultMetaFactory, scheme, scheme, json.SerializerOptions{Strict: true}),
 	}, nil
 }
@@ -247,7 +248,7 @@ func (d *decoder) object(at place, text []byte, n *yaml.Node, list header, r *re
 	if o.meta.Name == "" && o.meta.GenerateName != "" {
 		o.meta.Name = o.meta.GenerateName + strconv.Itoa(at.first)
 	}
-	if errs := prepare(o, n); len(errs) > 0 {
+	if errs := append(prepare(o, n), d.bounds.check(at, n, *gvk, text)...); len(errs) > 0 {
 		d.refused(o, errs, r)
 		return
 	}
