@@ -35,14 +35,17 @@ func newConfig(p *program) *cobra.Command {
 
 func newConfigCheck(p *program) *cobra.Command {
 	o := runOptions{program: p}
+	resolve := false
 	cmd := &cobra.Command{
 		Use:   "check [FILE | DIR | -]",
 		Short: "Check that berth run can use a configuration file or a plugin folder",
 		Long: `Check does what berth run does before it connects to a cluster. It reads the
-configuration; it fetches, checks and compiles the modules that are named there;
-it compares their grants, limits and configurations with their manifests; and it
+configuration; it checks and compiles the modules that are named there; it
+compares their grants, limits and configurations with their manifests; and it
 creates every plugin. It checks a plugin folder (DIR, or --plugin-dir) the same
-way. It schedules nothing and needs no cluster.
+way. It schedules nothing and needs no cluster. It needs no network either:
+modules of servers and registries that are not in the cache are named and left
+out, unless --resolve fetches them.
 
 Check accepts all flags of berth run, so you can pass it the command line of
 berth run as it is. The help lists only the flags that matter for modules.
@@ -51,6 +54,7 @@ Check prints what it checked. Warnings and problems, with their place and remedy
 go to stderr. The exit status is 0 if everything can be used, otherwise 2. A bad
 module in the folder also counts, although berth run would start without it.`,
 		Example: `  berth config check scheduler.yaml
+  berth config check scheduler.yaml --resolve
   berth config check plugins.new/
   sed s/default-scheduler/berth/ scheduler.yaml | berth config check -
   berth config check scheduler.yaml --plugin-dir plugins.new/ --plugin pools.wasm?weight=2`,
@@ -66,12 +70,14 @@ module in the folder also counts, although berth run would start without it.`,
 			if o.config == "" && o.pluginDir == "" && len(o.modules.plugins) == 0 {
 				return errors.New("nothing to check: name a configuration file or a plugin folder")
 			}
+			o.modules.offline = !resolve
 			return o.checkConfig(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
 	f := cmd.Flags()
 	o.flags(f)
-	shown := []string{"config", "plugin-dir", "plugin", "module-cache", "module-cache-size", "compile-time", "compile-memory", "plugin-memory", "verification-policy", "lock"}
+	f.BoolVar(&resolve, "resolve", false, "fetch the modules that are not in the cache")
+	shown := []string{"config", "plugin-dir", "plugin", "module-cache", "module-cache-size", "compile-time", "compile-memory", "plugin-memory", "resolve", "verification-policy", "lock"}
 	f.VisitAll(func(flag *pflag.Flag) { flag.Hidden = flag.Hidden || !slices.Contains(shown, flag.Name) })
 	return cmd
 }
@@ -111,6 +117,9 @@ func (o *runOptions) checkConfig(ctx context.Context, stdout, stderr io.Writer) 
 	problems := []error{err}
 	if o.config != "" || len(o.modules.plugins) > 0 {
 		p.checkedConfig(cmp.Or(bounded.Name(o.config), "the default configuration"), scheduler, err)
+		for _, unfetched := range o.modules.unfetched {
+			p.printf("%s is not fetched yet, so its plugin is left out here (--resolve fetches it)\n", unfetched)
+		}
 	}
 	if a == nil && o.pluginDir != "" { // the folder can still be checked
 		if a, err = assembly.NewUnconnected(o.program.addTo(assembly.Config{Modules: modules})); err != nil {

@@ -50,13 +50,10 @@ func (o *replayOptions) experiment(ctx context.Context, stdout, stderr io.Writer
 		c.Change = func(recorded assembly.Config) (assembly.Config, error) {
 			if s == nil {
 				var warnings []config.Warning
-				if s, warnings, bad = config.Load(ctx, o.config, modules.Catalog().WithGates(recorded.Gates)); bad == nil {
-					warn(plainly(stderr), warnings)
-					bad = o.modules.enable(modules, s)
-				}
-				if bad != nil {
+				if s, warnings, bad = o.modules.load(ctx, "config", o.config, assembly.Catalog().WithGates(recorded.Gates), modules); bad != nil {
 					return recorded, bad
 				}
+				warn(plainly(stderr), warnings)
 			}
 			next, err := recorded.WithFolder(s)
 			recorded.Scheduler, recorded.Modules = next, modules
@@ -78,7 +75,7 @@ func (o *replayOptions) experiment(ctx context.Context, stdout, stderr io.Writer
 	case err != nil && ctx.Err() != nil:
 		return &failure{fmt.Errorf("stopped: %w", err)}
 	case bad != nil:
-		return unreadable(bad, "config", o.config)
+		return bad
 	case err != nil:
 		return fmt.Errorf("%s: %w", o.file, err)
 	}

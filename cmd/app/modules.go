@@ -38,6 +38,9 @@ type moduleOptions struct {
 	harmless bool
 	// loaded (optional) is called for each module that was loaded.
 	loaded func(*module.Loaded, *module.Reference)
+	// offline fetches nothing; unfetched are then the modules that are left out.
+	offline   bool
+	unfetched []string
 	// to (optional) logs what is wrong with the cache.
 	to *slog.Logger
 	// recorded (optional) is a folder for the modules of a recording.
@@ -87,7 +90,7 @@ func (o *moduleOptions) setLevel(v *slog.LevelVar) error {
 
 // open creates the set of modules.
 func (o *moduleOptions) open(ctx context.Context) (*assembly.Modules, error) {
-	c := assembly.ModulesConfig{VerifyEvery: verifySample, Recorded: o.recorded}
+	c := assembly.ModulesConfig{VerifyEvery: verifySample, Recorded: o.recorded, Offline: o.offline}
 	var err error
 	if c.CacheDir, c.CacheOptional, err = o.cacheDir(); err != nil {
 		return nil, err
@@ -119,8 +122,31 @@ func (o *moduleOptions) open(ctx context.Context) (*assembly.Modules, error) {
 	return assembly.NewModules(c), nil
 }
 
-// enable loads the modules of --plugin and adds them to all profiles.
+// load reads a configuration file, which a flag (or, without one, an argument) names, or the defaults, with its modules and those of --plugin.
+func (o *moduleOptions) load(
+	ctx context.Context, flag, file string, catalog config.Catalog, modules *assembly.Modules,
+) (*config.Scheduler, []config.Warning, error) {
+	scheduler, warnings, err := config.Load(ctx, file, catalog)
+	if err != nil {
+		err = unreadable(err, flag, file)
+	}
+	if err == nil {
+		return scheduler, warnings, o.enable(modules, scheduler)
+	}
+	if scheduler != nil {
+		_, bad := modules.Resolve(scheduler)
+		err = errors.Join(err, bad)
+	}
+	return nil, nil, err
+}
+
+// enable loads the modules of a configuration and of --plugin, and adds the latter to all profiles.
 func (o *moduleOptions) enable(modules *assembly.Modules, scheduler *config.Scheduler) error {
+	unfetched, err := modules.Resolve(scheduler)
+	if err != nil {
+		return err
+	}
+	o.unfetched = unfetched
 	var errs []error
 	for _, text := range o.plugins {
 		if err := o.enableOne(modules, scheduler, text); err != nil {
@@ -137,6 +163,10 @@ func (o *moduleOptions) enableOne(modules *assembly.Modules, scheduler *config.S
 	}
 	ref.GrantAll = o.harmless && ref.Grants.Empty()
 	m, err := modules.Load(ref)
+	if errors.Is(err, module.ErrOffline) {
+		o.unfetched = append(o.unfetched, ref.Source())
+		return nil
+	}
 	if err != nil {
 		return err
 	}

@@ -197,15 +197,12 @@ func (o *runOptions) run(ctx context.Context, stderr io.Writer) error {
 
 // load reads the configuration, and adds flags and the modules of --plugin.
 func (o *runOptions) load(ctx context.Context, modules *assembly.Modules) (*config.Scheduler, []config.Warning, error) {
-	scheduler, warnings, err := config.Load(ctx, o.config, modules.Catalog(o.program.names...).WithGates(o.gates.gates))
-	if err != nil {
-		flag := "config"
-		if o.argument {
-			flag = ""
-		}
-		return nil, nil, unreadable(err, flag, o.config)
+	flag := "config"
+	if o.argument {
+		flag = ""
 	}
-	if err := o.modules.enable(modules, scheduler); err != nil {
+	scheduler, warnings, err := o.modules.load(ctx, flag, o.config, assembly.Catalog(o.program.names...).WithGates(o.gates.gates), modules)
+	if err != nil {
 		return nil, nil, err
 	}
 	if err := allowUnenforced(scheduler, o.unenforced); err != nil {

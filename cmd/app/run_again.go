@@ -74,7 +74,7 @@ func trying(a *assembly.Assembly, plugin string) (assembly.Config, string, error
 // namespacesOf are those of the pods that a module is for; none means all.
 func namespacesOf(c *assembly.Config, plugin string) []string {
 	for i := range c.Scheduler.Profiles {
-		if m, ok := c.Scheduler.Profiles[i].Args[plugin].Typed.(*assembly.Module); ok {
+		if m, ok := c.Scheduler.Profiles[i].Args[plugin].Module.(*assembly.Module); ok {
 			return m.Reference.Namespaces
 		}
 	}

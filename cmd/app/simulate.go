@@ -220,11 +220,8 @@ func (o *simulateOptions) simulation(ctx context.Context, modules *assembly.Modu
 	if len(errs) > 0 {
 		return sim.Config{}, nil, nil, errors.Join(errs...)
 	}
-	scheduler, warnings, err := config.Load(ctx, o.config, modules.Catalog(o.program.names...).WithGates(o.gates.gates))
+	scheduler, warnings, err := o.modules.load(ctx, "config", o.config, assembly.Catalog(o.program.names...).WithGates(o.gates.gates), modules)
 	if err != nil {
-		return sim.Config{}, nil, nil, unreadable(err, "config", o.config)
-	}
-	if err := o.modules.enable(modules, scheduler); err != nil {
 		return sim.Config{}, nil, nil, err
 	}
 	a.Scheduler = scheduler

@@ -15,7 +15,6 @@ import (
 
 	"github.com/berth-scheduler/berth/internal/plain"
 	"github.com/berth-scheduler/berth/runtime/assembly"
-	"github.com/berth-scheduler/berth/runtime/config"
 	"github.com/berth-scheduler/berth/runtime/debughttp"
 	"github.com/berth-scheduler/berth/runtime/reuse"
 	"github.com/berth-scheduler/berth/runtime/sim/input"
@@ -244,11 +243,8 @@ func (o *whatIfOptions) askFiles(ctx context.Context, stderr io.Writer) (*whatif
 	if err != nil {
 		return nil, err
 	}
-	scheduler, warnings, err := config.Load(ctx, o.config, modules.Catalog(o.program.names...).WithGates(o.gates.gates))
+	scheduler, warnings, err := o.modules.load(ctx, "config", o.config, assembly.Catalog(o.program.names...).WithGates(o.gates.gates), modules)
 	if err != nil {
-		return nil, unreadable(err, "config", o.config)
-	}
-	if err := o.modules.enable(modules, scheduler); err != nil {
 		return nil, err
 	}
 	objects, err := input.LoadCluster(ctx, o.cluster, o.strict)

@@ -58,13 +58,13 @@ profiles:
       limits: {deadline: 2s, memory: 64Mi, fuelPerRow: 5000}
 - {schedulerName: second, percentageOfNodesToScore: 30, plugins: {postFilter: {disabled: [{name: "*"}]}}}
 `, file)
-	s, _, err := config.Parse([]byte(text), "s.yaml", modules.Catalog())
+	s, _, err := parsed(modules, []byte(text), "s.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
 	enabled(t, modules, s, module.Reference{Path: file, Name: "flag", Weight: 3, GrantAll: true, Namespaces: []string{"c"}})
 	raw := written(t, s)
-	again, _, err := config.Parse(raw, "again.yaml", modules.Catalog())
+	again, _, err := parsed(modules, raw, "again.yaml")
 	if err != nil {
 		t.Fatalf("%v\n%s", err, raw)
 	}
@@ -77,8 +77,8 @@ profiles:
 			t.Errorf("%s: args of %v, want %v", was.SchedulerName, got, want)
 		}
 		for name, args := range was.Args {
-			if m, ok := args.Typed.(*Module); ok {
-				if again, ok := is.Args[name].Typed.(*Module); !ok || !again.same(m) {
+			if m := moduleOf(args); m != nil {
+				if again := moduleOf(is.Args[name]); again == nil || !again.same(m) {
 					t.Errorf("%s: %s is another plugin", was.SchedulerName, name)
 				}
 			} else if !reflect.DeepEqual(is.Args[name].Typed, args.Typed) {

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	configv1 "k8s.io/kube-scheduler/config/v1"
 
 	"github.com/berth-scheduler/berth/hostplugins"
 	"github.com/berth-scheduler/berth/runtime/config"
@@ -238,7 +239,7 @@ profiles:
 	nowhere := Default()
 	nowhere.Profiles[0].Points["prefilter"] = nil
 	args := Default()
-	args.Profiles[0].Args["NodeResourcesFit"] = config.Args{Typed: 7}
+	args.Profiles[0].Args["NodeResourcesFit"] = config.Args{Typed: &configv1.NodeAffinityArgs{}}
 	for _, c := range []struct {
 		scheduler *config.Scheduler
 		want      string

@@ -262,12 +262,9 @@ func TestHoldNames(t *testing.T) {
 	for n, want := range map[int]map[string]string{
 		1: {"a": "", "b": "b/1"}, 2: {"a": "all", "b": "b/1", "c": "all"}, 3: {"a": "all", "b": "b/1"},
 	} {
-		p, err := newHold(all[:n])
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := holdFor(all[:n])
 		for namespace, name := range want {
-			status := p.(*holdPods).status(state.NewPod(&v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "p"}}))
+			status := p.status(state.NewPod(&v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "p"}}))
 			if name == "" && status != nil || name != "" && !strings.Contains(status.Message(), "the plugin "+name+" does not run") {
 				t.Errorf("%d: a pod of %s: %v, want %q", n, namespace, status, name)
 			}

@@ -11,8 +11,11 @@ import (
 	"slices"
 	"strings"
 
+	configv1 "k8s.io/kube-scheduler/config/v1"
+
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/hostplugins"
+	"github.com/berth-scheduler/berth/runtime/api/v1alpha1"
 	"github.com/berth-scheduler/berth/runtime/config"
 	"github.com/berth-scheduler/berth/runtime/pipeline"
 	"github.com/berth-scheduler/berth/runtime/plugin"
@@ -134,7 +137,7 @@ func (a *Assembly) buildProfile(
 				continue
 			}
 			given := profile.Args[ref.Name]
-			args := leaveToExtenders(given.Typed, s.Extenders)
+			args := argsOf(given, s.Extenders)
 			if refused.has(ref.Name, args) {
 				whole = false
 				continue
@@ -155,7 +158,7 @@ func (a *Assembly) buildProfile(
 	}
 	if a.config.compiles() {
 		if err := profile.Settle(a.compiledIn(b)); err != nil {
-			return fail(fmt.Errorf("profile %q: %w", profile.SchedulerName, err))
+			return fail(err)
 		}
 	}
 	points, err := a.entries(b)
@@ -178,6 +181,21 @@ func (a *Assembly) buildProfile(
 		return fail(err)
 	}
 	return b
+}
+
+// argsOf returns what a plugin is made from: its module, or what its factory takes.
+func argsOf(given config.Args, extenders []configv1.Extender) any {
+	switch {
+	case given.Module != nil:
+		return given.Module
+	case given.Spec != nil:
+		return given.Spec // nobody has loaded it
+	case given.Typed != nil:
+		return leaveToExtenders(given.Typed, extenders)
+	case given.Raw != nil:
+		return given.Raw
+	}
+	return nil
 }
 
 // features is the set of features with these names, which the configuration has checked.
@@ -223,7 +241,7 @@ func (b *built) unchanged(o *built) bool {
 
 // share returns the part of the pods that a plugin acts on.
 func (b *built) share(name string) state.Share {
-	if m, ok := b.profile.Args[name].Typed.(*Module); ok {
+	if m := moduleOf(b.profile.Args[name]); m != nil {
 		return m.Share
 	}
 	return state.Share{}
@@ -241,6 +259,9 @@ func (a *Assembly) newPlugin(
 	}
 	named, ok := args.(*Module)
 	if _, instead := a.config.Plugins[name]; !ok || instead {
+		if _, bare := args.(*v1alpha1.WasmPluginArgs); bare && !instead {
+			return nil, fmt.Errorf("BUG: the module of plugin %q is not loaded", name)
+		}
 		p, err := registry.New(name, args)
 		made := &madePlugin{plugin: p, args: args}
 		if closer, ok := p.(io.Closer); ok {
@@ -284,7 +305,7 @@ func (a *Assembly) replaced(s *config.Scheduler, profile, name string) (out repl
 	}
 	for i := range s.Profiles {
 		for _, args := range s.Profiles[i].Args {
-			if m, ok := args.Typed.(*Module); ok && m.Loaded.Digest == out.digest {
+			if m := moduleOf(args); m != nil && m.Loaded.Digest == out.digest {
 				out.digest = "" // it is not returned
 			}
 		}

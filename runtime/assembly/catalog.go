@@ -12,9 +12,9 @@ import (
 )
 
 // Catalog returns the plugins that a configuration file can name: those that are implemented,
-// those that only kube-scheduler v1.37 has, and the default profile, which is kube-scheduler's,
-// with its order and weights.
-func Catalog() config.Catalog {
+// those that only kube-scheduler v1.37 has, those of Config.Plugins and Config.Framework, and the default profile, which is
+// kube-scheduler's, with its order and weights.
+func Catalog(compiledIn ...string) config.Catalog {
 	registry := hostplugins.All(hostplugins.Deps{Binder: noBinder{}})
 	points := make(map[string][]string)
 	for _, name := range registry.Names() {
@@ -29,6 +29,7 @@ func Catalog() config.Catalog {
 	return config.Catalog{
 		Known:    registry.Names(),
 		Upstream: notBuilt(registry),
+		Late:     compiledIn,
 		Default:  defaultProfile(),
 		Points:   func(name string) []string { return points[name] },
 		Features: state.FeatureNames(),

@@ -88,7 +88,7 @@ profiles:
   pluginConfig: [{name: Evens, args: {digits: "13"}}]
 `
 	modules := NewModules(ModulesConfig{})
-	s, _, err := config.Parse([]byte(text), "s.yaml", modules.Catalog("Evens", "Last"))
+	s, _, err := parsed(modules, []byte(text), "s.yaml", "Evens", "Last")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,12 +155,12 @@ func TestCompiledInRefused(t *testing.T) {
 		enabled string
 		err     error
 	}{
-		`profile "default-scheduler": plugins.permit: plugin "Evens" does not implement permit; it implements: filter`: {enabled: "permit"},
-		`profile "default-scheduler": plugin Evens: no licence`:                                                        {enabled: "multiPoint", err: errors.New("no licence")},
+		`s.yaml:3: profiles[0].plugins.permit.enabled[0].name: plugin "Evens" does not implement permit; it implements: filter`: {enabled: "permit"},
+		`profile "default-scheduler": plugin Evens: no licence`:                                                                 {enabled: "multiPoint", err: errors.New("no licence")},
 	} {
 		modules := NewModules(ModulesConfig{})
-		s, _, err := config.Parse([]byte("apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles: [{plugins: {"+c.enabled+": {enabled: [{name: Evens}]}}}]\n"),
-			"s.yaml", modules.Catalog("Evens"))
+		s, _, err := parsed(modules, []byte("apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles: [{plugins: {"+c.enabled+": {enabled: [{name: Evens}]}}}]\n"),
+			"s.yaml", "Evens")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -174,9 +174,8 @@ func TestCompiledInRefused(t *testing.T) {
 // TestConnected: plugins that see the cluster take the place of those of Config, and Config still has those.
 func TestConnected(t *testing.T) {
 	modules := NewModules(ModulesConfig{})
-	s, _, err := config.Parse([]byte("apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles: [{plugins: "+
-		"{multiPoint: {enabled: [{name: Evens}]}}}]\n"),
-		"s.yaml", modules.Catalog("Evens"))
+	s, _, err := parsed(modules, []byte("apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles: [{plugins: "+
+		"{multiPoint: {enabled: [{name: Evens}]}}}]\n"), "s.yaml", "Evens")
 	if err != nil {
 		t.Fatal(err)
 	}

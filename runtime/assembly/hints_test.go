@@ -14,6 +14,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	configv1 "k8s.io/kube-scheduler/config/v1"
 	"sigs.k8s.io/yaml"
@@ -80,14 +81,14 @@ func (w *wakes) add(o *wakes) {
 }
 
 // hintProfiles are the plugins with hints, with args that matter to these.
-func hintProfiles() map[string]map[string]any {
+func hintProfiles() map[string]map[string]runtime.Object {
 	added := &configv1.NodeAffinityArgs{AddedAffinity: &v1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &v1.NodeSelector{
 		NodeSelectorTerms: []v1.NodeSelectorTerm{{MatchExpressions: []v1.NodeSelectorRequirement{{Key: "rack", Operator: v1.NodeSelectorOpIn, Values: []string{"1"}}}}},
 	}}}
 	spread := &configv1.PodTopologySpreadArgs{DefaultingType: configv1.ListDefaulting, DefaultConstraints: []v1.TopologySpreadConstraint{
 		{MaxSkew: 1, TopologyKey: v1.LabelTopologyZone, WhenUnsatisfiable: v1.DoNotSchedule},
 	}}
-	out := map[string]map[string]any{
+	out := map[string]map[string]runtime.Object{
 		"NodeAffinity":      {"added": added},
 		"NodeResourcesFit":  {"ignored": &configv1.NodeResourcesFitArgs{IgnoredResources: []string{"example.com/gpu"}}},
 		"PodTopologySpread": {"list": spread},
@@ -97,7 +98,7 @@ func hintProfiles() map[string]map[string]any {
 		"VolumeBinding", "VolumeZone", "PodTopologySpread", "InterPodAffinity", "DynamicResources", "NodeDeclaredFeatures",
 	} {
 		if out[name] == nil {
-			out[name] = make(map[string]any)
+			out[name] = make(map[string]runtime.Object)
 		}
 		out[name][""] = nil
 	}

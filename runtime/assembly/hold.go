@@ -1,6 +1,7 @@
 package assembly
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -14,8 +15,7 @@ import (
 // holdName is the name of holdPods in profiles, and the reason that its pods have.
 const holdName = "TenantPluginNotReady"
 
-// held is an attached plugin that does not run, and whose pods wait. Its fields are exported so
-// that two lists can be compared.
+// held is an attached plugin that does not run, and whose pods wait.
 type held struct {
 	Name, Why  string
 	Namespaces []string // empty means all
@@ -47,7 +47,11 @@ func hold(p *config.Profile, all []held) {
 	if p.Args == nil {
 		p.Args = make(map[string]config.Args)
 	}
-	p.Args[holdName] = config.Args{Typed: all}
+	raw, err := json.Marshal(all)
+	if err != nil {
+		panic(fmt.Sprintf("BUG: args of %s: %v", holdName, err))
+	}
+	p.Args[holdName] = config.Args{Raw: raw}
 }
 
 // everyone stands for all namespaces; none has this name.
@@ -55,10 +59,14 @@ const everyone = ""
 
 // newHold is a plugin.Factory.
 func newHold(args any) (plugin.Plugin, error) {
-	all, ok := args.([]held)
-	if !ok {
-		return nil, fmt.Errorf("BUG: args of %s are %T", holdName, args)
+	var all []held
+	if raw, ok := args.([]byte); !ok || json.Unmarshal(raw, &all) != nil {
+		return nil, fmt.Errorf("BUG: args of %s are %v", holdName, args)
 	}
+	return holdFor(all), nil
+}
+
+func holdFor(all []held) *holdPods {
 	h := &holdPods{held: all, of: make(map[string][]int), info: plugin.Info{Name: holdName, Holds: true, Reads: plugin.Whole(abi.IncomingNamespace)}}
 	for i := range all {
 		names := all[i].Namespaces
@@ -74,7 +82,7 @@ func newHold(args any) (plugin.Plugin, error) {
 	if len(h.of[everyone]) == 0 {
 		h.info.Namespaces = slices.Sorted(maps.Keys(h.of))
 	}
-	return h, nil
+	return h
 }
 
 // Info describes the plugin.

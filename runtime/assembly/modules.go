@@ -14,7 +14,6 @@ import (
 	"sync"
 
 	"github.com/berth-scheduler/berth/abi"
-	"github.com/berth-scheduler/berth/runtime/api/v1alpha1"
 	"github.com/berth-scheduler/berth/runtime/config"
 	"github.com/berth-scheduler/berth/runtime/market/lock"
 	"github.com/berth-scheduler/berth/runtime/market/policy"
@@ -37,6 +36,8 @@ type ModulesConfig struct {
 	// CacheSize is what both folders may take on the disk together, in bytes; 0 means
 	// DefaultCacheSize.
 	CacheSize int64
+	// Offline makes no requests: only files, and modules that were fetched before, can be loaded.
+	Offline bool
 	// Policy (optional) says which modules may run.
 	Policy *policy.Policy
 	// Lock (optional) lists the modules that may be used, except those of plugin folders.
@@ -103,7 +104,7 @@ func NewModules(c ModulesConfig) *Modules {
 	c.CacheSize = cmp.Or(c.CacheSize, DefaultCacheSize)
 	m := &Modules{config: c, encodings: encoding.New()}
 	m.sources = module.NewSources(module.SourcesConfig{
-		Dir: c.SourceDir, Size: c.CacheSize - CompiledSize(c.CacheSize), InUse: m.inUse, Log: c.Log, Policy: c.Policy, Lock: c.Lock, Admitted: c.Admitted,
+		Dir: c.SourceDir, Size: c.CacheSize - CompiledSize(c.CacheSize), InUse: m.inUse, Log: c.Log, Offline: c.Offline, Policy: c.Policy, Lock: c.Lock, Admitted: c.Admitted,
 	})
 	m.mu.compiled, m.mu.recorded = make(map[string]*compiled), make(map[string]bool)
 	return m
@@ -174,36 +175,6 @@ func oneByOne(compile sandbox.Compiler) sandbox.Compiler {
 	}
 }
 
-// Catalog returns Catalog with the modules that args can name and with compiled-in plugins; see
-// Config.
-func (m *Modules) Catalog(compiledIn ...string) config.Catalog {
-	c := m.catalog(m.Load)
-	c.Late = compiledIn
-	return c
-}
-
-// catalog returns Catalog with the modules that args name, which load loads.
-func (m *Modules) catalog(load func(module.Reference) (*Module, error)) config.Catalog {
-	c := Catalog()
-	c.Custom = func(name string, args *v1alpha1.WasmPluginArgs) ([]string, any, error) {
-		ref, err := module.NewReference(name, &args.Module, &args.PluginSpec)
-		if err != nil {
-			return nil, nil, oneLine(err)
-		}
-		named, err := load(ref)
-		if err != nil {
-			return nil, nil, oneLine(err)
-		}
-		return named.points(), named, nil
-	}
-	return c
-}
-
-// oneLine joins the errors of a module in one line, to keep them with the field that names it.
-func oneLine(err error) error {
-	return errors.New(strings.ReplaceAll(err.Error(), "\n", "; "))
-}
-
 // Load reads and checks a module.
 func (m *Modules) Load(ref module.Reference) (*Module, error) {
 	loaded, err := m.Fetch(context.Background(), ref)
@@ -236,8 +207,8 @@ func (m *Modules) Compile(ctx context.Context, named *Module) (release func(), e
 	return func() { _ = m.give(context.WithoutCancel(ctx), named.Loaded.Digest) }, nil // there is no way to recover
 }
 
-// points returns the extension points of a profile at which the module runs.
-func (m *Module) points() []string {
+// Points implements config.Module: the extension points of a profile at which the module runs.
+func (m *Module) Points() []string {
 	var out []string
 	for _, point := range m.Loaded.Manifest.Declared() {
 		switch point { // these belong to other points
@@ -276,12 +247,12 @@ func (m *Module) Enable(s *config.Scheduler) error {
 				}
 			}
 		}
-		for _, point := range m.points() {
+		for _, point := range m.Points() {
 			ref := config.PluginRef{Name: name, Weight: max(1, m.Reference.Weight)}
 			switch point {
 			case configName(abi.QueueSort):
 				for _, other := range p.Points[point] {
-					if sorts, ok := p.Args[other.Name].Typed.(*Module); ok {
+					if sorts := moduleOf(p.Args[other.Name]); sorts != nil {
 						return fmt.Errorf("%s: %s already sorts the queue, and there is only one queue: leave one of the two out", m.Loaded.Path, sorts.Loaded.Path)
 					}
 				}
@@ -295,7 +266,7 @@ func (m *Module) Enable(s *config.Scheduler) error {
 		if p.Args == nil {
 			p.Args = make(map[string]config.Args)
 		}
-		p.Args[name] = config.Args{Typed: m}
+		p.Args[name] = config.Args{Module: m}
 	}
 	return nil
 }

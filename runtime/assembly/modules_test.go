@@ -64,6 +64,15 @@ func newModules(t *testing.T) *Modules {
 }
 
 // enabled returns a configuration with the module at the end of each profile.
+// parsed reads a configuration and loads its modules.
+func parsed(m *Modules, text []byte, name string, compiledIn ...string) (*config.Scheduler, []config.Warning, error) {
+	s, warnings, err := config.Parse(text, name, Catalog(compiledIn...))
+	if err == nil {
+		_, err = m.Resolve(s)
+	}
+	return s, warnings, err
+}
+
 func enabled(t *testing.T, m *Modules, s *config.Scheduler, ref module.Reference) *config.Scheduler {
 	t.Helper()
 	loaded, err := m.Load(ref)
@@ -230,7 +239,7 @@ func TestCatalogWithModules(t *testing.T) {
 			"  - {name: %s, args: {apiVersion: %s, kind: %s, module: {path: %q}}}\n", name, name, v1alpha1.GroupVersion(),
 			v1alpha1.KindWasmPluginArgs, path)
 	}
-	s, _, err := config.Parse([]byte(text("mine", guest{}.write(t))), "config.yaml", modules.Catalog())
+	s, _, err := parsed(modules, []byte(text("mine", guest{}.write(t))), "config.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -240,15 +249,15 @@ func TestCatalogWithModules(t *testing.T) {
 			t.Errorf("%s ends with %v, want %v", point, last, want)
 		}
 	}
-	if named, ok := s.Profiles[0].Args["mine"].Typed.(*Module); !ok || named.Loaded.Name != "mine" || named.Loaded.Manifest.Name != "tiny" {
+	if named := moduleOf(s.Profiles[0].Args["mine"]); named == nil || named.Loaded.Name != "mine" || named.Loaded.Manifest.Name != "tiny" {
 		t.Errorf("args are %+v", s.Profiles[0].Args["mine"])
 	}
-	_, _, err = config.Parse([]byte(text("mine", "none.wasm")), "config.yaml", modules.Catalog())
+	_, _, err = parsed(modules, []byte(text("mine", "none.wasm")), "config.yaml")
 	if err == nil || !strings.HasPrefix(err.Error(), "config.yaml:6: profiles[0].pluginConfig[0].args: none.wasm: module: ") || strings.Contains(err.Error(), "\n") {
 		t.Errorf("got %v", err)
 	}
 	// A module cannot replace a native plugin by taking its name.
-	_, _, err = config.Parse([]byte(text("NodeName", guest{}.write(t))), "config.yaml", modules.Catalog())
+	_, _, err = parsed(modules, []byte(text("NodeName", guest{}.write(t))), "config.yaml")
 	if err == nil || !strings.HasPrefix(err.Error(), "config.yaml:") {
 		t.Errorf("a module named as a native plugin: %v", err)
 	}

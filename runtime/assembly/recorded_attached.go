@@ -67,7 +67,7 @@ func ofFolder(s *config.Scheduler) (out []*Module) {
 	}
 	args := s.Profiles[0].Args
 	for _, name := range slices.Sorted(maps.Keys(args)) {
-		if m, ok := args[name].Typed.(*Module); ok && m.Reference.Folder {
+		if m := moduleOf(args[name]); m != nil && m.Reference.Folder {
 			out = append(out, m)
 		}
 	}
@@ -104,7 +104,7 @@ func replayedAttached(s *config.Scheduler, data json.RawMessage, modules *Module
 			ofThat := func(ref config.PluginRef) bool { return ref.Name == r.Name }
 			for i := range s.Profiles {
 				p := &s.Profiles[i]
-				if m, ok := p.Args[r.Name].Typed.(*Module); ok {
+				if m := moduleOf(p.Args[r.Name]); m != nil {
 					m.Reference.Folder = true
 					if at := slices.IndexFunc(p.Points["score"], ofThat); at >= 0 {
 						m.Reference.Weight = p.Points["score"][at].Weight

@@ -31,8 +31,8 @@ func recorded(s *config.Scheduler) (file string, modules []inbox.Module, err err
 		p.Args = maps.Clone(p.Args)
 		for _, name := range slices.Sorted(maps.Keys(p.Args)) {
 			args := p.Args[name]
-			m, ok := args.Typed.(*Module)
-			if !ok {
+			m := moduleOf(args)
+			if m == nil {
 				continue
 			}
 			one := recordedModule(m.Loaded)
@@ -41,7 +41,7 @@ func recorded(s *config.Scheduler) (file string, modules []inbox.Module, err err
 			}
 			reference := m.Reference
 			reference.Path, reference.URL, reference.Image = one.File, "", ""
-			args.Typed = &Module{Loaded: m.Loaded, Reference: reference}
+			args.Module = &Module{Loaded: m.Loaded, Reference: reference}
 			p.Args[name] = args
 		}
 	}
@@ -251,9 +251,12 @@ func Replayed(s *inbox.Settings, modules *Modules) (Config, error) {
 		return Config{}, fmt.Errorf("the plugins of the recording are those of Kubernetes 1.%d, and this berth has those of 1.%d to 1.%d: use the berth that wrote it",
 			release, hostplugins.OldestRelease, hostplugins.Release)
 	}
-	catalog := modules.catalog(modules.loadRecorded)
+	catalog := Catalog()
 	catalog.NoStorageScores = release < hostplugins.Release
 	file, _, err := config.Parse([]byte(s.Config), "the recorded configuration", catalog)
+	if err == nil {
+		err = modules.resolve(file, modules.loadRecorded)
+	}
 	if err != nil {
 		return Config{}, err
 	}

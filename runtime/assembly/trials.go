@@ -53,7 +53,7 @@ func separate(s *config.Scheduler) (*config.Scheduler, []trial, error) {
 		}
 		for _, name := range out {
 			args := whole.Profiles[i].Args[name]
-			how := args.Typed.(*Module).Reference.Use
+			how := moduleOf(args).Reference.Use
 			if how.Mode != v1alpha1.ModeShadow {
 				continue
 			}
@@ -78,7 +78,7 @@ func separate(s *config.Scheduler) (*config.Scheduler, []trial, error) {
 // idle returns the plugins of a profile that do not decide, sorted.
 func idle(p *config.Profile) (names []string) {
 	for name, args := range p.Args {
-		if m, ok := args.Typed.(*Module); ok && m.Reference.Use.Mode != "" {
+		if m := moduleOf(args); m != nil && m.Reference.Use.Mode != "" {
 			names = append(names, name)
 		}
 	}
@@ -126,10 +126,10 @@ func lists(p *config.Profile, name string) bool {
 // with those that decide.
 func (t *trial) own() {
 	for name, args := range t.profile.Args {
-		if m, ok := args.Typed.(*Module); ok {
+		if m := moduleOf(args); m != nil {
 			apart := *m
 			apart.trial = t.name
-			args.Typed = &apart
+			args.Module = &apart
 			t.profile.Args[name] = args
 		}
 	}

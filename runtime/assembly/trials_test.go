@@ -177,7 +177,7 @@ func TestShadowIsCutOff(t *testing.T) {
 // TestShadowRefused: what cannot be tried is refused before anything starts.
 func TestShadowRefused(t *testing.T) {
 	modules := newModules(t)
-	own := plugin.Registry{"Own": func(any) (plugin.Plugin, error) { return newHold([]held(nil)) }}
+	own := plugin.Registry{"Own": func(any) (plugin.Plugin, error) { return holdFor(nil), nil }}
 	withOwn := enabled(t, modules, Default(), inShadow(t, guest{}, "next", ""))
 	withOwn.Profiles[0].Points["preFilter"] = append(withOwn.Profiles[0].Points["preFilter"], config.PluginRef{Name: "Own"})
 	for name, c := range map[string]struct {

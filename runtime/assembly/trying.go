@@ -26,7 +26,7 @@ func (a *Assembly) Trying(name, replaces string) (Config, error) {
 	found := false
 	for i := range c.Scheduler.Profiles {
 		p := &c.Scheduler.Profiles[i]
-		m := moduleOf(p, name)
+		m := moduleOf(p.Args[name])
 		if m == nil {
 			t := slices.IndexFunc(a.now.trials, func(t trial) bool { return t.name == name && t.profile.SchedulerName == p.SchedulerName })
 			if t >= 0 {
@@ -38,7 +38,7 @@ func (a *Assembly) Trying(name, replaces string) (Config, error) {
 		found = true
 		mode := module.Use{Mode: v1alpha1.ModeShadow, Replaces: replaces}
 		if replaces != "" {
-			stable := moduleOf(p, replaces)
+			stable := moduleOf(p.Args[replaces])
 			if stable == nil {
 				return c, fmt.Errorf("no module %q runs in the profile %q", replaces, p.SchedulerName)
 			}
@@ -56,18 +56,12 @@ func (a *Assembly) Trying(name, replaces string) (Config, error) {
 	return c, nil
 }
 
-// moduleOf returns a plugin of a profile if it is a module.
-func moduleOf(p *config.Profile, name string) *Module {
-	m, _ := p.Args[name].Typed.(*Module)
-	return m
-}
-
 // setModule puts a plugin that is for all pods in the place of the one of its name.
 func setModule(p *config.Profile, name string, m *Module, how module.Use) {
 	own := *m
 	own.Share, own.trial, own.Reference.Use = state.Share{}, "", how
 	args := p.Args[name]
-	args.Typed = &own
+	args.Module = &own
 	p.Args[name] = args
 }
 
@@ -86,6 +80,6 @@ func graft(p, from *config.Profile, name string) {
 		p.Points[point] = slices.Insert(p.Points[point], to, refs[at])
 	}
 	p.Args[name] = from.Args[name]
-	m := moduleOf(from, name)
+	m := moduleOf(from.Args[name])
 	setModule(p, name, m, m.Reference.Use)
 }

@@ -71,7 +71,7 @@ func TestTrying(t *testing.T) {
 			t.Errorf("%q is tried", c)
 		}
 	}
-	if got := r.scheduler.Config().Scheduler.Profiles[0].Args["old"].Typed.(*Module).Reference.Use; got != (module.Use{}) {
+	if got := moduleOf(r.scheduler.Config().Scheduler.Profiles[0].Args["old"]).Reference.Use; got != (module.Use{}) {
 		t.Errorf("the running scheduler was changed: %+v", got)
 	}
 	oneNode(r)

@@ -16,7 +16,7 @@ type argsKind struct {
 	kind string
 	// decode returns a pointer to the typed arguments with defaults, or nil after reporting
 	// mistakes. raw is empty if the file has no args.
-	decode func(r *report, path *field.Path, raw []byte) any
+	decode func(r *report, path *field.Path, raw []byte) runtime.Object
 }
 
 // argsKinds returns the built-in plugins that take arguments. To add a plugin, add a row with
@@ -34,8 +34,11 @@ func argsKinds(cat Catalog) map[string]argsKind {
 	}
 }
 
-func kindOfArgs[T any](kind string, defaults func(*T), check func(*report, *field.Path, *T)) argsKind {
-	return argsKind{kind: kind, decode: func(r *report, path *field.Path, raw []byte) any {
+func kindOfArgs[T any, P interface {
+	*T
+	runtime.Object
+}](kind string, defaults func(*T), check func(*report, *field.Path, *T)) argsKind {
+	return argsKind{kind: kind, decode: func(r *report, path *field.Path, raw []byte) runtime.Object {
 		into := new(T)
 		before := len(r.errs)
 		if len(raw) > 0 {
@@ -52,10 +55,9 @@ func kindOfArgs[T any](kind string, defaults func(*T), check func(*report, *fiel
 		if len(r.errs) > before {
 			return nil
 		}
-		if o, ok := any(into).(runtime.Object); ok {
-			o.GetObjectKind().SetGroupVersionKind(configv1.SchemeGroupVersion.WithKind(kind))
-		}
-		return into
+		out := P(into)
+		out.GetObjectKind().SetGroupVersionKind(configv1.SchemeGroupVersion.WithKind(kind))
+		return out
 	}}
 }
 
@@ -72,9 +74,9 @@ func checkArgsHeader(r *report, path *field.Path, tree map[string]any, kind stri
 
 // buildArgs checks pluginConfig and returns the args of every enabled plugin that takes args.
 // Args of plugins that are not enabled are checked and dropped, as kube-scheduler does.
-func buildArgs(r *report, cat Catalog, path *field.Path, in []configv1.PluginConfig, custom map[string]Args, points map[string][]PluginRef) map[string]Args {
+func buildArgs(r *report, cat Catalog, path *field.Path, in []configv1.PluginConfig, modules map[string]Args, points map[string][]PluginRef) map[string]Args {
 	kinds := argsKinds(cat)
-	given := maps.Clone(custom)
+	given := maps.Clone(modules)
 	seen := map[string]int{}
 	for i, c := range in {
 		at := path.Index(i)
@@ -93,7 +95,7 @@ func buildArgs(r *report, cat Catalog, path *field.Path, in []configv1.PluginCon
 			r.noteArgs(c.Name, at.Child("name"))
 			continue
 		}
-		if _, ok := custom[c.Name]; ok {
+		if _, ok := modules[c.Name]; ok {
 			continue
 		}
 		if a, ok := readArgs(r, kinds, at.Child("args"), c, cat.late(c.Name)); ok {
@@ -109,9 +111,9 @@ func buildArgs(r *report, cat Catalog, path *field.Path, in []configv1.PluginCon
 			out[name] = Args{Typed: k.decode(r, path, nil)}
 		}
 	}
-	for name, a := range custom {
-		if _, enabled := out[name]; !enabled && a.Typed != nil {
-			r.warn(field.NewPath(a.Path), "the module is loaded, but "+quote(name)+" is enabled at no point of this profile, so it does nothing; enable it, as under multiPoint")
+	for name, a := range modules {
+		if _, enabled := out[name]; !enabled && a.Spec != nil {
+			r.warn(field.NewPath(a.Path), "the plugin "+quote(name)+" is enabled at no point of this profile, so its module is not loaded; enable it, as under multiPoint")
 		}
 	}
 	return out
@@ -123,9 +125,7 @@ func readArgs(r *report, kinds map[string]argsKind, path *field.Path, c configv1
 		return Args{}, false
 	}
 	if late {
-		a = r.argsAt(c.Args.Raw, path)
-		a.Typed = c.Args.Raw
-		return a, true
+		return r.argsAt(c.Args.Raw, path), true
 	}
 	kind, takes := kinds[c.Name]
 	if !takes {

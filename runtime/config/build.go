@@ -42,7 +42,8 @@ func build(r *report, in *configv1.KubeSchedulerConfiguration, cat Catalog) (*Sc
 	}
 	checkExtenders(r, field.NewPath("extenders"), in.Extenders)
 	if err := r.err(); err != nil {
-		return nil, nil, err
+		out.broken = true
+		return out, nil, err
 	}
 	return out, r.warnings(), nil
 }

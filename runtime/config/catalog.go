@@ -18,7 +18,8 @@ type Catalog struct {
 	// known.
 	Upstream []string
 	// Late are names of plugins that a program registers. Their points are known once they are
-	// constructed: see Profile.Settle. They take any args.
+	// constructed: see Profile.Settle. They take any args. Args of kind WasmPluginArgs add the names of
+	// modules in their profile.
 	Late []string
 	// NoStorageScores leaves VolumeBinding without a default shape, as it was before v1.37.
 	NoStorageScores bool
@@ -27,9 +28,6 @@ type Catalog struct {
 	Default []PluginWeight
 	// Points returns the extension points that a built-in plugin implements.
 	Points func(plugin string) []string
-	// Custom (optional) gets the module that args name, which are valid. It returns the plugin's points and its typed args. The
-	// plugin then counts as known in that profile.
-	Custom func(name string, args *v1alpha1.WasmPluginArgs) (points []string, typed any, err error)
 	// Features are the features of pods that a profile can leave to others.
 	Features []string
 }
@@ -67,18 +65,15 @@ func (c Catalog) unknownFix(name string) string {
 		return fix
 	}
 	if near, ok := nearest.Of(name, slices.Concat(c.Known, c.Late)); ok {
-		return "did you mean " + quote(near) + "?" + c.moduleFix(" If", name)
+		return "did you mean " + quote(near) + "?" + moduleFix(" If", name)
 	}
 	return "Berth has no plugin of this name: remove it; or if your kube-scheduler has it compiled in, make it a module (docs/authors.md) " +
-		"or compile it into Berth (docs/library.md)" + c.moduleFix("; if", name)
+		"or compile it into Berth (docs/library.md)" + moduleFix("; if", name)
 }
 
 // moduleFix returns a remedy that begins with word, an "if" in some form: the entry of
-// pluginConfig that loads the plugin as a module. It is empty if the catalog has no Custom.
-func (c Catalog) moduleFix(word, name string) string {
-	if c.Custom == nil {
-		return ""
-	}
+// pluginConfig that makes the plugin a module.
+func moduleFix(word, name string) string {
 	return fmt.Sprintf("%[4]s it is a module, give it %[1]s: add to pluginConfig of the same profile "+
 		"{name: %[2]q, args: {apiVersion: %[3]s, kind: %[1]s, module: {path: FILE.wasm}}}",
 		v1alpha1.KindWasmPluginArgs, name, v1alpha1.GroupVersion(), word)

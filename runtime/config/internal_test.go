@@ -6,6 +6,9 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	configv1 "k8s.io/kube-scheduler/config/v1"
+
+	"github.com/berth-scheduler/berth/runtime/api/v1alpha1"
 )
 
 func TestLines(t *testing.T) {
@@ -89,7 +92,12 @@ func TestCheckOneQueueArgs(t *testing.T) {
 	profile := func(a Args) Profile {
 		return Profile{Points: map[string][]PluginRef{pointQueueSort: {{Name: "Q"}}}, Args: map[string]Args{"Q": a}}
 	}
-	type typed struct{ N int }
+	typed := func(n int32) *configv1.InterPodAffinityArgs {
+		return &configv1.InterPodAffinityArgs{HardPodAffinityWeight: &n}
+	}
+	spec := func(path string) *v1alpha1.WasmPluginArgs {
+		return &v1alpha1.WasmPluginArgs{Module: v1alpha1.FileModule{Path: path}}
+	}
 	differ := ": the args of the queueSort plugin Q differ from those in profiles[0]; all profiles share one queue: give the same args in each"
 	cases := []struct {
 		a, b Args
@@ -97,9 +105,11 @@ func TestCheckOneQueueArgs(t *testing.T) {
 	}{
 		{Args{}, Args{}, ""},
 		{Args{Raw: []byte(`{"n":1}`)}, Args{Raw: []byte(`{"n":1}`)}, ""},
-		{Args{Raw: []byte(`{}`), Typed: &typed{1}}, Args{Typed: &typed{1}}, ""}, // defaults count
+		{Args{Raw: []byte(`{}`), Typed: typed(1)}, Args{Typed: typed(1)}, ""}, // defaults count
+		{Args{Raw: []byte(`{"n": 1}`), Spec: spec("a")}, Args{Raw: []byte(`{"n":1}`), Spec: spec("a")}, ""},
+		{Args{Spec: spec("a")}, Args{Spec: spec("b")}, "profiles[1].pluginConfig" + differ},
 		{Args{Raw: []byte(`{"n":1}`)}, Args{}, "profiles[1].pluginConfig" + differ},
-		{Args{Typed: &typed{1}}, Args{Typed: &typed{2}, Path: "profiles[1].pluginConfig[3].args"}, "profiles[1].pluginConfig[3].args" + differ},
+		{Args{Typed: typed(1)}, Args{Typed: typed(2), Path: "profiles[1].pluginConfig[3].args"}, "profiles[1].pluginConfig[3].args" + differ},
 	}
 	for _, c := range cases {
 		r := newReport("", nil)

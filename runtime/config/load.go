@@ -34,7 +34,8 @@ import (
 // Load reads the configuration file at path, or the standard input for "-", until the context ends. An empty path gives the
 // defaults, with their warnings.
 //
-// The error joins (errors.Join) one *Error per mistake, sorted by line.
+// The error joins (errors.Join) one *Error per mistake, sorted by line. With it comes what could be read, if anything:
+// Resolve says what is wrong with the modules there, and it is of no other use.
 func Load(ctx context.Context, path string, cat Catalog) (*Scheduler, []Warning, error) {
 	if path == "" {
 		return build(newReport("", nil), &configv1.KubeSchedulerConfiguration{}, cat)

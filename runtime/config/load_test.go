@@ -161,8 +161,8 @@ func describe(s *config.Scheduler, warnings []config.Warning, err error) string 
 		}
 		for _, name := range slices.Sorted(maps.Keys(p.Args)) {
 			a := p.Args[name]
-			if raw, ok := a.Typed.([]byte); ok {
-				fmt.Fprintf(&b, "  args %s %s: %s\n", name, a.Path, raw)
+			if a.Typed == nil {
+				fmt.Fprintf(&b, "  args %s %s: %s\n", name, a.Path, a.Raw)
 				continue
 			}
 			typed, _ := json.Marshal(a.Typed) // plain structs

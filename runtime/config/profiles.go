@@ -54,10 +54,11 @@ func buildProfile(r *report, cat Catalog, path *field.Path, in configv1.KubeSche
 		SchedulerName:            name,
 		PercentageOfNodesToScore: in.PercentageOfNodesToScore,
 		Points:                   map[string][]PluginRef{},
+		source:                   &source{file: r.file, lines: r.lines, path: path, listed: map[listing]*field.Path{}},
 	}
 	checkPercentage(r, path.Child("percentageOfNodesToScore"), in.PercentageOfNodesToScore)
 
-	cat, custom := customPlugins(r, cat, path.Child("pluginConfig"), in.PluginConfig)
+	cat, modules := modulePlugins(r, cat, path.Child("pluginConfig"), in.PluginConfig)
 	plugins := path.Child("plugins")
 	file := pluginsOf(in)
 	multi := readSelection(r, cat, plugins, pointSet{pointMultiPoint, &file.MultiPoint})
@@ -69,13 +70,16 @@ func buildProfile(r *report, cat Catalog, path *field.Path, in configv1.KubeSche
 	}
 	for _, p := range pointSets(file) {
 		here := readSelection(r, cat, plugins, p)
+		for _, e := range here.enabled {
+			out.source.listed[listing{p.point, e.name}] = e.path
+		}
 		if enabled := refs(cat, resolve(cat, multiPoint, here), here); len(enabled) > 0 {
 			out.Points[p.point] = enabled
 		}
 	}
 	out.AllowUnenforced = allowUnenforced(r, cat, path.Child("pluginConfig"), in.PluginConfig)
 	valid := len(r.errs) == before && len(r.broken) == 0
-	out.Args = buildArgs(r, cat, path.Child("pluginConfig"), in.PluginConfig, custom, out.Points)
+	out.Args = buildArgs(r, cat, path.Child("pluginConfig"), in.PluginConfig, modules, out.Points)
 	if valid { // otherwise a plugin may seem missing because its entry is invalid
 		checkPoints(r, path.Child("plugins"), out.Points)
 	}
@@ -145,6 +149,9 @@ func queueSort(p Profile) (name string, ok bool) {
 }
 
 func sameArgs(a, b Args) bool {
+	if a.Spec != nil && b.Spec != nil {
+		return reflect.DeepEqual(a.Spec, b.Spec)
+	}
 	if a.Typed != nil && b.Typed != nil {
 		return reflect.DeepEqual(a.Typed, b.Typed)
 	}

@@ -3,8 +3,11 @@ package config
 import (
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime"
 	componentconfigv1alpha1 "k8s.io/component-base/config/v1alpha1"
 	configv1 "k8s.io/kube-scheduler/config/v1"
+
+	"github.com/berth-scheduler/berth/runtime/api/v1alpha1"
 )
 
 // Scheduler is a validated configuration with all defaults set.
@@ -31,6 +34,8 @@ type Scheduler struct {
 	EnableProfiling, EnableContentionProfiling bool
 	// DelayCacheUntilActive is as in the file: if true, a standby replica keeps no caches.
 	DelayCacheUntilActive bool
+
+	broken bool // see Load
 }
 
 // Profile is one scheduler name and the plugins behind it.
@@ -48,6 +53,8 @@ type Profile struct {
 	// AllowUnenforced are features that pods may use although no enabled plugin enforces them:
 	// the profile leaves them to others.
 	AllowUnenforced []string
+
+	source *source
 }
 
 // PluginRef is one plugin at one extension point.
@@ -55,8 +62,8 @@ type PluginRef struct {
 	Name string
 	// Weight is >= 1 at the score point, 0 at all others.
 	Weight int32
-	// Late is true if multiPoint put a plugin of Catalog.Late here; it may not implement the
-	// point. Settle decides.
+	// Late is true if multiPoint put a module, or a plugin of Catalog.Late, here; it may not implement
+	// the point. Settle decides.
 	Late bool
 }
 
@@ -70,6 +77,18 @@ type Args struct {
 	// ", to begin an error with; empty if absent.
 	Position string
 	// Typed is a pointer to the plugin's type in k8s.io/kube-scheduler/config/v1, such as
-	// *NodeResourcesFitArgs, with defaults, validated. For a plugin of Catalog.Late it is Raw.
-	Typed any
+	// *NodeResourcesFitArgs, with defaults, validated; nil for a module and for a plugin of Catalog.Late.
+	Typed runtime.Object
+	// Spec is what the file says of a plugin that is a module, validated; nil for other plugins.
+	Spec *v1alpha1.WasmPluginArgs
+	// Module is the module of Spec once Resolve has loaded it, or one that no file names.
+	Module Module
+}
+
+// Module is a loaded module.
+type Module interface {
+	// Points returns the extension points of a profile that it implements.
+	Points() []string
+	// Args returns what a file has to say to get the same plugin. Secrets in a URL are left out.
+	Args() *v1alpha1.WasmPluginArgs
 }

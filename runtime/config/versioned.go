@@ -13,13 +13,6 @@ import (
 	"github.com/berth-scheduler/berth/internal/plain"
 )
 
-// ArgsWriter is implemented by typed args of Catalog.Custom that write themselves. Other args
-// are written as the text of the file.
-type ArgsWriter interface {
-	// ArgsJSON returns the args as a JSON object for a file.
-	ArgsJSON() ([]byte, error)
-}
-
 // redacted replaces a secret.
 const redacted = "REDACTED"
 
@@ -106,11 +99,13 @@ func (p *Profile) versioned() (configv1.KubeSchedulerProfile, error) {
 
 // json returns the args as a JSON object for a file.
 func (a Args) json() ([]byte, error) {
-	switch typed := a.Typed.(type) {
-	case ArgsWriter:
-		return typed.ArgsJSON()
-	case runtime.Object:
-		return json.Marshal(typed)
+	switch {
+	case a.Module != nil:
+		return json.Marshal(a.Module.Args())
+	case a.Spec != nil:
+		return json.Marshal(a.Spec)
+	case a.Typed != nil:
+		return json.Marshal(a.Typed)
 	}
 	return a.Raw, nil
 }

@@ -4,12 +4,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/txtar"
 	configv1 "k8s.io/kube-scheduler/config/v1"
 
+	"github.com/berth-scheduler/berth/runtime/api/v1alpha1"
 	"github.com/berth-scheduler/berth/runtime/config"
 )
 
@@ -20,7 +22,7 @@ func withoutPlaces(s *config.Scheduler) string {
 	for _, p := range s.Profiles {
 		args := make(map[string]config.Args)
 		for name, a := range p.Args {
-			args[name] = config.Args{Typed: a.Typed}
+			args[name] = config.Args{Typed: a.Typed, Spec: a.Spec}
 		}
 		p.Args = args
 		plain.Profiles = append(plain.Profiles, p)
@@ -121,24 +123,25 @@ func TestVersionedShares(t *testing.T) {
 	}
 }
 
-// TestVersionedCustom: args that define a plugin are written by their ArgsWriter, or else as in
-// the file.
-func TestVersionedCustom(t *testing.T) {
-	for want, typed := range map[string]any{`{"file":1}`: "typed", `{"own":2}`: ownArgs(`{"own":2}`)} {
-		s := config.Default(brought())
+// TestVersionedModules: args of a module are written as the module has them, or else as in the file.
+func TestVersionedModules(t *testing.T) {
+	spec := &v1alpha1.WasmPluginArgs{Module: v1alpha1.FileModule{Path: "file"}}
+	for want, args := range map[string]config.Args{
+		`{"module":{"path":"file"}}`:   {Raw: []byte(`{}`), Spec: spec},
+		`{"module":{"path":"loaded"}}`: {Raw: []byte(`{}`), Spec: spec, Module: loaded("loaded")},
+		`{"file":1}`:                   {Raw: []byte(`{"file":1}`)},
+	} {
+		s := config.Default(smallCatalog())
 		p := &s.Profiles[0]
 		p.Points["filter"] = append(p.Points["filter"], config.PluginRef{Name: "mine"})
-		p.Args["mine"] = config.Args{Raw: []byte(`{"file":1}`), Typed: typed}
+		p.Args["mine"] = args
 		v, err := s.Versioned()
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := string(v.Profiles[0].PluginConfig[0].Args.Raw); got != want {
+		at := slices.IndexFunc(v.Profiles[0].PluginConfig, func(c configv1.PluginConfig) bool { return c.Name == "mine" })
+		if got := string(v.Profiles[0].PluginConfig[at].Args.Raw); got != want {
 			t.Errorf("args are %s, want %s", got, want)
 		}
 	}
 }
-
-type ownArgs string
-
-func (a ownArgs) ArgsJSON() ([]byte, error) { return []byte(a), nil }

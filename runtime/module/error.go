@@ -40,6 +40,9 @@ type Error struct {
 // not. Otherwise the module, or what was asked of it, is at fault.
 func Passes(err error) bool { return errors.Is(err, errBusy) || oci.Passes(err) }
 
+// ErrOffline says that a module would have to be fetched, which SourcesConfig.Offline rules out.
+var ErrOffline = errors.New("the module is not fetched yet")
+
 // errBusy is the cause if a web server cannot answer now.
 var errBusy = errors.New("the server is busy")
 

@@ -18,6 +18,9 @@ func (s *Sources) fetchURL(ctx context.Context, ref *Reference, fresh bool) (*fe
 	if o, ok := s.keptOrigin(ref.Digest); known && ok && !fresh {
 		return &fetched{data: data, pinned: true, kept: true, origin: origin{Bundles: o.Bundles}}, nil
 	}
+	if s.config.Offline {
+		return nil, ErrOffline
+	}
 	if !known {
 		var err error
 		most, fix := ref.mostBytes()

@@ -22,6 +22,9 @@ func (s *Sources) fetchImage(ctx context.Context, ref *Reference, fresh bool) (*
 			return f, nil
 		}
 	}
+	if s.config.Offline {
+		return nil, ErrOffline
+	}
 	store, err := s.images.Open(ctx, at)
 	if err != nil {
 		return nil, imageError(ref.Image, err)

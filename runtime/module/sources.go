@@ -31,6 +31,8 @@ type SourcesConfig struct {
 	// digest. Those are the last to be removed from the folder.
 	InUse func(digest string) bool
 	Log   *slog.Logger // optional
+	// Offline makes no requests: only files and what Dir has can be loaded.
+	Offline bool
 	// Timeout bounds a fetch; 0 means one minute.
 	Timeout time.Duration
 	// Transport (optional) makes the requests; nil is oci.NewTransport.
@@ -106,6 +108,7 @@ func (s *Sources) fetch(ctx context.Context, ref *Reference, fresh bool) (f *fet
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.config.Timeout)
 	defer cancel()
+	fresh = fresh && !s.config.Offline
 	if ref.URL != "" {
 		f, err = s.fetchURL(ctx, ref, fresh)
 	} else {

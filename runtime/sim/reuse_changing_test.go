@@ -11,6 +11,7 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	configv1 "k8s.io/kube-scheduler/config/v1"
 	"pgregory.net/rapid"
@@ -195,7 +196,7 @@ func TestReuseChanging(t *testing.T) {
 		c := d.cluster()
 		scheduler := assembly.Default()
 		args := scheduler.Profiles[0].Args
-		set := func(plugin string, typed any) {
+		set := func(plugin string, typed runtime.Object) {
 			own := args[plugin]
 			own.Typed = typed
 			args[plugin] = own

@@ -2,6 +2,7 @@ package sim_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"testing"
@@ -69,7 +70,10 @@ func (d changing) profiles() assembly.Config {
 		}
 		name := fmt.Sprint("peek-", i)
 		args := p.Args[name]
-		args.Typed = d.peek()
+		var err error
+		if args.Raw, err = json.Marshal(d.peek()); err != nil {
+			d.Fatal(err)
+		}
 		p.Args[name] = args
 		if d.n("filters", 2) > 0 {
 			enable("filter", name, 0)
@@ -100,7 +104,10 @@ func (d changing) profiles() assembly.Config {
 // makePeek makes the guest as a module is made, and runs it natively.
 func makePeek(name string) plugin.Factory {
 	return func(args any) (plugin.Plugin, error) {
-		a := args.(peekArgs)
+		var a peekArgs
+		if err := json.Unmarshal(args.([]byte), &a); err != nil {
+			return nil, err
+		}
 		manifest, err := wire.DecodeManifest(a.manifest())
 		if err != nil {
 			return nil, err
@@ -132,10 +139,9 @@ func reuseReloading(t *testing.T) {
 			configs[i] = d.profiles()
 			if i > 0 && d.n("mostly as before", 1) == 0 { // plugins that stay keep their answers
 				before, now := configs[i-1].Scheduler.Profiles[0].Args, configs[i].Scheduler.Profiles[0].Args
-				for name, args := range now {
+				for name := range now {
 					if was, ok := before[name]; ok {
-						args.Typed = was.Typed
-						now[name] = args
+						now[name] = was
 					}
 				}
 			}

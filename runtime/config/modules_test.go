@@ -10,7 +10,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/config"
 )
 
-// brought is a catalog in which args of kind WasmPluginArgs define a plugin.
+// brought is a catalog of few plugins.
 func brought() config.Catalog {
 	return config.Catalog{
 		Known:   []string{"Sort", "Bind", "Fit"},
@@ -18,16 +18,37 @@ func brought() config.Catalog {
 		Points: func(name string) []string {
 			return map[string][]string{"Sort": {"queueSort"}, "Fit": {"filter"}, "Bind": {"bind"}}[name]
 		},
-		Custom: func(_ string, args *v1alpha1.WasmPluginArgs) ([]string, any, error) {
-			if args.Module.Path == "broken" {
-				return nil, nil, errors.New("it is broken")
-			}
-			return []string{"filter", "score"}, "typed", nil
-		},
 	}
 }
 
-func TestCustom(t *testing.T) {
+// loaded is a module of a path. It filters and scores; sort.wasm sorts the queue as well.
+type loaded string
+
+func (l loaded) Points() []string {
+	if l == "sort.wasm" {
+		return []string{"queueSort", "filter", "score"}
+	}
+	return []string{"filter", "score"}
+}
+
+func (l loaded) Args() *v1alpha1.WasmPluginArgs {
+	return &v1alpha1.WasmPluginArgs{Module: v1alpha1.FileModule{Path: string(l)}}
+}
+
+// load loads a module for Resolve: broken cannot be, and absent is left out.
+func load(_ string, spec *v1alpha1.WasmPluginArgs) (config.Module, error) {
+	switch path := spec.Module.Path; path {
+	case "broken":
+		return nil, errors.New("it is broken")
+	case "absent":
+		return nil, nil
+	default:
+		return loaded(path), nil
+	}
+}
+
+// TestModules: modules are read without loading them, and then resolved.
+func TestModules(t *testing.T) {
 	const header = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles:\n- "
 	enabled := header + "plugins: {multiPoint: {enabled: [{name: mine, weight: 3}]}}\n  pluginConfig:\n"
 	args := func(name, path string) string {
@@ -48,10 +69,19 @@ func TestCustom(t *testing.T) {
 		{"args in another profile", "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles:\n- schedulerName: a\n  pluginConfig:\n" + args("mine", "a.wasm") +
 			"- schedulerName: b\n  plugins: {filter: {enabled: [{name: mine}]}}\n", "f:8: profiles[1].plugins.filter.enabled[0].name: unknown plugin \"mine\"; did you mean \"Bind\"? I" + needs[1:]},
 		{"a name like no other", header + "plugins: {filter: {enabled: [{name: pools-of-mine}]}}\n", "(docs/library.md); " + strings.Replace(needs, "mine", "pools-of-mine", 1)},
+		{"a point that it does not implement", header + "plugins: {reserve: {enabled: [{name: mine}]}}\n  pluginConfig:\n" + args("mine", "a.wasm"),
+			`f:4: profiles[0].plugins.reserve.enabled[0].name: plugin "mine" does not implement reserve; it implements: filter, score`},
+		{"two sort the queue", enabled + args("mine", "sort.wasm"), "f:4: profiles[0].plugins.queueSort: 2 queueSort plugins are enabled (Sort, mine), one is needed"},
+		{"two sort the queue of a file", "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles:\n- schedulerName: a\n" +
+			"  plugins: {queueSort: {enabled: [{name: mine}], disabled: [{name: Sort}]}}\n  pluginConfig:\n" + args("mine", "sort.wasm") + "- schedulerName: b\n",
+			"f:8: profiles[1].plugins.queueSort: the queueSort plugin is Sort, but mine in profiles[0]"},
 		{"name of a built plugin", header + "pluginConfig:\n" + args("Fit", "a.wasm"), `"Fit" is the name of a plugin of kube-scheduler`},
 		{"twice", enabled + args("mine", "a.wasm") + args("mine", "a.wasm"), "has args in pluginConfig[0] already"},
 	} {
 		s, warnings, err := config.Parse([]byte(test.text), "f", brought())
+		if err == nil {
+			err = s.Resolve(load)
+		}
 		switch {
 		case test.want != "":
 			if err == nil || !strings.Contains(err.Error(), test.want) {
@@ -69,9 +99,16 @@ func TestCustom(t *testing.T) {
 				t.Errorf("%s: %s has %v, want %v", test.name, point, p.Points[point], refs)
 			}
 		}
-		if p.Args["mine"].Typed != "typed" {
+		if p.Args["mine"].Module != loaded("a.wasm") {
 			t.Errorf("%s: args are %v", test.name, p.Args["mine"])
 		}
+	}
+	s, _, err := config.Parse([]byte(enabled+args("mine", "absent")), "f", brought())
+	if err == nil {
+		err = s.Resolve(load)
+	}
+	if _, left := s.Profiles[0].Args["mine"]; err != nil || left || len(s.Profiles[0].Points) != 3 {
+		t.Errorf("left out: %v, %+v", err, s.Profiles[0])
 	}
 	_, warnings, err := config.Parse([]byte(header+"pluginConfig:\n"+args("mine", "a.wasm")), "f", brought())
 	if err != nil || len(warnings) != 1 || !strings.Contains(warnings[0].String(), "enabled at no point") {

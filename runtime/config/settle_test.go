@@ -11,11 +11,11 @@ import (
 	"github.com/berth-scheduler/berth/runtime/config"
 )
 
-// TestLate: testdata/late.txtar has configurations with a plugin Mine, whose points become
+// TestSettle: testdata/settle.txtar has configurations with a plugin Mine, whose points become
 // known late. The first line of each file lists them. NAME.want is the profile after Settle, or
 // the error.
-func TestLate(t *testing.T) {
-	const path = "testdata/late.txtar"
+func TestSettle(t *testing.T) {
+	const path = "testdata/settle.txtar"
 	in, err := txtar.ParseFile(path)
 	if err != nil {
 		t.Fatal(err)
