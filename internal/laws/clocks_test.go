@@ -1,4 +1,4 @@
-package berth_test
+package laws_test
 
 import (
 	"go/ast"

@@ -1,7 +1,4 @@
-// Package berth_test holds the laws that the whole repository obeys: who imports whom, one package comment each,
-// file sizes, links that lead somewhere, one Kubernetes version. A law that fails says why it exists and what to
-// do instead.
-package berth_test
+package laws_test
 
 import (
 	"bytes"
