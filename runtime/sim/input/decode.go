@@ -245,6 +245,13 @@ func (d *decoder) object(at place, text []byte, n *yaml.Node, list header, r *re
 	if d.kinds.clean != nil {
 		d.kinds.clean(o)
 	}
+	if hook := laterHook(o.meta); hook != "" {
+		r.left = append(r.left, gvk.Kind+" of Helm's hook "+hook)
+		return
+	}
+	if o.meta.Namespace == "" && namespaced(gvk.Kind) {
+		o.meta.Namespace = at.chunk.namespace
+	}
 	if o.meta.Name == "" && o.meta.GenerateName != "" {
 		o.meta.Name = o.meta.GenerateName + strconv.Itoa(at.first)
 	}

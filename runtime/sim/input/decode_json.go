@@ -27,7 +27,7 @@ func (d *decoder) jsonStream(ctx context.Context, c *chunk) (r result) {
 		if err := dec.Decode(&raw); err != nil {
 			return jsonSyntax(c, pos, dec, err)
 		}
-		one := chunk{file: c.file, line: c.line + bytes.Count(c.text[:pos], []byte("\n")), text: rest[:len(raw)], json: true}
+		one := chunk{file: c.file, line: c.line + bytes.Count(c.text[:pos], []byte("\n")), text: rest[:len(raw)], json: true, namespace: c.namespace}
 		d.jsonValue(ctx, &one, &r)
 		pos += int(dec.InputOffset())
 	}
@@ -154,7 +154,7 @@ func jsonItems(ctx context.Context, c *chunk, dec *json.Decoder) (items []chunk)
 		start := end - len(raw)
 		line += bytes.Count(c.text[seen:start], []byte("\n"))
 		seen = start
-		items = append(items, chunk{file: c.file, line: line, text: c.text[start:end], json: true})
+		items = append(items, chunk{file: c.file, line: line, text: c.text[start:end], json: true, namespace: c.namespace})
 	}
 	_, _ = dec.Token() // the closing bracket
 	return items

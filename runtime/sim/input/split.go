@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"go.yaml.in/yaml/v3"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/berth-scheduler/berth/runtime/internal/strictyaml"
 )
@@ -14,8 +15,10 @@ type chunk struct {
 	line int // of the first byte of text, 1-based
 	text []byte
 	json bool
-	helm bool   // text that Helm writes around manifests
-	list header // of the list that the item is from; zero for a document
+	helm bool // text that Helm writes around manifests
+	// namespace is that of Helm's release, for objects without one.
+	namespace string
+	list      header // of the list that the item is from; zero for a document
 	// whole is the document that an item was cut from, to be decoded if the item alone is not
 	// valid YAML.
 	whole *chunk
@@ -56,6 +59,19 @@ func splitFile(f source) []chunk {
 	return splitYAML(f.file, text)
 }
 
+// releaseNamespace returns the namespace that Helm's text before a release names; "" if it names none.
+func releaseNamespace(text []byte) (namespace string) {
+	for line := range bytes.Lines(text) {
+		if name, ok := bytes.CutPrefix(line, []byte("NAMESPACE: ")); ok {
+			namespace = string(bytes.TrimSpace(name))
+		}
+	}
+	if len(validation.IsDNS1123Label(namespace)) > 0 {
+		return ""
+	}
+	return namespace
+}
+
 // hasMarks reports whether a line begins or ends a document. In JSON no line does, because
 // strings cannot contain line ends.
 func hasMarks(text []byte) bool {
@@ -81,6 +97,7 @@ func splitYAML(file string, text []byte) (out []chunk) {
 	cur := chunk{file: file, line: 1}
 	start, line := 0, 0
 	manifests := false // in Helm's output, whether its manifests have begun
+	namespace := ""    // of the release
 	flush := func(end int) {
 		cur.text = text[start:end]
 		if blank(cur.text) {
@@ -99,15 +116,18 @@ func splitYAML(file string, text []byte) (out []chunk) {
 		next := lineEnd(text, pos)
 		if isMark(text[pos:next], "---") {
 			flush(pos)
-			start, cur = pos, chunk{file: file, line: line}
+			start, cur = pos, chunk{file: file, line: line, namespace: namespace}
 		} else if isMark(text[pos:next], "...") {
 			flush(pos)
-			start, cur = next, chunk{file: file, line: line + 1}
+			start, cur = next, chunk{file: file, line: line + 1, namespace: namespace}
 		} else if section := helmSection(text[pos:next]); section != "" {
 			cur.helm = cur.helm || section != helmNotes && !manifests
 			flush(pos)
+			if cur.helm {
+				namespace = releaseNamespace(text[start:pos])
+			}
 			manifests = section != helmNotes
-			start, cur = next, chunk{file: file, line: line + 1, helm: !manifests}
+			start, cur = next, chunk{file: file, line: line + 1, helm: !manifests, namespace: namespace}
 		}
 		pos = next
 	}

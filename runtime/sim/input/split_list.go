@@ -30,7 +30,7 @@ func cutList(c chunk) (head []byte, items []chunk, ok bool) {
 		case indent < 0, column == indent && first == "-":
 			end(pos)
 			indent, start = column, pos
-			items = append(items, chunk{file: c.file, line: line, whole: &c})
+			items = append(items, chunk{file: c.file, line: line, whole: &c, namespace: c.namespace})
 		case column <= indent:
 			// the list has ended: the rest of the header follows
 			end(pos)
