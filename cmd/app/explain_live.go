@@ -57,6 +57,15 @@ func (o *serverOptions) reachFlags(f *pflag.FlagSet) {
 	o.leader.flags(f)
 }
 
+// settle is applySettings for a command with these flags.
+func (o *serverOptions) settle(cmd *cobra.Command, args []string) error {
+	if err := applySettings(cmd, args); err != nil {
+		return err
+	}
+	warnPlain(plainly(cmd.ErrOrStderr()), o.server)
+	return nil
+}
+
 // get asks the running scheduler and returns its answer.
 func (o *serverOptions) get(ctx context.Context, path string) ([]byte, error) {
 	return o.ask(ctx, http.MethodGet, path, "")
@@ -293,7 +302,7 @@ leader by its Lease and asks it through the API server.`,
 			}
 			return nil
 		},
-		PreRunE: applySettings,
+		PreRunE: o.settle,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name, err := parseExplain(args[0])
 			if err != nil {

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/spf13/cobra"
 )
 
 // TestServerRedirects: a token goes to the server that the user named, and to no other.
@@ -42,10 +44,29 @@ func TestServerWithoutTLS(t *testing.T) {
 			t.Errorf("%s: %q", server, told)
 		}
 	}
-	var errs bytes.Buffer
-	run(t.Context(), []string{"plugin", "status", "--server", "http://name.invalid:1", "--request-timeout", "1ns"}, io.Discard, &errs)
-	if !strings.Contains(errs.String(), "warning: --server: everybody on the way to http://name.invalid:1 can read") {
-		t.Error(errs.String())
+	asking := 0
+	var each func(cmd *cobra.Command)
+	each = func(cmd *cobra.Command) {
+		for _, sub := range cmd.Commands() {
+			each(sub)
+		}
+		if cmd.Flags().Lookup("server") == nil {
+			return
+		}
+		asking++
+		var errs bytes.Buffer
+		cmd.SetErr(&errs)
+		err := cmd.ParseFlags([]string{"--server", "http://name.invalid:1"})
+		if err == nil {
+			err = cmd.PreRunE(cmd, nil)
+		}
+		if err != nil || !strings.Contains(errs.String(), "warning: --server: everybody on the way to http://name.invalid:1 can read") {
+			t.Errorf("%s: %v, %s", cmd.CommandPath(), err, &errs)
+		}
+	}
+	each(newRoot(newProgram(), 80))
+	if asking < 5 {
+		t.Errorf("%d commands have --server", asking)
 	}
 }
 

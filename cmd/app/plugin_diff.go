@@ -40,7 +40,7 @@ without a plugin in shadow.`,
   berth plugin diff zone-cost-next -o json
   berth plugin diff zone-cost --last 100`,
 		Args:    optionalArgument("plugin"),
-		PreRunE: applySettings,
+		PreRunE: o.settle,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("last") {
 				return o.again(cmd, args, last)

@@ -166,7 +166,7 @@ func signIndex(ctx context.Context, client *oci.Client, reference string, key *s
 	if store == nil {
 		return false, nil
 	}
-	f, err := index.Parse(found.Data)
+	f, err := index.Parse(ctx, found.Data)
 	if err := errors.Join(err, store.Close()); err != nil {
 		return true, fmt.Errorf("%s: %w", found.Ref, err)
 	}

@@ -26,7 +26,7 @@ why. Only the leader calls plugins; any other replica prints who leads.`,
 		Example: `  berth plugin status
   berth plugin status --kubeconfig ~/.kube/config --context prod`,
 		Args:    noArguments(""),
-		PreRunE: applySettings,
+		PreRunE: o.settle,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			body, err := o.get(cmd.Context(), debughttp.PluginsPath)
 			if err != nil {

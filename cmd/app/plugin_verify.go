@@ -157,7 +157,7 @@ func imageSignatures(ctx context.Context, client *oci.Client, reference string) 
 func indexSignatures(ctx context.Context, store *oci.Store, found *oci.Index) (*signed, error) {
 	s := &signed{what: found.Ref.At(found.Descriptor.Digest).String(), title: "index of plugins", index: found}
 	s.after = func() error {
-		f, err := index.Parse(found.Data)
+		f, err := index.Parse(ctx, found.Data)
 		if err == nil {
 			err = f.CheckExpiry(time.Now())
 		}

@@ -40,12 +40,16 @@ func writePrivate(file string, data []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// warnOpen warns of a folder in which every user of this machine can write. Without a folder it does nothing.
-func warnOpen(tell func(text string), flag, dir, danger string) {
+// warnOpen warns of a folder in which every user of this machine can write. If what others can add there is no danger, it does not
+// warn of one where they can neither replace nor remove what is not theirs, as in /tmp. Without a folder it does nothing.
+func warnOpen(tell func(text string), flag, dir, danger string, added bool) {
 	if dir == "" || runtime.GOOS == "windows" { // where the mode says nothing
 		return
 	}
-	if info, err := os.Stat(dir); err == nil && info.IsDir() && info.Mode().Perm()&0o002 != 0 {
-		tell(fmt.Sprintf("--%s: every user of this machine can write to %s, and so %s: take that right away with chmod o-w", flag, dir, danger))
+	info, err := os.Stat(dir)
+	if err != nil || !info.IsDir() || info.Mode().Perm()&0o002 == 0 || info.Mode()&os.ModeSticky != 0 && !added {
+		return
 	}
+	tell(fmt.Sprintf("--%s: every user of this machine can write to %s, and so %s: name another folder, or take that right away with chmod o-w",
+		flag, dir, danger))
 }

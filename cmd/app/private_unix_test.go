@@ -60,16 +60,19 @@ func TestWarnOpen(t *testing.T) {
 		if err := os.Chmod(dir, mode); err != nil {
 			t.Fatal(err)
 		}
-		told = nil
-		warnOpen(tell, "plugin-dir", dir, "add plugins")
-		want := "--plugin-dir: every user of this machine can write to " + dir
-		if open := mode&0o002 != 0; open != (len(told) == 1) || open && !strings.Contains(told[0], want) {
-			t.Errorf("%v: %q", mode, told)
+		for _, added := range []bool{true, false} {
+			told = nil
+			warnOpen(tell, "plugin-dir", dir, "add plugins", added)
+			want := "--plugin-dir: every user of this machine can write to " + dir
+			open := mode&0o002 != 0 && (added || mode&os.ModeSticky == 0)
+			if open != (len(told) == 1) || open && !strings.Contains(told[0], want) {
+				t.Errorf("%v, added %v: %q", mode, added, told)
+			}
 		}
 	}
 	told = nil
-	warnOpen(tell, "record", "", "replace recordings")
-	warnOpen(tell, "record", filepath.Join(t.TempDir(), "none"), "replace recordings")
+	warnOpen(tell, "record", "", "replace recordings", false)
+	warnOpen(tell, "record", filepath.Join(t.TempDir(), "none"), "replace recordings", false)
 	if len(told) > 0 {
 		t.Error(told)
 	}

@@ -99,9 +99,6 @@ func applySettings(cmd *cobra.Command, _ []string) error {
 	if _, err = config.NewSettings(cmd.Context(), cmd.Flags(), file); err != nil {
 		return unreadable(err, "settings", file)
 	}
-	if f := cmd.Flags().Lookup("server"); f != nil {
-		warnPlain(plainly(cmd.ErrOrStderr()), f.Value.String())
-	}
 	return nil
 }
 

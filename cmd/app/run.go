@@ -177,8 +177,8 @@ func (o *runOptions) run(ctx context.Context, stderr io.Writer) error {
 		return o.program.writeConfig(o.writeTo, scheduler, modules)
 	}
 	warnAlone(tell, scheduler)
-	warnOpen(tell, "plugin-dir", o.pluginDir, "add plugins")
-	warnOpen(tell, "record", o.record.to, "replace recordings")
+	warnOpen(tell, "plugin-dir", o.pluginDir, "add plugins", true)
+	warnOpen(tell, "record", o.record.to, "replace recordings", false)
 	w.yanks.begin(ctx, digests, tell)
 	saveMemory(ctx)
 	connection := kube.Connection{ClientConnectionConfiguration: scheduler.ClientConnection, Master: o.connection.master, Reach: reach}

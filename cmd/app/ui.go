@@ -44,7 +44,7 @@ prints a link for the next tab. An interrupt ends it.`,
   berth ui --kubeconfig ~/.kube/config
   berth simulate --cluster cluster/ --record day.berthrec && berth ui day.berthrec`,
 		Args:    cobra.MaximumNArgs(1),
-		PreRunE: applySettings,
+		PreRunE: o.server.settle,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 {
 				o.file = args[0]

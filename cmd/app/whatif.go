@@ -71,7 +71,7 @@ does not fit; and 2 for input that cannot be used.`,
   berth whatif --pods deployment.yaml --cluster cluster/ --config scheduler.yaml
   berth whatif --pods deployment.yaml --recording day.berthrec --at 2026-01-31T12:00:00Z`,
 		Args:    noArguments("--pods"),
-		PreRunE: applySettings,
+		PreRunE: o.server.settle,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return o.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},

@@ -18,7 +18,7 @@ func (s *Sources) fetchImage(ctx context.Context, ref *Reference, fresh bool) (*
 	}
 	pinned := at.Digest != "" || ref.Digest != ""
 	if !fresh {
-		if f, ok := s.keptImage(at, ref.Digest); ok && (!ref.Signed || f.origin.Bundles != nil) {
+		if f, ok := s.keptImage(ctx, at, ref.Digest); ok && (!ref.Signed || f.origin.Bundles != nil) {
 			return f, nil
 		}
 	}
@@ -61,7 +61,7 @@ func (s *Sources) fetchImage(ctx context.Context, ref *Reference, fresh bool) (*
 // keptImage returns a module from the folder of fetched modules if the image's digest or the
 // module's digest is known. A tag is not enough, because it can be moved. Stored data is
 // trusted only as far as the digests prove it.
-func (s *Sources) keptImage(at oci.Reference, digest string) (*fetched, bool) {
+func (s *Sources) keptImage(ctx context.Context, at oci.Reference, digest string) (*fetched, bool) {
 	key := at.Digest.String()
 	if key == "" {
 		key = digest
@@ -70,7 +70,7 @@ func (s *Sources) keptImage(at oci.Reference, digest string) (*fetched, bool) {
 	if !ok || o.Repository != at.Place() || at.Digest != "" && Digest(o.Manifest) != at.Digest.String() {
 		return nil, false
 	}
-	image, err := oci.ParseImage(at, o.Manifest)
+	image, err := oci.ParseImage(ctx, at, o.Manifest)
 	if err != nil || digest != "" && image.Module.Digest.String() != digest {
 		return nil, false
 	}

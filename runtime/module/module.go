@@ -125,11 +125,11 @@ func (s *Sources) Load(ctx context.Context, ref Reference) (*Loaded, error) {
 	if err != nil {
 		return nil, err
 	}
-	l, err := s.accept(&ref, f)
+	l, err := s.accept(ctx, &ref, f)
 	if err != nil && f.kept { // the registry may have newer signatures
 		if newer, again := s.fetch(ctx, &ref, true); again == nil {
 			f = newer
-			l, err = s.accept(&ref, f)
+			l, err = s.accept(ctx, &ref, f)
 		}
 	}
 	if err != nil {
@@ -140,7 +140,7 @@ func (s *Sources) Load(ctx context.Context, ref Reference) (*Loaded, error) {
 }
 
 // accept checks what was fetched against the reference, the ABI and the policy.
-func (s *Sources) accept(ref *Reference, f *fetched) (*Loaded, error) {
+func (s *Sources) accept(ctx context.Context, ref *Reference, f *fetched) (*Loaded, error) {
 	source := ref.Source()
 	if limits, size := &ref.Limits, len(f.data); limits.ModuleSize > 0 && size > limits.ModuleSize || limits.MemoryTotal > 0 &&
 		int64(size) > limits.MemoryTotal {
@@ -160,7 +160,7 @@ func (s *Sources) accept(ref *Reference, f *fetched) (*Loaded, error) {
 			return nil, err
 		}
 	}
-	if l.Signers, err = s.admit(ref, f, l); err != nil {
+	if l.Signers, err = s.admit(ctx, ref, f, l); err != nil {
 		return nil, err
 	}
 	return l, nil

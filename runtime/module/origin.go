@@ -109,7 +109,7 @@ func (s *Sources) urlBundle(ctx context.Context, ref *Reference) ([][]byte, erro
 
 // admit checks a module against the annotations of its image and against the policies. It returns
 // the names of the policies' keys that signed the module.
-func (s *Sources) admit(ref *Reference, f *fetched, l *Loaded) ([]string, error) {
+func (s *Sources) admit(ctx context.Context, ref *Reference, f *fetched, l *Loaded) ([]string, error) {
 	m := l.Manifest
 	subject := &policy.Subject{
 		Name: m.Name, Version: m.Version, Publisher: m.Publisher,
@@ -117,7 +117,7 @@ func (s *Sources) admit(ref *Reference, f *fetched, l *Loaded) ([]string, error)
 	}
 	if len(f.origin.Manifest) > 0 {
 		subject.Repository = f.origin.Repository
-		if err := f.origin.agrees(ref, m); err != nil {
+		if err := f.origin.agrees(ctx, ref, m); err != nil {
 			return nil, err
 		}
 	}
@@ -145,7 +145,7 @@ func (l *Loaded) Judge(p *policy.Policy, now time.Time) (signers []string, err e
 }
 
 // agrees holds the annotations of the image against the module's manifest.
-func (o *origin) agrees(ref *Reference, m *wire.Manifest) error {
+func (o *origin) agrees(ctx context.Context, ref *Reference, m *wire.Manifest) error {
 	at := oci.Reference{Dir: ref.Path}
 	var err error
 	if ref.Image != "" {
@@ -153,7 +153,7 @@ func (o *origin) agrees(ref *Reference, m *wire.Manifest) error {
 	}
 	var image *oci.Image
 	if err == nil {
-		image, err = oci.ParseImage(at, o.Manifest)
+		image, err = oci.ParseImage(ctx, at, o.Manifest)
 	}
 	if err == nil {
 		err = image.CheckAnnotations(m)
@@ -182,7 +182,7 @@ const (
 
 // fileOrigin reads what is beside a file about the image that it is of, if the policy
 // wants it. A file cannot prove from which repository it came, so it comes from none.
-func (s *Sources) fileOrigin(ref *Reference, data []byte) (o origin, ok bool) {
+func (s *Sources) fileOrigin(ctx context.Context, ref *Reference, data []byte) (o origin, ok bool) {
 	path := ref.Path
 	if !s.signatures(ref) {
 		return o, false
@@ -192,7 +192,7 @@ func (s *Sources) fileOrigin(ref *Reference, data []byte) (o origin, ok bool) {
 	if err != nil || json.Unmarshal(text, &o) != nil {
 		return origin{}, false
 	}
-	image, err := oci.ParseImage(oci.Reference{Dir: path}, o.Manifest)
+	image, err := oci.ParseImage(ctx, oci.Reference{Dir: path}, o.Manifest)
 	if err != nil || image.Module.Digest.String() != digest {
 		return origin{}, false
 	}

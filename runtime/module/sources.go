@@ -98,7 +98,7 @@ func (s *Sources) fetch(ctx context.Context, ref *Reference, fresh bool) (f *fet
 			return nil, err
 		}
 		var ok bool
-		if f.origin, ok = s.fileOrigin(ref, f.data); !ok {
+		if f.origin, ok = s.fileOrigin(ctx, ref, f.data); !ok {
 			f.origin.Bundles, err = s.fileBundle(ref)
 		}
 		return f, err

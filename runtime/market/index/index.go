@@ -112,13 +112,13 @@ func (y *Yank) String() string {
 
 // Parse reads an index. It accepts only the exact text that Text writes: no other order, no
 // duplicate field, no other spelling.
-func Parse(text []byte) (*File, error) {
+func Parse(ctx context.Context, text []byte) (*File, error) {
 	const fix = "make it with berth plugin index"
 	if len(text) > MaxSize {
 		return nil, fmt.Errorf("it has %d bytes, at most %d are allowed", len(text), MaxSize)
 	}
 	var f File
-	if err := bounded.Strict(context.Background(), text, maxDecoded, &f); err != nil {
+	if err := bounded.Strict(ctx, text, maxDecoded, &f); err != nil {
 		return nil, errors.New(plain.Line(err.Error(), 256) + ": " + fix)
 	}
 	if f.APIVersion != APIVersion || f.Kind != Kind {

@@ -68,7 +68,7 @@ func TestText(t *testing.T) {
 	if !bytes.Equal(one, two) {
 		t.Errorf("%s\n%s", one, two)
 	}
-	f, err := index.Parse(one)
+	f, err := index.Parse(t.Context(), one)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -287,7 +287,7 @@ func TestParse(t *testing.T) {
 		"too many bytes":     {good + strings.Repeat(" ", 16<<20), "at most 16777216 are allowed"},
 		"many small objects": {`{"plugins":[` + strings.Repeat("{},", 150_000) + "{}]}", `it is "" of ""`},
 	} {
-		if _, err := index.Parse([]byte(c.text)); err == nil || !strings.Contains(err.Error(), c.want) || len(err.Error()) > 2<<10 || strings.Contains(err.Error(), "\x1b") {
+		if _, err := index.Parse(t.Context(), []byte(c.text)); err == nil || !strings.Contains(err.Error(), c.want) || len(err.Error()) > 2<<10 || strings.Contains(err.Error(), "\x1b") {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}
 	}
@@ -302,7 +302,7 @@ func FuzzParse(f *testing.F) {
 	f.Add(text(f, first(f, racks)))
 	f.Add(text(f, first(f)))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		file, err := index.Parse(data)
+		file, err := index.Parse(t.Context(), data)
 		if err != nil {
 			if len(err.Error()) > 16<<10 || strings.ContainsAny(err.Error(), "\x1b\u202e\x07") {
 				t.Errorf("the error has %d bytes: %q", len(err.Error()), err)

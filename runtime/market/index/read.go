@@ -55,7 +55,7 @@ func (r *Reader) read(ctx context.Context, ref oci.Reference) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := Parse(found.Data) // only after its signatures were accepted
+	f, err := Parse(ctx, found.Data) // only after its signatures were accepted
 	if err != nil {
 		return nil, err
 	}

@@ -40,10 +40,20 @@ func TestAnnounced(t *testing.T) {
 		{"a subject", config, module, `,"subject":` + descriptor(ocispec.MediaTypeImageManifest, 6), "it refers to another image"},
 	} {
 		text := fmt.Sprintf(`{"schemaVersion":2,"mediaType":%q,"config":%s,"layers":[%s]%s}`, ocispec.MediaTypeImageManifest, c.config, c.layers, c.rest)
-		_, err := oci.ParseImage(reference(t, "ghcr.io/team/plugin:1"), []byte(text))
+		_, err := oci.ParseImage(t.Context(), reference(t, "ghcr.io/team/plugin:1"), []byte(text))
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s: %v, want %q", c.name, err, c.want)
 		}
+	}
+}
+
+// TestEnds: whoever leaves ends the reading of a manifest.
+func TestEnds(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	text := `{"layers":[` + strings.Repeat("{},", 100_000) + `{}]}`
+	if _, err := oci.ParseImage(ctx, reference(t, "ghcr.io/team/plugin:1"), []byte(text)); err == nil || !strings.Contains(err.Error(), "context canceled") {
+		t.Error(err)
 	}
 }
 

@@ -29,8 +29,8 @@ const (
 const maxDecoded = 64 << 20
 
 // decode decodes a manifest or a list.
-func decode(text []byte, into any) error {
-	return bounded.JSON(context.Background(), text, maxDecoded, into)
+func decode(ctx context.Context, text []byte, into any) error {
+	return bounded.JSON(ctx, text, maxDecoded, into)
 }
 
 // checkArchive refuses a tarball that is not a plain OCI layout: links, files outside the
@@ -111,7 +111,7 @@ func keepArchive(ctx context.Context, ref Reference, to *oci.Store) error {
 	if err != nil {
 		return ref.fail("it is not an OCI layout", err)
 	}
-	index, err := archiveIndex(ref)
+	index, err := archiveIndex(ctx, ref)
 	if err != nil {
 		return err
 	}
@@ -129,7 +129,7 @@ func keepArchive(ctx context.Context, ref Reference, to *oci.Store) error {
 }
 
 // archiveIndex reads the list of manifests of a checked tarball.
-func archiveIndex(ref Reference) (index ocispec.Index, err error) {
+func archiveIndex(ctx context.Context, ref Reference) (index ocispec.Index, err error) {
 	f, err := bounded.OpenRegular(ref.Archive)
 	if err != nil {
 		return index, ref.fail("", err)
@@ -143,7 +143,7 @@ func archiveIndex(ref Reference) (index ocispec.Index, err error) {
 		if strings.TrimPrefix(h.Name, "./") == ocispec.ImageIndexFile {
 			text, err := bounded.All(files, maxIndex)
 			if err == nil {
-				err = decode(text, &index)
+				err = decode(ctx, text, &index)
 			}
 			return index, ref.fail("index.json", err)
 		}

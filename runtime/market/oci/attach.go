@@ -141,7 +141,7 @@ func (s *Store) attachment(ctx context.Context, subject ocispec.Descriptor, arti
 		return nil, s.ref.fail("", err)
 	}
 	var m ocispec.Manifest
-	if err := decode(text, &m); err != nil {
+	if err := decode(ctx, text, &m); err != nil {
 		return nil, fmt.Errorf("its manifest: %w", err)
 	}
 	switch {

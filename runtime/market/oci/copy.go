@@ -53,14 +53,14 @@ func (s *Store) subject(ctx context.Context, name string) (ocispec.Descriptor, e
 		return described, ref.fail("", err)
 	}
 	var m struct{ ArtifactType string }
-	if decode(text, &m) == nil && m.ArtifactType == IndexType {
+	if decode(ctx, text, &m) == nil && m.ArtifactType == IndexType {
 		index, err := s.Index(ctx, described.Digest.String())
 		if err != nil {
 			return described, err
 		}
 		return index.Descriptor, nil
 	}
-	image, err := readImage(ref, described, text)
+	image, err := readImage(ctx, ref, described, text)
 	if err != nil {
 		return described, err
 	}

@@ -84,7 +84,7 @@ func (s *Store) Index(ctx context.Context, name string) (*Index, error) {
 		return nil, ref.fail("", err)
 	}
 	var m ocispec.Manifest
-	if err := decode(text, &m); err != nil {
+	if err := decode(ctx, text, &m); err != nil {
 		return nil, ref.problem(fix, "its manifest: %v", err)
 	}
 	switch {

@@ -49,18 +49,18 @@ type Image struct {
 }
 
 // ParseImage reads the manifest of an image at a reference.
-func ParseImage(ref Reference, text []byte) (*Image, error) {
-	return readImage(ref, content.NewDescriptorFromBytes(ocispec.MediaTypeImageManifest, text), text)
+func ParseImage(ctx context.Context, ref Reference, text []byte) (*Image, error) {
+	return readImage(ctx, ref, content.NewDescriptorFromBytes(ocispec.MediaTypeImageManifest, text), text)
 }
 
 // readImage reads an image manifest in the CNCF's layout.
-func readImage(ref Reference, described ocispec.Descriptor, text []byte) (*Image, error) {
+func readImage(ctx context.Context, ref Reference, described ocispec.Descriptor, text []byte) (*Image, error) {
 	const fix = "push it with berth plugin push FILE.wasm REFERENCE"
 	if described.MediaType != ocispec.MediaTypeImageManifest {
 		return nil, ref.problem(fix, "it is of type %s, not %s", plain.Cut(described.MediaType, 64), ocispec.MediaTypeImageManifest)
 	}
 	var manifest ocispec.Manifest
-	if err := decode(text, &manifest); err != nil {
+	if err := decode(ctx, text, &manifest); err != nil {
 		return nil, ref.problem(fix, "its manifest: %v", err)
 	}
 	if (manifest.Versioned != specs.Versioned{SchemaVersion: 2}) {

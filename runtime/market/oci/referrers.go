@@ -111,7 +111,7 @@ func (s *Store) listTag(ctx context.Context, subject ocispec.Descriptor) (all []
 		return nil, fmt.Errorf("the registry resolves the tag %s, where what refers to it may be listed, to the image itself", tag), nil
 	case described.MediaType != ocispec.MediaTypeImageIndex:
 		return nil, fmt.Errorf("the tag %s, where what refers to it may be listed, is of type %s", tag, plain.Quote(described.MediaType, 64)), nil
-	case decode(text, &index) != nil:
+	case decode(ctx, text, &index) != nil:
 		return nil, fmt.Errorf("the tag %s, where what refers to it may be listed, is no list", tag), nil
 	case len(index.Manifests) == 0:
 		return nil, nil, nil

@@ -154,7 +154,7 @@ func (s *Store) Image(ctx context.Context, name string) (*Image, error) {
 	if err != nil {
 		return nil, ref.fail("", err)
 	}
-	return readImage(ref, described, text)
+	return readImage(ctx, ref, described, text)
 }
 
 // fetchManifest gets a manifest by tag or digest, in one request if possible.
