@@ -29,7 +29,7 @@ func resolve(o *input.Objects, modules *assembly.Modules, scheduler *config.Sche
 		objects.Namespaces[ns.Name] = ns.Labels
 	}
 	return tenancy.Resolve(&objects, tenancy.Config{
-		Load: func(ref module.Reference) (*module.Loaded, error) {
+		Load: func(ref module.Reference, _ string) (*module.Loaded, error) {
 			m, err := modules.Load(ref)
 			if err != nil {
 				return nil, err

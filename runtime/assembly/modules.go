@@ -158,6 +158,9 @@ func (m *Modules) start() error {
 	return err
 }
 
+// SmallModule is the most bytes of a module that does not wait for large ones to be compiled.
+const SmallModule = 2 << 20
+
 // oneByOne makes a compiler wait for its turn: there is memory to compile one module at a time.
 func oneByOne(compile sandbox.Compiler) sandbox.Compiler {
 	if compile == nil {

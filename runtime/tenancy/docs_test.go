@@ -58,7 +58,7 @@ func TestDocs(t *testing.T) {
 				}
 			}
 			o := newWorld(t).objects("kind: Namespace\nmetadata: {name: team-a, labels: {example.com/tenant: \"yes\"}}" + objects)
-			r := tenancy.Resolve(o, tenancy.Config{Load: func(module.Reference) (*module.Loaded, error) { return nil, tenancy.ErrPending }})
+			r := tenancy.Resolve(o, tenancy.Config{Load: func(module.Reference, string) (*module.Loaded, error) { return nil, tenancy.ErrPending }})
 			if len(r.Plugins) == 0 {
 				t.Error("the page has no plugin")
 			}

@@ -31,7 +31,7 @@ func TestKinds(t *testing.T) {
 			// Whatever else could be wrong with a tenant's plugin is not.
 			o.PluginGrants = append(o.PluginGrants, newWorld(t).objects(
 				"kind: PluginGrant\nmetadata: {name: all}\nspec: {namespaceSelector: {}, modules: [{repositories: [ghcr.io/example/*]}]}").PluginGrants...)
-			r := tenancy.Resolve(o, tenancy.Config{Load: func(ref module.Reference) (*module.Loaded, error) {
+			r := tenancy.Resolve(o, tenancy.Config{Load: func(ref module.Reference, _ string) (*module.Loaded, error) {
 				t.Errorf("asked for %s", ref.Source())
 				return nil, tenancy.ErrPending
 			}})

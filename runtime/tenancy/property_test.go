@@ -58,7 +58,7 @@ func newDrawn(t *testing.T) *drawn {
 			p.SignedBy = "EXAMPLE"
 		}
 		w.push(&p)
-		l, err := w.load(module.Reference{Image: p.Image, Signed: true})
+		l, err := w.load(module.Reference{Image: p.Image, Signed: true}, "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -70,7 +70,7 @@ func newDrawn(t *testing.T) *drawn {
 
 func (d *drawn) resolve(o *tenancy.Objects) *tenancy.Result {
 	return tenancy.Resolve(o, tenancy.Config{
-		Load: func(ref module.Reference) (*module.Loaded, error) { return d.loaded[ref.Image], nil },
+		Load: func(ref module.Reference, _ string) (*module.Loaded, error) { return d.loaded[ref.Image], nil },
 		Now:  time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC),
 	})
 }
@@ -269,7 +269,7 @@ func TestUnknownNamespace(t *testing.T) {
 		tenancy.NoGrant: {"b": nil}, tenancy.Fetching: {"a": nil}, tenancy.NoGrant + " ": {"a": {"restricted": "yes"}},
 	} {
 		o.Namespaces = namespaces
-		r := tenancy.Resolve(o, tenancy.Config{Load: func(module.Reference) (*module.Loaded, error) { return nil, tenancy.ErrPending }})
+		r := tenancy.Resolve(o, tenancy.Config{Load: func(module.Reference, string) (*module.Loaded, error) { return nil, tenancy.ErrPending }})
 		if got := r.Plugins[0].Refusal.Reason; got != strings.TrimSpace(want) {
 			t.Errorf("with the namespaces %v it is %s", namespaces, got)
 		}
@@ -288,6 +288,6 @@ func BenchmarkResolve(b *testing.B) {
 		o.TenantPlugins, o.Namespaces[p.Namespace] = append(o.TenantPlugins, p), nil
 	}
 	for b.Loop() {
-		tenancy.Resolve(o, tenancy.Config{Load: func(module.Reference) (*module.Loaded, error) { return l, tenancy.ErrPending }})
+		tenancy.Resolve(o, tenancy.Config{Load: func(module.Reference, string) (*module.Loaded, error) { return l, tenancy.ErrPending }})
 	}
 }

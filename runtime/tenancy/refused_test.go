@@ -83,7 +83,7 @@ func TestRefusedConfigurations(t *testing.T) {
 			}
 			loaded, configs := 0, &tenancy.Configs{}
 			resolve := func() *tenancy.Result {
-				return tenancy.Resolve(o, tenancy.Config{Now: time.Unix(1_800_000_000, 0), Configs: configs, Load: func(r module.Reference) (*module.Loaded, error) {
+				return tenancy.Resolve(o, tenancy.Config{Now: time.Unix(1_800_000_000, 0), Configs: configs, Load: func(r module.Reference, _ string) (*module.Loaded, error) {
 					loaded++
 					return c.load(r)
 				}})

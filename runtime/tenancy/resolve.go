@@ -34,8 +34,8 @@ type Objects struct {
 // Config is what Resolve needs beside objects.
 type Config struct {
 	// Load returns the module of a reference, or ErrPending while it is being fetched. It is
-	// called only for images in repositories that a grant names, and for those of the platform.
-	Load func(module.Reference) (*module.Loaded, error)
+	// called only for images in repositories that a grant names, with the grant, and for those of the platform.
+	Load func(ref module.Reference, grant string) (*module.Loaded, error)
 	// Now is the time at which keys are judged.
 	Now time.Time
 	// Taken are names of plugins that profiles have already.
@@ -134,7 +134,8 @@ type Plugin struct {
 	Reference module.Reference
 	Module    *module.Loaded
 	// Grant admits a TenantPlugin.
-	Grant string
+	Grant      string
+	fetchedFor string // a grant that names the repository
 	// Signers are the names of the keys that signed the module, as far as somebody asked.
 	Signers []string
 }
@@ -303,7 +304,7 @@ func weightOfScore(weight int32, m *module.Loaded) *Refusal {
 // load gets the module of the reference.
 func (p *Plugin) load(c *Config) {
 	var err error
-	p.Module, err = c.Load(p.Reference)
+	p.Module, err = c.Load(p.Reference, p.fetchedFor)
 	switch {
 	case errors.Is(err, ErrPending):
 		p.Refusal = refuse(Fetching, "%v", err)

@@ -86,7 +86,9 @@ func (p *Plugin) candidates(grants []*grant) (out []candidate, refusal *Refusal)
 			}
 		}
 	}
-	if len(out) == 0 {
+	if len(out) > 0 {
+		p.fetchedFor = out[0].grant.name
+	} else {
 		return nil, refuse(RepositoryNotGranted, "spec.module.image: no grant of the namespace names the repository %s", image.Place())
 	}
 	return out, nil

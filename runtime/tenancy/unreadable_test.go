@@ -41,7 +41,7 @@ func TestUnreadable(t *testing.T) {
 		BadStatus: map[types.UID]error{"edited": errors.New("status: no")},
 		BadSpec:   map[types.UID]error{"zones": bad, "all": bad, "canary": bad, "ignored": bad, "tried": bad, "released": bad},
 	}
-	r := tenancy.Resolve(o, tenancy.Config{Load: func(ref module.Reference) (*module.Loaded, error) {
+	r := tenancy.Resolve(o, tenancy.Config{Load: func(ref module.Reference, _ string) (*module.Loaded, error) {
 		return nil, fmt.Errorf("%s was fetched", ref.Source())
 	}})
 	var got []string

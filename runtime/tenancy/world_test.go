@@ -73,7 +73,7 @@ func (w *world) shown(text string) string {
 }
 
 // load is Config.Load. It asks no server but the test's.
-func (w *world) load(ref module.Reference) (*module.Loaded, error) {
+func (w *world) load(ref module.Reference, _ string) (*module.Loaded, error) {
 	w.asked[ref.Source()] = true
 	ref.Image = w.real(ref.Image)
 	l, err := w.sources.Load(w.t.Context(), ref)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"maps"
 	"reflect"
@@ -111,12 +110,6 @@ type Result struct {
 	Since map[string]time.Time
 }
 
-// code is a module to be compiled.
-type code struct {
-	loaded *module.Loaded
-	limits module.Limits
-}
-
 // New returns a Follower that follows nothing yet.
 func New(config Config, deps Deps) *Follower {
 	if deps.Clock == nil {
@@ -129,43 +122,9 @@ func New(config Config, deps Deps) *Follower {
 		deps.Meter = &Meter{}
 	}
 	f := &Follower{config: config, deps: deps, ready: make(chan struct{}, 1), synced: make(chan struct{}, 1)}
-	done := func() { signal(f.ready) }
-	fetch := func(ctx context.Context, ref module.Reference, again bool) (*module.Loaded, error) {
-		ref.Fresh = again
-		loaded, err := deps.Modules.Fetch(ctx, ref)
-		if err != nil {
-			return nil, err
-		}
-		return f.shared.share(loaded), nil
-	}
-	f.fetch = newQueue(deps.Clock, true, deps.Panicked, done, fetch)
-	f.fetch.adopt = renamed
-	compile := func(ctx context.Context, c code, _ bool) (func(), error) {
-		return deps.Modules.Compile(ctx, &assembly.Module{Loaded: c.loaded, Reference: module.Reference{Limits: c.limits}})
-	}
-	f.compile = newQueue(deps.Clock, false, deps.Panicked, done, compile)
-	f.compile.free = func(release func()) { release() }
-	f.compile.adopt = func(ctx context.Context, from code, _ func(), c code) (func(), bool) {
-		if from.loaded.Digest != c.loaded.Digest || from.limits != c.limits {
-			return nil, false
-		}
-		release, err := compile(ctx, c, false) // it is compiled, which counts its users
-		return release, err == nil
-	}
+	f.newQueues()
 	f.told.result = &Result{Result: &tenancy.Result{}}
 	return f
-}
-
-// renamed makes a module of a reference from that of another one, if the digest is known and they differ in
-// nothing but the name and whether the module is tried. A tag without a digest is read again.
-func renamed(_ context.Context, from module.Reference, loaded *module.Loaded, ref module.Reference) (*module.Loaded, bool) {
-	from.Name, from.Use, from.Digest = ref.Name, ref.Use, loaded.Digest
-	if !reflect.DeepEqual(from, ref) {
-		return nil, false
-	}
-	out := *loaded
-	out.Name = ref.Name
-	return &out, true
 }
 
 func signal(c chan struct{}) {
@@ -316,7 +275,7 @@ func (f *Follower) judge(ctx context.Context) (resolved *tenancy.Result, all []a
 		defer forget()
 	}
 	resolved = tenancy.Resolve(f.deps.Source.Objects(), tenancy.Config{
-		Load: func(ref module.Reference) (*module.Loaded, error) { return f.load(ctx, ref) },
+		Load: func(ref module.Reference, grant string) (*module.Loaded, error) { return f.load(ctx, ref, grant) },
 		Now:  f.deps.Clock.Now(), Taken: f.config.Taken, Stopped: f.config.Stopped, Most: assembly.MaxAttached,
 		Configs: &f.configs,
 	})
@@ -328,7 +287,7 @@ func (f *Follower) judge(ctx context.Context) (resolved *tenancy.Result, all []a
 	f.shared.keep(resolved)
 	all, failed = attachments(resolved), make(map[string]error)
 	for i := range all {
-		if err := f.compiled(ctx, &all[i]); err != nil {
+		if err := f.compiled(ctx, resolved.Plugins[i].Grant, &all[i]); err != nil {
 			failed[all[i].Name] = err
 		}
 	}
@@ -351,31 +310,6 @@ func (f *Follower) Result() *Result {
 	f.told.Lock()
 	defer f.told.Unlock()
 	return f.told.result
-}
-
-// load is tenancy.Config.Load.
-func (f *Follower) load(ctx context.Context, ref module.Reference) (*module.Loaded, error) {
-	loaded, ended, err := f.fetch.get(ctx, ref.Tenant, ref.Name, ref)
-	if !ended {
-		return nil, fmt.Errorf("%s: %w", ref.Source(), tenancy.ErrPending)
-	}
-	return loaded, err
-}
-
-// compiled lets a plugin wait until its module is compiled. It returns why that cannot be done.
-func (f *Follower) compiled(ctx context.Context, x *assembly.Attached) error {
-	if x.Module == nil {
-		return nil
-	}
-	ref := &x.Module.Reference
-	_, ended, err := f.compile.get(ctx, ref.Tenant, x.Name, code{loaded: x.Module.Loaded, limits: ref.Limits})
-	switch {
-	case err != nil:
-		x.Module, x.NotReady = nil, assembly.Refused
-	case !ended:
-		x.Module, x.NotReady = nil, Compiling
-	}
-	return err
 }
 
 // Attachments are the plugins for a scheduler.

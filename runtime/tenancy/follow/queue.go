@@ -27,18 +27,25 @@ const (
 	lastRepeat  = 5 * time.Minute
 )
 
-// workers is how many namespaces are served at once. Most of them wait for a registry, or for
-// their turn to compile.
-const workers = 8
+// workers is how many namespaces are served at once, and grantWorkers how many of them may be of one grant. Most of them wait for a
+// registry, or for their turn to compile.
+const (
+	workers      = 8
+	grantWorkers = 6
+)
 
-// queue does work for objects: at most one thing at a time for a namespace, and the namespaces in
-// turn, so that none waits for all the work of another.
+// queue does work for objects: at most one thing at a time for a namespace, and the grants and the namespaces of each in turn, so that
+// none waits for all the work of another.
 type queue[K any, R any] struct {
 	// work gets whether the work was done before.
 	work func(ctx context.Context, key K, again bool) (R, error)
 	// adopt (optional) makes a result from that of another key, at once; false if they have nothing in
 	// common. So a version of a plugin goes on under another name.
 	adopt func(ctx context.Context, from K, result R, key K) (R, bool)
+	// uses (optional) names what the work for a key takes, besides a worker of the grant.
+	uses func(K) []use
+	// size (optional) is how large the work is: of a grant's, the smallest comes first.
+	size func(K) int
 	// free (optional) frees a result that is not used any more.
 	free  func(R)
 	clock clock.Clock
@@ -56,24 +63,38 @@ type queue[K any, R any] struct {
 		turns   []string                         // namespaces, the next one first
 		waiting map[string][]*job[K, R]
 		busy    map[string]bool
+		used    map[string]int    // by use.name: workers
+		served  map[string]uint64 // by grant: when it had its last turn
+		turn    uint64            // the last one
 		running int
 		allowed map[string]*allowance
 		started time.Time // the end of starting; zero before anything was asked for
 	}
 }
 
+// use is what at most some workers may take at once.
+type use struct {
+	name string
+	most int
+}
+
+// owner is whose a plugin is: of the platform if both are empty.
+type owner struct{ grant, namespace string }
+
 // job is the work for a plugin.
 type job[K any, R any] struct {
-	namespace string
-	key       K
-	first     bool // it was there when the scheduler started
-	round     int  // in which it was last asked for
-	ended     bool
-	dropped   bool
-	result    R
-	err       error
-	times     int       // that the work was done
-	again     time.Time // when to do it again; zero for never
+	owner
+	key     K
+	uses    []use
+	size    int
+	first   bool // it was there when the scheduler started
+	round   int  // in which it was last asked for
+	ended   bool
+	dropped bool
+	result  R
+	err     error
+	times   int       // that the work was done
+	again   time.Time // when to do it again; zero for never
 }
 
 // allowance is a bucket of changes.
@@ -89,22 +110,23 @@ func newQueue[K any, R any](
 	q.mu.jobs, q.mu.former = make(map[string]map[string]*job[K, R]), make(map[string][]*job[K, R])
 	q.mu.waiting = make(map[string][]*job[K, R])
 	q.mu.busy, q.mu.allowed = make(map[string]bool), make(map[string]*allowance)
+	q.mu.used, q.mu.served = make(map[string]int), make(map[string]uint64)
 	return q
 }
 
 // get returns the result for a plugin, and whether there is one already. What is not asked for
 // between two calls of forget is dropped.
-func (q *queue[K, R]) get(ctx context.Context, namespace, name string, key K) (result R, ended bool, err error) {
+func (q *queue[K, R]) get(ctx context.Context, of owner, name string, key K) (result R, ended bool, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	jobs := q.mu.jobs[namespace]
+	jobs := q.mu.jobs[of.namespace]
 	if jobs == nil {
 		jobs = make(map[string]*job[K, R])
-		q.mu.jobs[namespace] = jobs
+		q.mu.jobs[of.namespace] = jobs
 	}
 	j := jobs[name]
 	if j != nil && !reflect.DeepEqual(j.key, key) {
-		q.mu.former[namespace] = append(q.mu.former[namespace], j)
+		q.mu.former[of.namespace] = append(q.mu.former[of.namespace], j)
 		j = nil
 	}
 	if j == nil {
@@ -112,7 +134,8 @@ func (q *queue[K, R]) get(ctx context.Context, namespace, name string, key K) (r
 		if q.mu.started.IsZero() {
 			q.mu.started = now.Add(starting)
 		}
-		j = &job[K, R]{namespace: namespace, key: key, first: now.Before(q.mu.started)}
+		j = q.newJob(of, key)
+		j.first = now.Before(q.mu.started)
 		jobs[name] = j
 		if !q.adopted(ctx, j) {
 			q.add(ctx, j)
@@ -123,6 +146,20 @@ func (q *queue[K, R]) get(ctx context.Context, namespace, name string, key K) (r
 	}
 	j.round = q.mu.round
 	return j.result, j.ended, j.err
+}
+
+func (q *queue[K, R]) newJob(of owner, key K) *job[K, R] {
+	j := &job[K, R]{owner: of, key: key}
+	if q.uses != nil {
+		j.uses = q.uses(key)
+	}
+	if of.grant != "" {
+		j.uses = append(j.uses, use{"the grant " + of.grant, grantWorkers})
+	}
+	if q.size != nil {
+		j.size = q.size(key)
+	}
+	return j
 }
 
 // adopted makes the result of a job from that of another one of the namespace, if there is one.
@@ -208,32 +245,70 @@ func (q *queue[K, R]) drop(j *job[K, R]) {
 
 // dispatch starts work while there are workers.
 func (q *queue[K, R]) dispatch(ctx context.Context) {
-	for i := 0; i < len(q.mu.turns) && q.mu.running < workers && ctx.Err() == nil; {
-		ns := q.mu.turns[i]
-		waiting := q.mu.waiting[ns]
-		for len(waiting) > 0 && waiting[0].dropped {
-			waiting = waiting[1:]
+	for q.mu.running < workers && ctx.Err() == nil {
+		j := q.next()
+		if j == nil {
+			break
 		}
-		q.mu.waiting[ns] = waiting
-		if len(waiting) == 0 {
-			delete(q.mu.waiting, ns)
-			q.mu.turns = slices.Delete(q.mu.turns, i, i+1)
-			continue
+		if !j.first {
+			q.take(j.namespace)
 		}
-		if q.mu.busy[ns] || !waiting[0].first && !q.allow(ns) {
-			i++
-			continue
+		for _, u := range j.uses {
+			q.mu.used[u.name]++
 		}
-		q.mu.waiting[ns] = waiting[1:]
-		q.mu.turns = append(slices.Delete(q.mu.turns, i, i+1), ns) // it is the last one now
-		q.mu.busy[ns] = true
+		q.mu.turn++
+		q.mu.served[j.grant] = q.mu.turn
+		q.mu.busy[j.namespace] = true
 		q.mu.running++
-		q.group.Go(func() { q.do(ctx, waiting[0]) })
+		q.group.Go(func() { q.do(ctx, j) })
+	}
+	if len(q.mu.turns) == 0 {
+		clear(q.mu.served)
 	}
 }
 
-// allow takes one change from the allowance of a namespace.
-func (q *queue[K, R]) allow(namespace string) bool {
+// next takes the job that can be begun and whose grant had its turn the longest ago; of these, the smallest, and then that of the
+// namespace that had its turn the longest ago. It returns nil if there is none.
+func (q *queue[K, R]) next() *job[K, R] {
+	var best *job[K, R]
+	q.mu.turns = slices.DeleteFunc(q.mu.turns, func(ns string) bool {
+		waiting := slices.DeleteFunc(q.mu.waiting[ns], func(j *job[K, R]) bool { return j.dropped })
+		q.mu.waiting[ns] = waiting
+		if len(waiting) == 0 {
+			delete(q.mu.waiting, ns)
+			return true
+		}
+		if q.mu.busy[ns] {
+			return false
+		}
+		if i := slices.IndexFunc(waiting, q.ready); i >= 0 && (best == nil || q.before(waiting[i], best)) {
+			best = waiting[i]
+		}
+		return false
+	})
+	if best != nil {
+		ns := best.namespace
+		q.mu.waiting[ns] = slices.DeleteFunc(q.mu.waiting[ns], func(j *job[K, R]) bool { return j == best })
+		q.mu.turns = append(slices.DeleteFunc(q.mu.turns, func(other string) bool { return other == ns }), ns) // it is the last one now
+	}
+	return best
+}
+
+// ready reports whether a job can be begun but for what others of its namespace do.
+func (q *queue[K, R]) ready(j *job[K, R]) bool {
+	return !slices.ContainsFunc(j.uses, func(u use) bool { return q.mu.used[u.name] >= u.most }) && (j.first || q.allows(j.namespace))
+}
+
+// before reports whether one job comes before another that is before it by the turns of namespaces.
+func (q *queue[K, R]) before(j, other *job[K, R]) bool {
+	if j.grant != other.grant {
+		return q.mu.served[j.grant] < q.mu.served[other.grant]
+	}
+	return j.size < other.size
+}
+
+// allows reports whether the allowance of a namespace has a change left.
+func (q *queue[K, R]) allows(namespace string) bool {
 	if !q.limited || namespace == "" {
 		return true
 	}
@@ -246,11 +321,14 @@ func (q *queue[K, R]) allow(namespace string) bool {
 	if earned := int(now.Sub(a.at) / changePause); earned > 0 {
 		a.left, a.at = min(changesAtOnce, a.left+earned), a.at.Add(time.Duration(earned)*changePause)
 	}
-	if a.left == 0 {
-		return false
+	return a.left > 0
+}
+
+// take takes one change from the allowance of a namespace.
+func (q *queue[K, R]) take(namespace string) {
+	if a := q.mu.allowed[namespace]; a != nil {
+		a.left--
 	}
-	a.left--
-	return true
 }
 
 func (q *queue[K, R]) do(ctx context.Context, j *job[K, R]) {
@@ -271,6 +349,11 @@ func (q *queue[K, R]) do(ctx context.Context, j *job[K, R]) {
 		q.drop(j) // again, now that there is a result
 	}
 	delete(q.mu.busy, j.namespace)
+	for _, u := range j.uses {
+		if q.mu.used[u.name]--; q.mu.used[u.name] == 0 {
+			delete(q.mu.used, u.name)
+		}
+	}
 	q.mu.running--
 	q.dispatch(ctx)
 	q.mu.Unlock()

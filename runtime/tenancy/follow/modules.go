@@ -1,0 +1,108 @@
+package follow
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"reflect"
+
+	"github.com/berth-scheduler/berth/runtime/assembly"
+	"github.com/berth-scheduler/berth/runtime/market/oci"
+	"github.com/berth-scheduler/berth/runtime/module"
+	"github.com/berth-scheduler/berth/runtime/tenancy"
+)
+
+// code is a module to be compiled.
+type code struct {
+	loaded *module.Loaded
+	limits module.Limits
+}
+
+// newQueues makes the queues that fetch and compile modules.
+func (f *Follower) newQueues() {
+	done := func() { signal(f.ready) }
+	fetch := func(ctx context.Context, ref module.Reference, again bool) (*module.Loaded, error) {
+		ref.Fresh = again
+		loaded, err := f.deps.Modules.Fetch(ctx, ref)
+		if err != nil {
+			return nil, err
+		}
+		return f.shared.share(loaded), nil
+	}
+	f.fetch = newQueue(f.deps.Clock, true, f.deps.Panicked, done, fetch)
+	f.fetch.adopt, f.fetch.uses = renamed, servers
+	compile := func(ctx context.Context, c code, _ bool) (func(), error) {
+		return f.deps.Modules.Compile(ctx, &assembly.Module{Loaded: c.loaded, Reference: module.Reference{Limits: c.limits}})
+	}
+	f.compile = newQueue(f.deps.Clock, false, f.deps.Panicked, done, compile)
+	f.compile.size = func(c code) int { return len(c.loaded.Bytes) }
+	f.compile.uses = func(c code) []use {
+		if len(c.loaded.Bytes) > assembly.SmallModule {
+			return []use{{"the turn of large modules", 1}}
+		}
+		return nil
+	}
+	f.compile.free = func(release func()) { release() }
+	f.compile.adopt = func(ctx context.Context, from code, _ func(), c code) (func(), bool) {
+		if from.loaded.Digest != c.loaded.Digest || from.limits != c.limits {
+			return nil, false
+		}
+		release, err := compile(ctx, c, false) // it is compiled, which counts its users
+		return release, err == nil
+	}
+}
+
+// renamed makes a module of a reference from that of another one, if the digest is known and they differ in
+// nothing but the name and whether the module is tried. A tag without a digest is read again.
+func renamed(_ context.Context, from module.Reference, loaded *module.Loaded, ref module.Reference) (*module.Loaded, bool) {
+	from.Name, from.Use, from.Digest = ref.Name, ref.Use, loaded.Digest
+	if !reflect.DeepEqual(from, ref) {
+		return nil, false
+	}
+	out := *loaded
+	out.Name = ref.Name
+	return &out, true
+}
+
+// serverWorkers is how many modules are fetched from a server at once: one that does not answer keeps no more workers.
+const serverWorkers = 2
+
+// servers names the server that a module is fetched from.
+func servers(ref module.Reference) []use {
+	host := ""
+	if at, err := oci.ParseReference(ref.Image); err == nil {
+		host = at.Registry
+	}
+	if u, err := url.Parse(ref.URL); err == nil && ref.URL != "" {
+		host = u.Host
+	}
+	if host == "" {
+		return nil
+	}
+	return []use{{"the server " + host, serverWorkers}}
+}
+
+// load is tenancy.Config.Load.
+func (f *Follower) load(ctx context.Context, ref module.Reference, grant string) (*module.Loaded, error) {
+	loaded, ended, err := f.fetch.get(ctx, owner{grant, ref.Tenant}, ref.Name, ref)
+	if !ended {
+		return nil, fmt.Errorf("%s: %w", ref.Source(), tenancy.ErrPending)
+	}
+	return loaded, err
+}
+
+// compiled lets a plugin wait until its module is compiled. It returns why that cannot be done.
+func (f *Follower) compiled(ctx context.Context, grant string, x *assembly.Attached) error {
+	if x.Module == nil {
+		return nil
+	}
+	ref := &x.Module.Reference
+	_, ended, err := f.compile.get(ctx, owner{grant, ref.Tenant}, x.Name, code{loaded: x.Module.Loaded, limits: ref.Limits})
+	switch {
+	case err != nil:
+		x.Module, x.NotReady = nil, assembly.Refused
+	case !ended:
+		x.Module, x.NotReady = nil, Compiling
+	}
+	return err
+}
