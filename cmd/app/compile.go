@@ -68,27 +68,38 @@ func (o *compileOptions) size() (int64, error) {
 // leastCompileMemory is a little more than the process needs before it compiles anything.
 const leastCompileMemory = 128 << 20
 
-// compiler returns the compiler of modules: this program, started again. Nil compiles
-// in this process.
-func (o *compileOptions) compiler() (sandbox.Compiler, error) {
+// smallPart is the part of --compile-memory that may be taken beside it for a small module, if that is enough for one.
+const (
+	smallPart        = 4
+	leastSmallMemory = 192 << 20
+)
+
+// compilers returns the compiler of modules, and that of small ones beside it: this program, started again. Nil compiles
+// in this process, or nothing beside.
+func (o *compileOptions) compilers() (all, small sandbox.Compiler, err error) {
 	memory, err := resource.ParseQuantity(o.compileMemory)
 	switch {
 	case o.timeLimit < 0:
-		return nil, fmt.Errorf("--compile-time: %v is less than 0", o.timeLimit)
+		return nil, nil, fmt.Errorf("--compile-time: %v is less than 0", o.timeLimit)
 	case err != nil || memory.Value() < leastCompileMemory:
-		return nil, fmt.Errorf("--compile-memory: %q is not a size of at least 128Mi; write for example 2Gi", o.compileMemory)
+		return nil, nil, fmt.Errorf("--compile-memory: %q is not a size of at least 128Mi; write for example 2Gi", o.compileMemory)
 	case o.timeLimit == 0:
-		return nil, nil
+		return nil, nil, nil
 	}
 	path, err := os.Executable()
 	if err != nil {
-		return nil, fmt.Errorf("find the executable of this program, which compiles modules: %w (--compile-time 0 compiles in this process)", err)
+		return nil, nil, fmt.Errorf("find the executable of this program, which compiles modules: %w (--compile-time 0 compiles in this process)", err)
 	}
 	c := &child.Child{
 		Path: path, Args: []string{"berth", compileCommand}, Time: o.timeLimit, Memory: uint64(memory.Value()),
 		TimeSetting: "--compile-time", MemorySetting: "--compile-memory",
 	}
-	return c.Compile, nil
+	if part := c.Memory / smallPart; part >= leastSmallMemory {
+		beside := *c
+		beside.Memory = part
+		small = beside.Compile
+	}
+	return c.Compile, small, nil
 }
 
 // runtime returns the settings for compiling modules.
@@ -105,7 +116,7 @@ func (o *compileOptions) runtime() (*sandbox.Runtime, error) {
 		return nil, err
 	}
 	c := sandbox.RuntimeConfig{CacheDir: dir, CacheSize: assembly.CompiledSize(size)}
-	if c.Compiler, err = o.compiler(); err != nil {
+	if c.Compiler, _, err = o.compilers(); err != nil {
 		return nil, err
 	}
 	r, err := sandbox.NewRuntime(c)

@@ -98,7 +98,7 @@ func (o *moduleOptions) open(ctx context.Context) (*assembly.Modules, error) {
 	if c.CacheSize, err = o.size(); err != nil {
 		return nil, err
 	}
-	if c.Compiler, err = o.compiler(); err != nil {
+	if c.Compiler, c.SmallCompiler, err = o.compilers(); err != nil {
 		return nil, err
 	}
 	memory, err := resource.ParseQuantity(o.memory)

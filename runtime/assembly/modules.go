@@ -46,8 +46,9 @@ type ModulesConfig struct {
 	// Loaded (optional) is called with each module that was loaded.
 	Loaded func(*module.Loaded, *module.Reference)
 	// Compiler (optional) compiles modules before this process does, as package
-	// runtime/wasm/child, so that one that takes long to compile is stopped.
-	Compiler sandbox.Compiler
+	// runtime/wasm/child, so that one that takes long to compile is stopped. SmallCompiler (optional) does it with less memory for
+	// modules of up to SmallModule bytes, beside another one.
+	Compiler, SmallCompiler sandbox.Compiler
 	// Memory is what the plugins of all modules of a scheduler may have together, in bytes; 0
 	// means memory.DefaultProcess.
 	Memory int64
@@ -149,7 +150,7 @@ func (m *Modules) start() error {
 		}
 	}
 	var err error
-	c := sandbox.RuntimeConfig{CacheDir: dir, CacheSize: CompiledSize(m.config.CacheSize), Compiler: oneByOne(m.config.Compiler), Log: m.config.Log}
+	c := sandbox.RuntimeConfig{CacheDir: dir, CacheSize: CompiledSize(m.config.CacheSize), Compiler: inTurn(m.config.Compiler, m.config.SmallCompiler), Log: m.config.Log}
 	m.mu.runtime, err = sandbox.NewRuntime(c)
 	if err != nil && m.config.CacheOptional && dir != "" {
 		c.CacheDir = ""
@@ -159,9 +160,28 @@ func (m *Modules) start() error {
 }
 
 // SmallModule is the most bytes of a module that does not wait for large ones to be compiled.
-const SmallModule = 2 << 20
+const SmallModule = 1 << 20
 
-// oneByOne makes a compiler wait for its turn: there is memory to compile one module at a time.
+// inTurn makes compilers wait for their turns: there is memory to compile one module, and beside it a small one. A small one that
+// fails is compiled again as a large one is.
+func inTurn(compile, small sandbox.Compiler) sandbox.Compiler {
+	compile, small = oneByOne(compile), oneByOne(small)
+	if small == nil {
+		return compile
+	}
+	return func(ctx context.Context, job *sandbox.CompileJob) error {
+		if max(len(job.Original), len(job.Code)/2) > SmallModule {
+			return compile(ctx, job)
+		}
+		err := small(ctx, job)
+		if err == nil || ctx.Err() != nil || errors.As(err, new(*sandbox.StoreError)) {
+			return err
+		}
+		return compile(ctx, job)
+	}
+}
+
+// oneByOne makes a compiler compile one module at a time.
 func oneByOne(compile sandbox.Compiler) sandbox.Compiler {
 	if compile == nil {
 		return nil

@@ -15,13 +15,16 @@ import (
 // maxHeader is the maximum size of an answer's headers, in bytes.
 const maxHeader = 64 << 10
 
+// firstByte is how long a server may take until its answer begins: while one does not answer, others wait for the worker that asks.
+const firstByte = 10 * time.Second
+
 // NewTransport returns a transport for untrusted registries and web servers. Their answers may
 // send the client on, by a redirect or to a realm for tokens. So it connects to private and special addresses only if the host
 // that the user named has one, to this machine only if the user named it, and never to link-local and metadata addresses.
 func NewTransport() http.RoundTripper {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.MaxResponseHeaderBytes = maxHeader
-	t.ResponseHeaderTimeout = 30 * time.Second
+	t.ResponseHeaderTimeout = firstByte
 	t.DisableCompression = true // the limits count the bytes that arrive
 	special := newRanges()
 	direct := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}
