@@ -135,8 +135,7 @@ func TestGrantsInTurn(t *testing.T) {
 // TestTurns: grants have their turns, and of a grant's work the smallest comes first.
 func TestTurns(t *testing.T) {
 	var order []int
-	var q *queue[int, int]
-	q = newQueue(clock.NewStep(time.Unix(0, 0)), true, nil, func() {}, func(_ context.Context, key int, _ bool) (int, error) {
+	q := newQueue(clock.NewStep(time.Unix(0, 0)), true, nil, func() {}, func(_ context.Context, key int, _ bool) (int, error) {
 		order = append(order, key)
 		return 0, nil
 	})
