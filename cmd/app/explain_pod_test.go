@@ -49,6 +49,8 @@ func TestPrintAnyPod(t *testing.T) {
 		{"tried, and placed by another", &debughttp.ClusterPod{SchedulerName: "berth", Node: "n2", Created: *minutes(5), Bound: minutes(4)}, failed, "",
 			"ns/p is on n2. Another scheduler or user bound it (created 5m ago, bound 4m ago). Its spec.schedulerName is berth, a profile of this scheduler.\n" +
 				"This scheduler's last attempt was attempt 1 by profile berth, 3s ago. 0/4 nodes are available: 4 full.\n\n"},
+		{"waits for a resize", &debughttp.ClusterPod{SchedulerName: "berth", Node: "n2", Created: *minutes(5), Bound: minutes(4), ResizeDeferred: true}, failed, "",
+			"ns/p is on n2, where a resize in place waits after attempt 1 by profile berth, 3s ago:\n0/4 nodes are available: 4 full.\n\n"},
 		{"placed, and gone", nil, placed, "",
 			"ns/p no longer exists. It was on n1, placed 3s ago at attempt 2 by profile berth: 1 of 4 nodes feasible, 4 evaluated; 1.00 ms, with binding 1.00 s.\n\n"},
 		{"placed, and ended", &debughttp.ClusterPod{SchedulerName: "berth", Node: "n1", Phase: "Failed"}, placed, "",

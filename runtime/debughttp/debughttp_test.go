@@ -123,6 +123,10 @@ func config(r *debughttp.Recorder) debughttp.Config {
 				now.Spec.NodeName, now.Status.Conditions[1].Status = "", v1.ConditionFalse
 				now.DeletionTimestamp = &metav1.Time{Time: time.Unix(800, 0)}
 			}
+			if pod.Name == "grows" {
+				waits := v1.PodCondition{Type: v1.PodResizePending, Status: v1.ConditionTrue, Reason: v1.PodReasonDeferred}
+				now.Status.Conditions = append(now.Status.Conditions, waits)
+			}
 			return now, nil
 		},
 		Where: func(_ context.Context, pod types.NamespacedName) (string, error) {
@@ -216,12 +220,12 @@ func TestHandler(t *testing.T) {
 			t.Errorf("plugins: %v, %+v", err, s)
 		}
 	}
-	// A pod of another scheduler, one that is being deleted, and one with the name of an earlier
-	// pod.
+	// A pod of another scheduler, one that is being deleted, one with the name of an earlier pod, and one that waits for a resize.
 	for name, want := range map[string]debughttp.ClusterPod{
 		"other":   {SchedulerName: "x", Node: "n1", Phase: "Running", Bound: new(time.Unix(600, 0))},
 		"pending": {SchedulerName: "x", Phase: "Running", Deleted: new(time.Unix(800, 0))},
 		"anew":    {SchedulerName: "x", Node: "n1", Phase: "Running", Bound: new(time.Unix(600, 0))},
+		"grows":   {SchedulerName: "x", Node: "n1", Phase: "Running", Bound: new(time.Unix(600, 0)), ResizeDeferred: true},
 	} {
 		want.Created = time.Unix(500, 0)
 		w := httptest.NewRecorder()

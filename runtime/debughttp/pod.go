@@ -4,6 +4,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	resourcehelper "k8s.io/component-helpers/resource"
 
 	"github.com/berth-scheduler/berth/internal/plain"
 )
@@ -22,6 +23,8 @@ type ClusterPod struct {
 	// Deleted is when the pod must be gone at the latest (metadata.deletionTimestamp); nil if it
 	// is not being deleted.
 	Deleted *time.Time `json:"deleted,omitempty"`
+	// ResizeDeferred says that a resize in place waits until there is room on the node.
+	ResizeDeferred bool `json:"resizeDeferred,omitempty"`
 }
 
 // maxName is the maximum length of an object's name, in bytes.
@@ -30,6 +33,7 @@ const maxName = 253
 func clusterPod(p *v1.Pod) *ClusterPod {
 	out := &ClusterPod{
 		SchedulerName: plain.Cut(p.Spec.SchedulerName, maxName), Node: p.Spec.NodeName, Phase: string(p.Status.Phase), Created: p.CreationTimestamp.Time,
+		ResizeDeferred: resourcehelper.IsPodResizeDeferred(p),
 	}
 	if p.DeletionTimestamp != nil {
 		out.Deleted = &p.DeletionTimestamp.Time

@@ -48,7 +48,11 @@ func (c *Cluster) Again(ctx context.Context, plugin string, pods []*v1.Pod) (*Ag
 	q.config = sim.Config{
 		Assembly: c.Scheduler, Nodes: c.Nodes, Namespaces: c.Namespaces, Storage: c.Storage, Owners: c.Owners, PodDisruptionBudgets: c.PodDisruptionBudgets,
 		Attempts: 1, NoEvictions: true, Log: c.Log,
-		Attempted: func(a *report.Attempt, _ func(row uint32) string) { q.tried[a.UID] = true },
+		Attempted: func(a *report.Attempt, _ func(row uint32) string) {
+			if q.asked[a.UID] { // others on nodes may be tried for a resize in place
+				q.tried[a.UID] = true
+			}
+		},
 	}
 	q.config.Assembly.WithoutExtenders = true
 	bound := q.others(c)

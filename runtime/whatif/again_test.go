@@ -10,14 +10,18 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/runtime/api/v1alpha1"
 	"github.com/berth-scheduler/berth/runtime/assembly"
 	"github.com/berth-scheduler/berth/runtime/internal/wat"
 	"github.com/berth-scheduler/berth/runtime/module"
+	"github.com/berth-scheduler/berth/runtime/plugin"
+	"github.com/berth-scheduler/berth/runtime/state"
 	"github.com/berth-scheduler/berth/runtime/whatif"
 )
 
@@ -93,6 +97,38 @@ func TestAgain(t *testing.T) {
 	}
 	if c.Bound[0].UID != "set" || pods[0].Spec.NodeName != "a" {
 		t.Error("the cluster was changed")
+	}
+}
+
+// resizing is a plugin that has pods on nodes tried for a resize in place.
+type resizing struct{ info plugin.Info }
+
+func (r *resizing) Info() *plugin.Info { return &r.info }
+
+func (r *resizing) Permit(p *plugin.Placement) (time.Duration, plugin.Directives, *plugin.Status) {
+	if p.Pod.ResizeDeferred() {
+		return 0, plugin.Directives{}, plugin.NewStatus(abi.Unschedulable, "the kubelet has to act")
+	}
+	return 0, plugin.Directives{}, nil
+}
+
+// TestAgainResizes: only the pods in question count, not those on nodes that wait for a resize in place.
+func TestAgainResizes(t *testing.T) {
+	c := full()
+	waits := c.Bound[0].Object.DeepCopy()
+	waits.Status.Conditions = []v1.PodCondition{{Type: v1.PodResizePending, Status: v1.ConditionTrue, Reason: v1.PodReasonDeferred}}
+	c.Bound[0] = state.NewPod(waits)
+	s := assembly.Default()
+	mine := s.Profiles[0].Points["bind"][0]
+	mine.Name = "Resizing"
+	s.Profiles[0].Points["permit"] = append(s.Profiles[0].Points["permit"], mine)
+	c.Scheduler.Scheduler = s
+	c.Scheduler.Plugins = plugin.Registry{"Resizing": func(any) (plugin.Plugin, error) {
+		return &resizing{plugin.Info{Name: "Resizing", Resizes: true, TriesResizes: true}}, nil
+	}}
+	got, err := c.Again(t.Context(), "none", []*v1.Pod{pod("two", "2", 0)})
+	if err != nil || got.Pods != 1 || got.Gated != 0 {
+		t.Errorf("%+v, %v", got, err)
 	}
 }
 
