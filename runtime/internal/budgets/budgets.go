@@ -367,7 +367,7 @@ func (b *Book) Restore(x Account) {
 	if a == nil {
 		a = b.open(x.Payer)
 	}
-	a.rates, a.full, a.space.full = x.Rates.valid(), x.Full, x.AllFull
+	a.rates, a.full, a.space.full = x.valid(), x.Full, x.AllFull
 	for _, pod := range x.Held {
 		b.Forget(pod)
 		b.hold(a, pod)
