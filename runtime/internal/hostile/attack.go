@@ -33,6 +33,10 @@ type Attack struct {
 	Evictions int
 	// Barred is a pod of namespace evil that must not be placed, if there is one.
 	Barred string
+	// Crowd is how many pods of the tenant are there before those of its neighbours, in berth run. They have priority 1.
+	Crowd int
+	// Grants are those of the plugin, as its entry in a configuration has them.
+	Grants map[string]bool
 	// Workers says that the plugin decides the same with any number of workers.
 	Workers bool
 }

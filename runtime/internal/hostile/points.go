@@ -66,8 +66,10 @@ func at(name, about, declarations string, set fields, functions ...string) (Atta
 		}
 		source += fmt.Sprintf("(func (export \"berth_%s\") (param $call i32) (param%s) (result i32) (local $i i32) (local $at i32) %s)\n", function, parameters, functions[i+1])
 	}
-	events := []fields{{"resource": "Pod", "actions": []string{"Add", "Update", "Delete"}}}
-	return one("points/"+name, about, source+")", set.with("points", points).with("host", []string{"log"}).with("events", events))
+	if set["events"] == nil {
+		set["events"] = []fields{{"resource": "Pod", "actions": []string{"Add", "Update", "Delete"}}}
+	}
+	return one("points/"+name, about, source+")", set.with("points", points).with("host", []string{"log"}))
 }
 
 // points are answers that a host carries out, or uses outside of a cycle: directives, gates, keys of the queue and hints.

@@ -39,6 +39,9 @@ func (r *attempts) attachPlugin(a *Attack, i, k int) error {
 	r.attached++ // a name is not used again: the scheduler may still report on the plugin that had it
 	name := fmt.Sprint("hostile-", r.attached)
 	settings := map[string]any{"name": name, "namespaces": []string{attacked(k)}}
+	if a.Grants != nil {
+		settings["grants"] = a.Grants
+	}
 	if file := a.config(i); file != "" {
 		config, err := os.ReadFile(file)
 		if err != nil {

@@ -75,25 +75,25 @@ func TestSimulatorFinds(t *testing.T) {
 	}
 }
 
-// TestBounded: it is sufficient that the ratio or the difference is within its bound; memory and log have to be.
+// TestBounded: it is sufficient that the ratio or the difference is within its bound; attempts, memory and log have to be.
 func TestBounded(t *testing.T) {
 	for _, test := range []struct {
-		ratio       float64
-		difference  time.Duration
-		attempts    float64
-		memory, log int64
-		want        bool
+		fastest, slowest time.Duration
+		attempts         float64
+		memory, log      int64
+		want             bool
 	}{
-		{1, 0, 1, 0, 0, true},
-		{1.1, time.Second, 2, 1, 2 * FaultLog, true},
-		{9, 2 * time.Millisecond, 1, 0, 0, true},
-		{1.2, 3 * time.Millisecond, 1, 0, 0, false},
-		{1, 0, 2.01, 0, 0, false},
-		{1, 0, 1, 2, 0, false},
-		{1, 0, 1, 0, 2*FaultLog + 1, false},
+		{0, 0, 1, 0, 0, true},
+		{1100 * time.Millisecond, time.Second, 2, 1, 2 * FaultLog, true},
+		{3 * time.Millisecond, time.Millisecond, 1, 0, 0, true},
+		{4 * time.Millisecond, time.Millisecond, 1, 0, 0, false},
+		{1101 * time.Millisecond, time.Second, 1, 0, 0, false},
+		{0, 0, 2.01, 0, 0, false},
+		{0, 0, 1, 2, 0, false},
+		{0, 0, 1, 0, 2*FaultLog + 1, false},
 	} {
 		b := &Beside{
-			Ratio: test.ratio, Difference: test.difference, Attempts: test.attempts, Memory: test.memory, MemoryBound: 1,
+			Fastest: test.fastest, Slowest: test.slowest, Attempts: test.attempts, Memory: test.memory, MemoryBound: 1,
 			Log: test.log, LogBound: 2 * FaultLog,
 		}
 		if b.Bounded() != test.want {
@@ -126,7 +126,7 @@ func TestNarrow(t *testing.T) {
 			for _, a := range group {
 				loaded = append(loaded, a.Name != "refused")
 				if a.Name == bad {
-					r.Ratio, r.Difference = 2, time.Second
+					r.Fastest = time.Second
 				}
 			}
 			return r, loaded, nil

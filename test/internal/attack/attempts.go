@@ -68,24 +68,37 @@ func (b *Bench) start() (*attempts, error) {
 	return &attempts{bench: b, dir: dir, socket: socket, process: process}, nil
 }
 
-// leg places some calm pods, few at a time, and tries attacked ones between them. It returns
-// the p99 of the durations of the attempts for the calm ones, and how many attempts there were for each of
-// them, besides the first ones for attacked pods.
+// leg is what was measured while calm pods were placed.
+type leg struct {
+	// p99 is that of the durations of their attempts, and wait that of the time from their creation to the end of these.
+	p99, wait time.Duration
+	// each is how many attempts there were for each of them, besides the first ones for attacked pods.
+	each float64
+}
+
+// leg places some calm pods, few at a time, and tries attacked ones between them, after the crowds of the attacks.
 // Only few are pending at a time, because an attacked pod blocks the loop: pods created
 // meanwhile would all be bound at once after it, and the API server would use both cores.
-func (r *attempts) leg(ctx context.Context, attack bool) (p99 time.Duration, each float64, err error) {
+func (r *attempts) leg(ctx context.Context, attack bool) (out leg, err error) {
 	r.legs++
 	b := r.bench
 	basic := workload.All()[0]
 	pods := 0 // attacked ones
 	if attack {
 		pods = b.Attacked
+		if err := r.gather(ctx); err != nil {
+			return out, err
+		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
 	defer cancel()
+	before, err := r.decisions()
+	if err != nil {
+		return out, err
+	}
 	bound, err := b.client.CoreV1().Pods(calm).Watch(ctx, metav1.ListOptions{FieldSelector: "spec.nodeName!="})
 	if err != nil {
-		return 0, 0, err
+		return out, err
 	}
 	defer bound.Stop()
 	placed := 0
@@ -107,7 +120,8 @@ func (r *attempts) leg(ctx context.Context, attack bool) (p99 time.Duration, eac
 		}
 		return nil
 	}
-	var names, others []string
+	var others []string
+	created := make(map[string]time.Time)
 	for i := range b.Calm {
 		for k := i * pods / b.Calm; k < (i+1)*pods/b.Calm; k++ { // spread evenly
 			pod := basic.Pod(attacked(k%len(r.attacks)), k)
@@ -117,52 +131,71 @@ func (r *attempts) leg(ctx context.Context, attack bool) (p99 time.Duration, eac
 			}
 			others = append(others, pod.Namespace+"/"+pod.Name)
 			if err := load.Pod(ctx, b.client, pod); err != nil {
-				return 0, 0, err
+				return out, err
 			}
+		}
+		if err := r.change(ctx, i); err != nil {
+			return out, err
 		}
 		pod := basic.Pod(calm, i)
 		pod.Name = fmt.Sprintf("calm-%d-%d", r.legs, i)
-		names = append(names, pod.Name)
+		created[pod.Name] = time.Now()
 		if err := load.Pod(ctx, b.client, pod); err != nil {
-			return 0, 0, err
+			return out, err
 		}
 		if err := await(i + 1 - calmAtATime); err != nil {
-			return 0, 0, err
+			return out, err
 		}
 	}
 	if err := await(b.Calm); err != nil {
-		return 0, 0, err
+		return out, err
 	}
-	var durations []time.Duration
-	tries := 0
-	for _, name := range names {
-		var pod debughttp.Pod
-		if err := r.ask(debughttp.ExplainPath+calm+"/"+name, &pod); err != nil {
-			return 0, 0, err
-		}
-		if pod.Last == nil {
-			return 0, 0, fmt.Errorf("the scheduler does not know %s", name)
-		}
-		durations = append(durations, pod.Last.Duration)
-		tries += pod.Last.Attempt.Try
+	if out, err = r.result(before, created, others); err != nil {
+		return out, err
 	}
-	for _, name := range others {
-		var pod debughttp.Pod
-		if err := r.ask(debughttp.ExplainPath+name, &pod); err != nil {
-			return 0, 0, err
-		}
-		if pod.Last != nil { // otherwise it was not tried yet
-			tries += pod.Last.Attempt.Try - 1
-		}
-	}
-	slices.Sort(durations)
 	if err := load.Clear(ctx, b.client, calm); err != nil {
-		return 0, 0, err
+		return out, err
 	}
 	for i := range r.attacks {
 		if err := load.Clear(ctx, b.client, attacked(i)); err != nil {
-			return 0, 0, err
+			return out, err
 		}
 	}
-	return durations[len(durations)*99/100], float64(tries) / float64(b.Calm), nil
+	return out, nil
+}
+
+// result asks the scheduler about the pods of a leg: the calm ones, by when they were created, and the attacked ones. before is the
+// number of the last attempt before them.
+func (r *attempts) result(before uint64, created map[string]time.Time, others []string) (out leg, err error) {
+	after, err := r.decisions()
+	if err != nil {
+		return out, err
+	}
+	var durations, waits []time.Duration
+	for name, at := range created {
+		var pod debughttp.Pod
+		if err := r.ask(debughttp.ExplainPath+calm+"/"+name, &pod); err != nil {
+			return out, err
+		}
+		if pod.Last == nil {
+			return out, fmt.Errorf("the scheduler does not know %s", name)
+		}
+		durations, waits = append(durations, pod.Last.Duration), append(waits, pod.Last.At.Sub(at))
+	}
+	caused := after - before
+	for _, name := range others {
+		var pod debughttp.Pod
+		if err := r.ask(debughttp.ExplainPath+name, &pod); err != nil {
+			return out, err
+		}
+		if pod.Last != nil { // otherwise it was not tried yet
+			caused--
+		}
+	}
+	return leg{p99: p99(durations), wait: p99(waits), each: float64(caused) / float64(len(created))}, nil
+}
+
+func p99(values []time.Duration) time.Duration {
+	slices.Sort(values)
+	return values[len(values)*99/100]
 }

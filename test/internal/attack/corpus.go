@@ -26,6 +26,9 @@ type Attack struct {
 	Evictions int `json:"evictions"`
 	// Barred is a pod of namespace evil that must not be placed, if there is one.
 	Barred string `json:"barred"`
+	// Crowd is how many pods of the tenant Bench has before it measures, and Grants are those of the plugin there.
+	Crowd  int             `json:"crowd"`
+	Grants map[string]bool `json:"grants"`
 	// Workers says that it decides the same with any number of workers.
 	Workers bool `json:"workers"`
 

@@ -33,6 +33,9 @@ type entry struct {
 	Evictions int    `json:"evictions,omitempty"`
 	Barred    string `json:"barred,omitempty"`
 	Workers   bool   `json:"workers,omitempty"`
+	// Crowd and Grants are what it needs in berth run.
+	Crowd  int             `json:"crowd,omitempty"`
+	Grants map[string]bool `json:"grants,omitempty"`
 }
 
 func run(args []string) error {
@@ -47,6 +50,7 @@ func run(args []string) error {
 	for _, a := range attacks {
 		e := entry{
 			Name: a.Name, About: a.About, Nodes: a.Nodes, Pods: a.Pods, As: a.As, Evictions: a.Evictions, Barred: a.Barred, Workers: a.Workers,
+			Crowd: a.Crowd, Grants: a.Grants,
 		}
 		dir := filepath.Join(args[0], filepath.FromSlash(a.Name))
 		if err := os.MkdirAll(dir, 0o755); err != nil {
