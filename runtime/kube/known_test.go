@@ -11,6 +11,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/fake"
@@ -23,6 +24,7 @@ import (
 // kind is among the kinds only if all of its lists were read.
 func TestOptional(t *testing.T) {
 	named := metav1.ObjectMeta{Name: "x"}
+	const reviews = "selfsubjectaccessreviews"
 	all := []string{
 		"scheduling.k8s.io/priorityclasses", "node.k8s.io/runtimeclasses", "/limitranges", "/resourcequotas", "apps/daemonsets",
 		"admissionregistration.k8s.io/mutatingwebhookconfigurations", "admissionregistration.k8s.io/validatingwebhookconfigurations",
@@ -39,6 +41,9 @@ func TestOptional(t *testing.T) {
 		{"webhooks of one kind", all[5:6], nil, nil, 1},
 		{"a list that fails", all, all[:1], []string{"RuntimeClass", "LimitRange", "ResourceQuota", "DaemonSet", "MutatingWebhookConfiguration"},
 			6},
+		{"reviews that fail", nil, []string{reviews}, nil, 0},
+		{"a review that fails", all[1:], []string{reviews + " of priorityclasses"}, []string{"RuntimeClass", "LimitRange", "ResourceQuota", "DaemonSet",
+			"MutatingWebhookConfiguration"}, 6},
 	} {
 		client := fake.NewClientset(
 			&schedulingv1.PriorityClass{ObjectMeta: named}, &nodev1.RuntimeClass{ObjectMeta: named}, &v1.LimitRange{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "x"}},
@@ -46,9 +51,12 @@ func TestOptional(t *testing.T) {
 			&appsv1.DaemonSet{ObjectMeta: metav1.ObjectMeta{Namespace: "b", Name: "x"}},
 			&admissionv1.MutatingWebhookConfiguration{ObjectMeta: named}, &admissionv1.ValidatingWebhookConfiguration{ObjectMeta: named},
 		)
-		client.PrependReactor("create", "selfsubjectaccessreviews", func(a clienttesting.Action) (bool, runtime.Object, error) {
+		client.PrependReactor("create", reviews, func(a clienttesting.Action) (bool, runtime.Object, error) {
 			review := a.(clienttesting.CreateAction).GetObject().(*authorizationv1.SelfSubjectAccessReview)
 			of := review.Spec.ResourceAttributes
+			if slices.Contains(c.fail, reviews) || slices.Contains(c.fail, reviews+" of "+of.Resource) {
+				return true, nil, apierrors.NewForbidden(a.GetResource().GroupResource(), "", nil)
+			}
 			review.Status.Allowed = of.Verb == "list" && of.Namespace == "" && slices.Contains(c.may, of.Group+"/"+of.Resource)
 			return true, review, nil
 		})
