@@ -2,10 +2,45 @@ package app
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
+	"strings"
+	"syscall"
 	"testing"
+
+	"github.com/berth-scheduler/berth/internal/smalldisk"
 )
+
+// TestApplyOnFullDisk: no file is lost or cut on a disk that becomes full, and all is as before.
+func TestApplyOnFullDisk(t *testing.T) {
+	dir := smalldisk.New(t)
+	lock, module := filepath.Join(dir, "berth.lock"), filepath.Join(dir, "a.wasm")
+	write(t, lock, "old")
+	write(t, module, strings.Repeat("o", 300<<10))
+	steps := []step{{lock, []byte("new")}, {module, bytes.Repeat([]byte("n"), 800<<10)}}
+	err := apply(steps)
+	if !errors.Is(err, syscall.ENOSPC) || !strings.HasSuffix(err.Error(), ": nothing was changed") {
+		t.Errorf("got %v", err)
+	}
+	free := smalldisk.Fill(t, dir)
+	if err := apply(steps[:1]); !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("got %v", err)
+	}
+	free()
+	files, err := os.ReadDir(dir)
+	old, failed := os.ReadFile(lock)
+	if err != nil || failed != nil || len(files) != 2 || string(old) != "old" {
+		t.Errorf("%d files are left, the lock file has %q: %v, %v", len(files), old, err, failed)
+	}
+	if info, err := os.Stat(module); err != nil || info.Size() != 300<<10 {
+		t.Errorf("the module has %d bytes, %v", info.Size(), err)
+	}
+	steps[1].data = steps[1].data[:400<<10]
+	if err := apply(steps); err != nil {
+		t.Errorf("with room again: %v", err)
+	}
+}
 
 // TestApplyModules: files of any size that a module may have are replaced and removed, and are back if a later step fails.
 func TestApplyModules(t *testing.T) {

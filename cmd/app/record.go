@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -26,7 +27,8 @@ const recordedSuffix = ".berthrec"
 type recordOptions struct {
 	to    string // file or folder
 	reads []string
-	size  string // of a folder
+	size  string        // of a folder
+	retry time.Duration // after a failure to write to a folder; 0 for a minute
 }
 
 func (o *recordOptions) flags(f *pflag.FlagSet) {
@@ -229,7 +231,7 @@ func (o *recordOptions) toFolder(log *slog.Logger, metrics recordMetrics) (*reco
 	}
 	metrics.Recording(false)
 	return begin(nil, records.Config{
-		MaxBytes: size.Value() / 2, SegmentBytes: part, Retry: time.Minute, Patience: 5 * time.Second, Next: next,
+		MaxBytes: size.Value() / 2, SegmentBytes: part, Retry: cmp.Or(o.retry, time.Minute), Patience: 5 * time.Second, Next: next,
 		Ended: func(error) { metrics.Recording(true) }, Resumed: func(int) { metrics.Recording(false) },
 	}, func(text string) { log.Warn(text) })
 }

@@ -13,7 +13,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
+	"github.com/berth-scheduler/berth/internal/smalldisk"
 	"github.com/berth-scheduler/berth/runtime/inbox"
 	records "github.com/berth-scheduler/berth/runtime/record"
 )
@@ -210,6 +212,75 @@ func TestRecordNowhere(t *testing.T) {
 	o.to = file
 	if _, err := o.toFolder(slog.Default(), &told); err == nil || !strings.Contains(err.Error(), "is not a folder") {
 		t.Error(err)
+	}
+}
+
+// TestRecordOnFullDisk: a recording stops when the disk is full, and the metric and the log say so; events are taken all the same.
+// It goes on when there is room again, and what was written before can be read.
+func TestRecordOnFullDisk(t *testing.T) {
+	disk := smalldisk.New(t)
+	var log bytes.Buffer
+	var told stops
+	o := recordOptions{to: filepath.Join(disk, "recordings"), size: "16Mi", retry: time.Nanosecond}
+	free := smalldisk.Fill(t, disk)
+	r, err := o.toFolder(slog.New(slog.NewTextHandler(&log, nil)), &told)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !told.stopped || !strings.Contains(log.String(), "no space left on device (pods are scheduled all the same; it is tried again after") {
+		t.Errorf("at the start: %+v\n%s", told, log.String())
+	}
+	r.Enter(&inbox.Settings{Seed: 7})
+	reason := make([]byte, 4096)
+	steps := func(n int) { // which cannot be compressed
+		for range n {
+			if _, err := rand.Read(reason); err != nil {
+				t.Fatal(err)
+			}
+			r.Enter(&inbox.Reject{UID: "u", Plugin: "p", Reason: string(reason)})
+			r.Enter(&inbox.Step{})
+			if r.Sync(); r.Full() {
+				r.Begin()
+			}
+		}
+	}
+	steps(100)
+	if !told.stopped {
+		t.Error("a full disk is written to")
+	}
+	free()
+	steps(100)
+	if told.stopped {
+		t.Errorf("with room it does not go on:\n%s", log.String())
+	}
+	times := told.times
+	steps(500) // 2 MiB
+	if told.times == times {
+		t.Errorf("a full disk stops nothing:\n%s", log.String())
+	}
+	if err := r.close(); err != nil {
+		t.Error(err)
+	}
+	files, err := filepath.Glob(filepath.Join(o.to, "*"+recordedSuffix))
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	events := 0
+	for _, file := range files {
+		f, err := os.Open(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		reader, err := records.NewReader(f)
+		for err == nil {
+			if _, err = reader.Next(); err == nil {
+				events++
+			}
+		}
+	}
+	if events < 100 {
+		t.Errorf("%d events can be read", events)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/berth-scheduler/berth/internal/smalldisk"
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
 	"github.com/berth-scheduler/berth/runtime/internal/diskcache"
 )
@@ -267,6 +268,36 @@ func TestLeftOver(t *testing.T) {
 	done()
 	if _, err := os.Stat(own); err == nil {
 		t.Error("done removes nothing")
+	}
+}
+
+// TestNoSpace: what a full disk cuts is no entry and leaves nothing; entries are written again when there is room.
+func TestNoSpace(t *testing.T) {
+	w := newWorld(t)
+	disk := smalldisk.New(t)
+	w.dir = filepath.Join(disk, "cache")
+	c := w.cache(1 << 30)
+	c.Write("e0", make([]byte, 300<<10))
+	c.Write("e1", make([]byte, 900<<10))
+	free := smalldisk.Fill(t, disk)
+	c.Write("e2", []byte("abc"))
+	if _, done, err := c.Work(); err == nil {
+		done()
+	}
+	if _, ok := c.Read("e0", 1<<20); !ok {
+		t.Error("an entry from before is lost")
+	}
+	free()
+	entries, err := os.ReadDir(w.dir)
+	if err != nil || len(entries) != 1 || c.Find("e1") || c.Find("e2") {
+		t.Errorf("left are %v, %v", entries, err)
+	}
+	if n := strings.Count(w.log.String(), "no space left on device"); n != 1 {
+		t.Errorf("%d lines of log: %s", n, w.log.String())
+	}
+	c.Write("e1", make([]byte, 300<<10))
+	if data, ok := c.Read("e1", 1<<20); !ok || len(data) != 300<<10 {
+		t.Error("nothing is written when there is room again")
 	}
 }
 
