@@ -2,8 +2,10 @@ package site
 
 import (
 	"bytes"
+	"errors"
 	"html/template"
 	"net/url"
+	"strings"
 
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
@@ -19,6 +21,13 @@ import (
 // are texts for which the time grows with the square of their length: a second for this one.
 const maxMarkdown = 32 << 10
 
+// maxCells is how many cells of tables a rendered README may have, and maxPage how many bytes; what may have more is shown as text. A
+// row of one letter gets as many cells as the first row of its table, and a link as many bytes as the address that it refers to.
+const (
+	maxCells = 50_000
+	maxPage  = 1 << 20
+)
+
 // readme renders a README, which is a text of a stranger: HTML in it stays text, a picture is
 // its description, a link leads to a web page or nowhere, and its headings are below those of
 // the page.
@@ -28,18 +37,49 @@ const maxMarkdown = 32 << 10
 // It cannot be rendered.
 func readme(text string) (template.HTML, error) {
 	text = plain.Lines(text, MaxReadme)
-	if len(text) > maxMarkdown {
-		return template.HTML("<pre>" + template.HTMLEscapeString(text) + "</pre>\n"), nil //nolint:gosec // it is escaped
+	asText := template.HTML("<pre>" + template.HTMLEscapeString(text) + "</pre>\n") //nolint:gosec // it is escaped
+	if len(text) > maxMarkdown || cells(text) > maxCells {
+		return asText, nil
 	}
 	markdown := goldmark.New(
 		goldmark.WithExtensions(extension.Table, extension.Strikethrough),
 		goldmark.WithRendererOptions(renderer.WithNodeRenderers(util.Prioritized(&cautious{html.NewConfig()}, 1))),
 	)
-	var out bytes.Buffer
-	if err := markdown.Convert([]byte(text), &out); err != nil {
+	var out rendered
+	switch err := markdown.Convert([]byte(text), &out); {
+	case errors.Is(err, errPage):
+		return asText, nil
+	case err != nil:
 		return "", err
 	}
 	return template.HTML(out.String()), nil //nolint:gosec // goldmark escapes texts, and cautious writes the rest
+}
+
+// cells returns how many cells the tables of a text have at most.
+func cells(text string) int {
+	all, lines, columns := 0, 0, 0
+	for line := range strings.Lines(text) {
+		if strings.TrimSpace(line) == "" { // it ends a table
+			all, lines, columns = all+lines*columns, 0, 0
+			continue
+		}
+		lines++
+		columns = max(columns, strings.Count(line, "|")+1)
+	}
+	return all + lines*columns
+}
+
+// rendered is a buffer of at most maxPage bytes.
+type rendered struct{ bytes.Buffer }
+
+var errPage = errors.New("the page is too large")
+
+// Write implements io.Writer.
+func (r *rendered) Write(data []byte) (int, error) {
+	if r.Len()+len(data) > maxPage {
+		return 0, errPage
+	}
+	return r.Buffer.Write(data)
 }
 
 // cautious writes what could lead out of the page, or add to it.

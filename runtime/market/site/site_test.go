@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"html"
 	"html/template"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -145,5 +146,26 @@ func TestLongReadme(t *testing.T) {
 				t.Errorf("%.200s", after)
 			}
 		}
+	}
+}
+
+// TestReadmeBombs: a short README makes no long page, and takes little memory.
+func TestReadmeBombs(t *testing.T) {
+	for name, readme := range map[string]string{
+		"a wide table": strings.Repeat("|a", 2000) + "|\n" + strings.Repeat("|-", 2000) + "|\n" + strings.Repeat("|\n", 4000),
+		"wide tables":  strings.Repeat(strings.Repeat("|a", 200)+"|\n"+strings.Repeat("|-", 200)+"|\n"+strings.Repeat("|\n", 600)+"\n", 8),
+		"one address":  "[a]: https://x.example/" + strings.Repeat("x", 15<<10) + "\n\n" + strings.Repeat("[a]", 5000),
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		page := pages(t, func(p *site.Plugin) { p.Readme = readme })["plugins/rack-aware.html"]
+		runtime.ReadMemStats(&after)
+		if made := after.TotalAlloc - before.TotalAlloc; page == "" || len(page) > 2<<20 || made > 128<<20 {
+			t.Errorf("%s: a README of %d bytes makes a page of %d, and takes %d MiB", name, len(readme), len(page), made>>20)
+		}
+	}
+	table := "|a|b|\n|-|-|\n" + strings.Repeat("|1|2|\n", 2000)
+	if page := pages(t, func(p *site.Plugin) { p.Readme = table })["plugins/rack-aware.html"]; strings.Count(page, "<td>1</td>") != 2000 {
+		t.Error("a long table is no table")
 	}
 }
