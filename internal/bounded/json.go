@@ -34,16 +34,22 @@ const (
 // The first mistake in the text, with its path. *TooLarge, wrapped with the path at which the bound was reached. The cause of
 // the context's end.
 func JSON(ctx context.Context, text []byte, most int64, into any) error {
-	return decode(ctx, text, most, into, false)
+	return decode(ctx, text, &most, into, false)
+}
+
+// JSON is the function, and takes the memory of the values.
+func (b *Budget) JSON(ctx context.Context, text []byte, into any) error {
+	return decode(ctx, text, &b.Left, into, false)
 }
 
 // Strict is JSON, and refuses fields that into does not have.
 func Strict(ctx context.Context, text []byte, most int64, into any) error {
-	return decode(ctx, text, most, into, true)
+	return decode(ctx, text, &most, into, true)
 }
 
-func decode(ctx context.Context, text []byte, most int64, into any, strict bool) error {
-	c := &counter{ctx: ctx, tokens: json.NewDecoder(bytes.NewReader(text)), text: text, most: most, left: most, strict: strict}
+// decode decodes a text, and takes the memory of its values from left.
+func decode(ctx context.Context, text []byte, left *int64, into any, strict bool) error {
+	c := &counter{ctx: ctx, tokens: json.NewDecoder(bytes.NewReader(text)), text: text, most: *left, left: *left, strict: strict}
 	c.fields = make(map[reflect.Type]map[string]reflect.Type)
 	c.tokens.UseNumber()
 	if err := c.value(reflect.TypeOf(into).Elem(), 0); err != nil {
@@ -52,6 +58,7 @@ func decode(ctx context.Context, text []byte, most int64, into any, strict bool)
 	if _, err := c.tokens.Token(); !errors.Is(err, io.EOF) {
 		return errors.New("more text follows the value")
 	}
+	*left = c.left
 	return json.Unmarshal(text, into)
 }
 

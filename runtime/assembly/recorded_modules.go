@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/berth-scheduler/berth/abi/wire"
 	"github.com/berth-scheduler/berth/runtime/inbox"
 	"github.com/berth-scheduler/berth/runtime/module"
 )
@@ -18,6 +19,9 @@ func (m *Modules) AddRecorded(e *inbox.Module) error {
 	}
 	if module.Digest(e.Bytes) != e.Digest || e.File != recordedFile(e.Digest) {
 		return fmt.Errorf("module %s does not have the digest %s", e.File, e.Digest)
+	}
+	if len(e.Bytes) > wire.MaxModuleSize {
+		return fmt.Errorf("module %s has %d bytes, at most %d are allowed", e.File, len(e.Bytes), wire.MaxModuleSize)
 	}
 	if err := os.WriteFile(filepath.Join(m.config.Recorded, e.File), e.Bytes, 0o600); err != nil {
 		return err

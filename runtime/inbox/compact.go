@@ -1,6 +1,7 @@
 package inbox
 
 import (
+	"context"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -10,6 +11,8 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/berth-scheduler/berth/internal/bounded"
 )
 
 // Encoder writes events in the compact encoding:
@@ -168,11 +171,32 @@ type Decoder struct {
 	types   []func() (string, Event)
 	last    int64
 	in      []byte
+	budget  bounded.Budget
 	err     error
 }
 
+// What the values of a recording may take in memory: base bytes, and perByte for each byte of the file. Pods that are alike take some
+// tens of bytes there, and some kilobytes in memory; of a bomb, a few bytes take a gigabyte.
+const (
+	base    = 256 << 20
+	perByte = 1000
+)
+
 // NewDecoder returns a decoder of a version, from 4 to Version.
-func NewDecoder(version int) *Decoder { return &Decoder{version: version, types: newEvents()} }
+func NewDecoder(version int) *Decoder {
+	return &Decoder{version: version, types: newEvents(), budget: bounded.Budget{Left: base}}
+}
+
+// Take takes memory of what the values of the recording may take.
+func (c *Decoder) Take(bytes int64) error {
+	if c.budget.Take(bytes) != nil {
+		return errMemory
+	}
+	return nil
+}
+
+// Read tells the decoder that so many more bytes of the file were read.
+func (c *Decoder) Read(bytes int) { c.budget.Left += perByte * int64(bytes) }
 
 // Reset is as for an Encoder.
 func (c *Decoder) Reset() { c.last = 0 }
@@ -201,10 +225,15 @@ func (c *Decoder) Next(in []byte) (e Event, rest []byte, err error) {
 }
 
 func (c *Decoder) fail(err error) {
+	if errors.As(err, new(*bounded.TooLarge)) {
+		err = errMemory
+	}
 	if c.err == nil {
 		c.err, c.in = err, nil
 	}
 }
+
+var errMemory = errors.New("its values take more memory than those of a recording of this size do")
 
 func (c *Decoder) number(string, uint64) uint64 {
 	v, n := binary.Uvarint(c.in)
@@ -286,7 +315,7 @@ func (c *Decoder) json(_ string, v any, _ bool) {
 	if len(data) == 0 {
 		return
 	}
-	if err := json.Unmarshal(data, v); err != nil {
+	if err := c.budget.JSON(context.Background(), data, v); err != nil {
 		c.fail(err)
 	}
 }
@@ -301,6 +330,9 @@ func (c *Decoder) object(_, kind string, _ metav1.Object) metav1.Object {
 		return nil
 	}
 	object, err := newObject(kind)
+	if err == nil {
+		err = c.budget.Protobuf(data, object)
+	}
 	if err == nil {
 		err = object.Unmarshal(data)
 	}

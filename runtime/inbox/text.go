@@ -2,6 +2,7 @@ package inbox
 
 import (
 	"bytes"
+	"context"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -13,6 +14,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/berth-scheduler/berth/internal/bounded"
 	"github.com/berth-scheduler/berth/internal/scenario"
 )
 
@@ -50,7 +52,7 @@ func Parse(line string) (e Event, err error) {
 		}
 		args, err := scenario.Parse(rest)
 		if err == nil {
-			err = read(e, args)
+			err = read(e, args, len(line))
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", word, err)
@@ -60,8 +62,8 @@ func Parse(line string) (e Event, err error) {
 	return nil, fmt.Errorf("%q is not an event", word)
 }
 
-func read(e Event, args scenario.Args) error {
-	r := textReader{args: args, left: args.Names, used: make(map[string]bool)}
+func read(e Event, args scenario.Args, size int) error {
+	r := textReader{args: args, left: args.Names, used: make(map[string]bool), budget: bounded.Budget{Left: baseLine + perText*int64(size)}}
 	e.visit(&r)
 	if r.err == nil && len(r.left) > 0 {
 		return fmt.Errorf("unexpected word %q", r.left[0])
@@ -177,8 +179,16 @@ type textReader struct {
 	args scenario.Args
 	left []string // names
 	used map[string]bool
-	err  error
+	// budget is what the values of the line may take in memory.
+	budget bounded.Budget
+	err    error
 }
+
+// What the values of a line may take in memory: baseLine bytes, and perText for each of its bytes.
+const (
+	baseLine = 16 << 10
+	perText  = 128
+)
 
 func (r *textReader) fail(err error) {
 	if r.err == nil {
@@ -267,7 +277,7 @@ func (r *textReader) json(key string, v any, _ bool) {
 	if text == "" {
 		return
 	}
-	if err := json.Unmarshal([]byte(text), v); err != nil {
+	if err := r.budget.JSON(context.Background(), []byte(text), v); err != nil {
 		r.fail(fmt.Errorf("%s=: %w", key, err))
 	}
 }
@@ -292,7 +302,7 @@ func (r *textReader) objects(key, kind string, _ []metav1.Object) (out []metav1.
 	for _, data := range list {
 		object, err := newObject(kind)
 		if err == nil {
-			err = json.Unmarshal(data, object)
+			err = r.budget.JSON(context.Background(), data, object)
 		}
 		if err != nil {
 			r.fail(fmt.Errorf("%s=: %w", key, err))

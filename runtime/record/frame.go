@@ -14,8 +14,10 @@ import (
 const (
 	// frameSize is the size at which events are written, before compression.
 	frameSize = 256 << 10
-	// maxFrame bounds a frame before and after compression: the largest event is a module.
-	maxFrame = 1 << 30
+	// maxFrame bounds a frame before and after compression: the largest event is a module, or names those of all tenants.
+	maxFrame = 128 << 20
+	// maxRatio is more than flate ever packs.
+	maxRatio = 1100
 	// headSize is the size of a frame's head, and oldHeadSize what it was in version 4: without number and hash.
 	headSize, oldHeadSize = 16 + linkSize, 12
 	// linkSize is how much of the SHA-256 of a frame the next one has.
@@ -86,23 +88,37 @@ func (r *Reader) nextFrame() ([]byte, error) {
 	if packed > maxFrame || size > maxFrame || size == 0 {
 		return nil, errors.New("the next frame has an impossible size")
 	}
-	// Buffers grow with what is read, so that a wrong size costs nothing.
-	var data, frame bytes.Buffer
+	// The buffer grows with what is read, so that a wrong size costs nothing.
+	var data bytes.Buffer
 	_, short := io.CopyN(&data, r.in, int64(packed))
 	if short != nil && !errors.Is(short, io.EOF) {
 		return nil, short
 	}
 	r.chain.next(head, data.Bytes())
-	n, err := io.Copy(&frame, io.LimitReader(flate.NewReader(&data), int64(size)+1))
-	switch {
-	case short != nil && errors.Is(err, io.ErrUnexpectedEOF): // what is there is the beginning of a frame
-		return nil, ErrCut
-	case err != nil:
+	r.decoder.Read(data.Len())
+	wrong, unpacked := errors.New("the next frame has a wrong size"), flate.NewReader(&data)
+	if short != nil {
+		_, err := io.Copy(io.Discard, io.LimitReader(unpacked, int64(size)+1))
+		switch {
+		case errors.Is(err, io.ErrUnexpectedEOF): // what is there is the beginning of a frame
+			return nil, ErrCut
+		case err != nil:
+			return nil, fmt.Errorf("the next frame cannot be unpacked: %w", err)
+		}
+		return nil, wrong
+	}
+	if int64(size) > maxRatio*int64(data.Len()) {
+		return nil, wrong
+	}
+	frame := make([]byte, size)
+	if _, err := io.ReadFull(unpacked, frame); err != nil {
 		return nil, fmt.Errorf("the next frame cannot be unpacked: %w", err)
-	case short != nil || data.Len() > 0: // flate takes no byte more than it needs
-		return nil, errors.New("the next frame has a wrong size")
-	case n != int64(size) || checksum(frame.Bytes()) != sum:
+	}
+	switch n, err := unpacked.Read(make([]byte, 1)); {
+	case n > 0 || !errors.Is(err, io.EOF) || data.Len() > 0: // flate takes no byte more than it needs
+		return nil, wrong
+	case checksum(frame) != sum:
 		return nil, errors.New("the next frame has a wrong checksum")
 	}
-	return frame.Bytes(), nil
+	return frame, nil
 }

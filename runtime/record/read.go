@@ -2,6 +2,7 @@ package record
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -106,6 +107,9 @@ func (r *Reader) Next() (e inbox.Event, err error) {
 // repeating is the last version of which a recording may have a module again at any time.
 const repeating = 5
 
+// packing is how many times more a module counts than its bytes, of what the bytes of a file may become: code does not pack well.
+const packing = 8
+
 // once refuses a module that the recording has already. It may come again only after a swap in which no plugin has it.
 func (r *Reader) once(e inbox.Event) error {
 	switch e := e.(type) {
@@ -114,6 +118,9 @@ func (r *Reader) once(e inbox.Event) error {
 			return fmt.Errorf("the module %s is there twice", e.File)
 		}
 		r.modules[e.File] = true
+		if !r.text {
+			return r.decoder.Take(packing * int64(len(e.Bytes)))
+		}
 	case *inbox.Swap:
 		maps.DeleteFunc(r.modules, func(file string, _ bool) bool { return !named(file, e.Config, e.Attached) })
 	}
@@ -127,12 +134,31 @@ func (r *Reader) more() bool {
 		return len(r.frame) > 0 || err == nil
 	}
 	for {
-		line, err := r.in.ReadString('\n')
-		if line = strings.TrimSuffix(line, "\n"); line != "" && line[0] != '#' {
+		line, err := r.nextLine()
+		if line != "" && line[0] != '#' {
 			return true
 		}
 		if err != nil {
-			return false
+			return !errors.Is(err, io.EOF)
+		}
+	}
+}
+
+// maxLine bounds a line of the text form, which has a module in base64.
+const maxLine = 2 * maxFrame
+
+// nextLine reads a line without its end.
+func (r *Reader) nextLine() (string, error) {
+	var line []byte
+	for {
+		part, err := r.in.ReadSlice('\n')
+		switch line = append(line, part...); {
+		case bytes.IndexByte(part, 0) >= 0: // a hole in the file
+			return "", errors.New("a line has a zero byte, which no text has")
+		case len(line) > maxLine:
+			return "", fmt.Errorf("a line has more than %d bytes", maxLine)
+		case !errors.Is(err, bufio.ErrBufferFull):
+			return strings.TrimSuffix(string(line), "\n"), err
 		}
 	}
 }
@@ -140,14 +166,13 @@ func (r *Reader) more() bool {
 // line reads an event from the text form. It skips comments and empty lines.
 func (r *Reader) line() (inbox.Event, error) {
 	for {
-		line, err := r.in.ReadString('\n')
+		line, err := r.nextLine()
 		switch {
 		case err != nil && !errors.Is(err, io.EOF):
 			return nil, err
 		case err != nil: // a line without its end may be cut off
 			return nil, ErrCut
 		}
-		line = strings.TrimSuffix(line, "\n")
 		switch {
 		case line == "" || line[0] == '#':
 		case r.version == 1 && strings.HasPrefix(line, "overrun "):
