@@ -183,5 +183,31 @@ func kubeconfig(ctx context.Context, path string) (*api.Config, error) {
 	for _, user := range file.AuthInfos {
 		user.LocationOfOrigin = path
 	}
-	return file, clientcmd.ResolveLocalPaths(file)
+	if err := clientcmd.ResolveLocalPaths(file); err != nil {
+		return nil, err
+	}
+	for _, cluster := range file.Clusters {
+		err = errors.Join(err, regular(cluster.CertificateAuthority))
+	}
+	for _, user := range file.AuthInfos {
+		err = errors.Join(err, regular(user.ClientCertificate, user.ClientKey, user.TokenFile))
+	}
+	return file, err
+}
+
+// regular refuses pipes and devices among files that libraries read, again and again. A library says what else is wrong with them.
+func regular(paths ...string) error {
+	for _, path := range paths {
+		if path == "" {
+			continue
+		}
+		f, err := bounded.OpenRegular(path)
+		if err == nil {
+			err = f.Close()
+		}
+		if errors.Is(err, bounded.ErrIrregular) {
+			return fmt.Errorf("%s: %w, and it is read again later", path, bounded.ErrIrregular)
+		}
+	}
+	return nil
 }

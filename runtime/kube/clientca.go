@@ -23,6 +23,9 @@ const (
 //
 // The file cannot be read, or has no certificates.
 func ClientCAOfFile(ctx context.Context, file string) (dynamiccertificates.CAContentProvider, error) {
+	if err := regular(file); err != nil {
+		return nil, err
+	}
 	ca, err := dynamiccertificates.NewDynamicCAContentFromFile("client-ca", file)
 	if err != nil {
 		return nil, err

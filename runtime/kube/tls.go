@@ -58,6 +58,9 @@ func (c TLSConfig) Serving(ctx context.Context) (*tls.Config, error) {
 		config.Certificates = []tls.Certificate{pair}
 		return config, nil
 	}
+	if err := regular(c.CertFile, c.KeyFile); err != nil {
+		return nil, err
+	}
 	content, err := dynamiccertificates.NewDynamicServingContentFromFiles("serving", c.CertFile, c.KeyFile)
 	if err != nil {
 		return nil, err

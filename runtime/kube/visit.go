@@ -13,6 +13,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/berth-scheduler/berth/internal/bounded"
 )
 
 // ErrNoCluster says that no kubeconfig names an API server.
@@ -45,7 +47,7 @@ func (u User) Connect(ctx context.Context) (*Visitor, error) {
 		}
 		loaded = clientcmd.NewNonInteractiveClientConfig(*file, cmp.Or(u.Context, file.CurrentContext), overrides, nil)
 	}
-	config, err := loaded.ClientConfig()
+	config, err := bounded.Until(ctx, loaded.ClientConfig)
 	if clientcmd.IsEmptyConfig(err) {
 		return nil, ErrNoCluster
 	}
