@@ -6,9 +6,11 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
@@ -34,33 +36,40 @@ func decode(ctx context.Context, text []byte, into any) error {
 }
 
 // checkArchive refuses a tarball that is not a plain OCI layout: links, files outside the
-// layout, duplicate names.
-func checkArchive(ref Reference) error {
+// layout, duplicate names, manifests that are too large.
+func checkArchive(ctx context.Context, ref Reference) error {
 	f, err := bounded.OpenRegular(ref.Archive)
 	if err != nil {
 		return ref.fail("", err)
 	}
 	defer f.Close() //nolint:errcheck // it was only read
-	return checkTar(ref, f)
+	return checkTar(ctx, ref, f)
 }
 
-func checkTar(ref Reference, r io.Reader) error {
+func checkTar(ctx context.Context, ref Reference, r interface {
+	io.ReadSeeker
+	io.ReaderAt
+}) error {
 	const fix = "make it with berth plugin copy REFERENCE oci-archive:FILE"
 	entry := regexp.MustCompile(`^(oci-layout|index\.json|blobs/sha256/[0-9a-f]{64})$`)
 	folder := regexp.MustCompile(`^(\.|blobs|blobs/sha256)/?$`)
-	seen := map[string]bool{}
+	t := &tarball{of: r, files: make(map[string]extent)}
 	files := tar.NewReader(r)
 	for {
 		h, err := files.Next()
 		if errors.Is(err, io.EOF) {
-			return nil
+			return checkManifests(ctx, ref, t.read)
+		}
+		var at int64
+		if err == nil {
+			at, err = r.Seek(0, io.SeekCurrent)
 		}
 		if err != nil {
 			return ref.problem(fix, "it is not a tarball: %v", err)
 		}
 		name := strings.TrimPrefix(h.Name, "./")
 		switch {
-		case len(seen) >= maxEntries:
+		case len(t.files) >= maxEntries:
 			return ref.problem(fix, "it has more than %d files", maxEntries)
 		case h.Typeflag == tar.TypeDir && (name == "" || folder.MatchString(name)):
 			continue
@@ -68,14 +77,21 @@ func checkTar(ref Reference, r io.Reader) error {
 			return ref.problem(fix, "%s is not a regular file: links and devices are refused", plain.Quote(h.Name, 128))
 		case !entry.MatchString(name):
 			return ref.problem(fix, "%s is not a file of an OCI layout", plain.Quote(h.Name, 128))
-		case seen[name]:
+		case t.files[name] != extent{}:
 			return ref.problem(fix, "%s appears twice", plain.Quote(h.Name, 128))
 		case !strings.HasPrefix(name, "blobs/") && h.Size > maxIndex:
 			return ref.fail(name, tooLarge(h.Size, maxIndex))
+		case h.Size > maxAllLayers:
+			return ref.fail(name, tooLarge(h.Size, maxAllLayers))
+		case slices.ContainsFunc(slices.Sorted(maps.Keys(h.PAXRecords)), isSparse):
+			return ref.problem(fix, "%s has holes", plain.Quote(h.Name, 128))
 		}
-		seen[name] = true
+		t.files[name] = extent{at, h.Size}
 	}
 }
+
+// isSparse reports whether a record of a file in a tarball says that it has holes.
+func isSparse(record string) bool { return strings.HasPrefix(record, "GNU.sparse.") }
 
 // createArchive opens a tarball for writing. Its images are kept.
 func createArchive(ctx context.Context, ref Reference) (_ *Store, err error) {
@@ -104,7 +120,7 @@ func createArchive(ctx context.Context, ref Reference) (_ *Store, err error) {
 
 // keepArchive copies everything in a tarball.
 func keepArchive(ctx context.Context, ref Reference, to *oci.Store) error {
-	if err := checkArchive(ref); err != nil {
+	if err := checkArchive(ctx, ref); err != nil {
 		return err
 	}
 	from, err := oci.NewFromTar(ctx, ref.Archive)

@@ -37,7 +37,7 @@ func FuzzTarball(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		data = checksummed(data)
 		ref := Reference{Archive: path}
-		err := checkTar(ref, bytes.NewReader(data))
+		err := checkTar(t.Context(), ref, bytes.NewReader(data))
 		var store *Store
 		if err == nil { // few come so far, and a file takes time
 			if err := os.WriteFile(path, data, 0o600); err != nil {

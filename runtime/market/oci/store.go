@@ -7,7 +7,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"os"
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"oras.land/oras-go/v2"
@@ -53,9 +52,9 @@ type Store struct {
 func (c *Client) Open(ctx context.Context, ref Reference) (*Store, error) {
 	switch {
 	case ref.Dir != "":
-		root, err := os.OpenRoot(ref.Dir)
+		root, err := openLayout(ctx, ref)
 		if err != nil {
-			return nil, ref.fail("", err)
+			return nil, err
 		}
 		source, err := oci.NewFromFS(ctx, folder{root.FS()})
 		if err != nil {
@@ -63,7 +62,7 @@ func (c *Client) Open(ctx context.Context, ref Reference) (*Store, error) {
 		}
 		return &Store{ref: ref, source: source, close: root.Close}, nil
 	case ref.Archive != "":
-		if err := checkArchive(ref); err != nil {
+		if err := checkArchive(ctx, ref); err != nil {
 			return nil, err
 		}
 		source, err := oci.NewFromTar(ctx, ref.Archive)
