@@ -56,7 +56,7 @@ func (b *Budget) message(t reflect.Type, data []byte, depth int) error {
 	}
 	var maps uint64 // those that have an entry, by number
 	for len(data) > 0 {
-		number, wire, value, rest, err := nextField(data)
+		number, value, rest, err := nextField(data)
 		if err != nil {
 			return err
 		}
@@ -71,7 +71,7 @@ func (b *Budget) message(t reflect.Type, data []byte, depth int) error {
 				return err
 			}
 		}
-		if err := b.field(field, wire, value, depth); err != nil {
+		if err := b.field(field, value, depth); err != nil {
 			return err
 		}
 	}
@@ -79,13 +79,13 @@ func (b *Budget) message(t reflect.Type, data []byte, depth int) error {
 }
 
 // field takes what the value of a field takes beside the field.
-func (b *Budget) field(t reflect.Type, wire uint64, value []byte, depth int) error {
+func (b *Budget) field(t reflect.Type, value []byte, depth int) error {
 	switch t.Kind() {
 	case reflect.Pointer:
 		if err := b.Take(int64(t.Elem().Size())); err != nil {
 			return err
 		}
-		return b.field(t.Elem(), wire, value, depth)
+		return b.field(t.Elem(), value, depth)
 	case reflect.Slice:
 		if t.Elem().Kind() == reflect.Uint8 {
 			return b.Take(int64(len(value)))
@@ -93,7 +93,7 @@ func (b *Budget) field(t reflect.Type, wire uint64, value []byte, depth int) err
 		if err := b.Take(grown * int64(t.Elem().Size())); err != nil {
 			return err
 		}
-		return b.field(t.Elem(), wire, value, depth)
+		return b.field(t.Elem(), value, depth)
 	case reflect.Map:
 		if err := b.Take(entry + grown*int64(t.Key().Size()+t.Elem().Size())); err != nil {
 			return err
@@ -111,7 +111,7 @@ func (b *Budget) field(t reflect.Type, wire uint64, value []byte, depth int) err
 // entry takes what the key and the value of a map take.
 func (b *Budget) entry(t reflect.Type, data []byte, depth int) error {
 	for len(data) > 0 {
-		number, wire, value, rest, err := nextField(data)
+		number, value, rest, err := nextField(data)
 		if err != nil {
 			return err
 		}
@@ -120,7 +120,7 @@ func (b *Budget) entry(t reflect.Type, data []byte, depth int) error {
 		if number == 1 {
 			of = t.Key()
 		}
-		if err := b.field(of, wire, value, depth); err != nil {
+		if err := b.field(of, value, depth); err != nil {
 			return err
 		}
 	}
@@ -131,38 +131,38 @@ func (b *Budget) entry(t reflect.Type, data []byte, depth int) error {
 const bytesWire = 2
 
 // nextField reads a field. value is empty but for bytesWire.
-func nextField(data []byte) (number, wire uint64, value, rest []byte, err error) {
+func nextField(data []byte) (number uint64, value, rest []byte, err error) {
 	tag, n := binary.Uvarint(data)
 	if n <= 0 {
-		return 0, 0, nil, nil, errProtobuf
+		return 0, nil, nil, errProtobuf
 	}
-	data, number, wire = data[n:], tag>>3, tag&7
-	size := uint64(0)
+	data, number = data[n:], tag>>3
+	wire, size := tag&7, uint64(0)
 	switch wire {
 	case 0:
 		if _, n = binary.Uvarint(data); n <= 0 {
-			return 0, 0, nil, nil, errProtobuf
+			return 0, nil, nil, errProtobuf
 		}
-		return number, wire, nil, data[n:], nil
+		return number, nil, data[n:], nil
 	case 1:
 		size = 8
 	case 5:
 		size = 4
 	case bytesWire:
 		if size, n = binary.Uvarint(data); n <= 0 {
-			return 0, 0, nil, nil, errProtobuf
+			return 0, nil, nil, errProtobuf
 		}
 		data = data[n:]
 	default: // Kubernetes has no groups
-		return 0, 0, nil, nil, errProtobuf
+		return 0, nil, nil, errProtobuf
 	}
 	if size > uint64(len(data)) {
-		return 0, 0, nil, nil, errProtobuf
+		return 0, nil, nil, errProtobuf
 	}
 	if wire == bytesWire {
 		value = data[:size]
 	}
-	return number, wire, value, data[size:], nil
+	return number, value, data[size:], nil
 }
 
 // fieldsOf returns the types of a struct's fields by their numbers; nil for one that has none.
