@@ -1,6 +1,9 @@
 package app
 
 import (
+	"fmt"
+	"strings"
+
 	"github.com/jedib0t/go-pretty/v6/table"
 
 	"github.com/berth-scheduler/berth/runtime/sim"
@@ -25,4 +28,17 @@ func (p *printer) evicted(pods []sim.Eviction) {
 		p.text("… and %s more; -o json has all.", count(rest, "pod"))
 		p.printf("\n")
 	}
+}
+
+// resizes prints the pods that still wait for a resize in place.
+func (p *printer) resizes(pods []sim.Resize) {
+	if len(pods) == 0 {
+		return
+	}
+	waits := make([]string, 0, len(pods))
+	for _, r := range pods {
+		waits = append(waits, fmt.Sprintf("%s/%s on %s (%s)", r.Namespace, r.Pod, r.Node, strings.TrimSuffix(r.Message, ".")))
+	}
+	p.text("Still waiting for a resize in place: %s.", some(waits, "; "))
+	p.printf("\n")
 }

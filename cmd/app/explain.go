@@ -32,6 +32,12 @@ func (p *printer) explain(pod types.NamespacedName, e *sim.Explanation) {
 	case a == nil:
 		p.text("%s was not tried: %s.", pod, strings.TrimSuffix(why, "."))
 		return
+	case e.Resize:
+		p.text("%s %s %s, where a resize in place %s after %s by profile %s:\n%s", pod, is("is on", "was on"), e.Node,
+			is("waits", "waited"), count(e.FailedTries, "attempt"), a.Profile, why)
+		if e.EvictedFor != "" {
+			p.text("It was preempted for %s.", e.EvictedFor)
+		}
 	case e.Node != "":
 		p.text("%s %s %s, placed at attempt %d by profile %s: %s.", pod, is("is on", "was on"), e.Node, e.FailedTries+1, a.Profile, looked(a))
 		if e.EvictedFor != "" {

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/berth-scheduler/berth/hostplugins/deferredpodscheduling"
 	"github.com/berth-scheduler/berth/runtime/assembly"
 	"github.com/berth-scheduler/berth/runtime/config"
 	"github.com/berth-scheduler/berth/runtime/cycle"
@@ -280,14 +281,30 @@ func checkExplain(c *sim.Config) error {
 		}
 	}
 	for _, pod := range c.Bound {
-		if pod.Namespace == c.Explain.Namespace && pod.Name == c.Explain.Name {
+		switch {
+		case pod.Namespace != c.Explain.Namespace || pod.Name != c.Explain.Name:
+		case !pod.ResizeDeferred():
 			return fmt.Errorf("--explain: pod %s is already on node %s, so it is not scheduled", c.Explain, pod.NodeName())
+		case !triesResize(c, pod):
+			return fmt.Errorf("--explain: pod %s is already on node %s, where a resize in place waits until the kubelet has room: "+
+				"a scheduler makes room with --feature-gates %s=true and the plugin %s in profile %s",
+				c.Explain, pod.NodeName(), config.ResizePreemption, deferredpodscheduling.Name, pod.Profile)
+		default:
+			return nil
 		}
 	}
 	if elsewhere != "" {
 		return fmt.Errorf("--explain: the input has no pod %s: did you mean %s/%s?", c.Explain, elsewhere, c.Explain.Name)
 	}
 	return fmt.Errorf("--explain: the input has no pod %s: write NAMESPACE/POD of a pod that has no node and has not terminated", c.Explain)
+}
+
+// triesResize reports whether a pod on a node is tried for its resize in place.
+func triesResize(c *sim.Config, pod *state.Pod) bool {
+	return c.Assembly.Gates.On(config.ResizePreemption) && slices.ContainsFunc(c.Assembly.Scheduler.Profiles, func(p config.Profile) bool {
+		return p.SchedulerName == pod.Profile &&
+			slices.ContainsFunc(p.Points["permit"], func(ref config.PluginRef) bool { return ref.Name == deferredpodscheduling.Name })
+	})
 }
 
 // plainly returns a function that prints warnings as lines.

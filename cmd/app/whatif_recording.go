@@ -41,7 +41,7 @@ func (o *whatIfOptions) askRecording(ctx context.Context, stderr io.Writer) (*wh
 		Modules: opened.modules, Until: until, Progress: bar.set, Log: log,
 		Reached: func(a *assembly.Assembly, s *stores.Stores) (err error) {
 			c := clusterOf(a.Config(), a.Scheduler.Contents())
-			c.Storage, c.Owners, c.Log = s.Storage.All(), s.Owners.All(), log
+			c.Storage, c.Owners, c.Log, c.Recorded = s.Storage.All(), s.Owners.All(), log, true
 			if c.PodDisruptionBudgets, err = s.Budgets.List(); err == nil {
 				answer, err = c.Ask(ctx, r)
 			}

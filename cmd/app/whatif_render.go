@@ -34,6 +34,12 @@ func (p *printer) whatIf(a *whatif.Answer) {
 	if len(a.Webhooks) > 0 {
 		p.text("Admission webhooks may change or refuse pods, and were not asked: %s.", strings.Join(a.Webhooks, ", "))
 	}
+	if len(a.NotApplied) > 0 {
+		p.text("As in the cluster, because the API server refuses to change the fields in brackets: %s.", strings.Join(a.NotApplied, "; "))
+	}
+	for _, x := range a.Preemptions {
+		p.text("For %s, which is not part of the question, would be preempted: %s.", x.For, some(x.Victims, ", "))
+	}
 	if len(a.Unknown) > 0 {
 		p.text("Not known: %s.", strings.Join(a.Unknown, "; "))
 	}

@@ -43,6 +43,7 @@ type apiServer struct {
 	usage     *usage
 	budgets   *budgets
 	evicted   []*simPod // in the order of their evictions
+	resizes   []*simPod // pods on nodes that were tried for a resize in place, in the order of their first attempts
 	explained *report.Attempt
 }
 
@@ -57,7 +58,7 @@ type simPod struct {
 	answered bool          // it is counted in apiServer.answered
 	left     bool          // it has left the cluster
 	initial  bool          // it was on its node from the start
-	givenUp  bool          // it has used up Config.Attempts
+	givenUp  bool          // it has used up Config.Attempts; one on a node is still there
 	message  string        // of the last failed attempt, or of gatedBy
 	gatedBy  string        // the plugin that holds it back
 	tries    int
@@ -69,7 +70,7 @@ type simPod struct {
 }
 
 // gone reports whether the scheduler no longer knows the pod.
-func (p *simPod) gone() bool { return p.left || p.givenUp }
+func (p *simPod) gone() bool { return p.left || p.givenUp && p.node == "" }
 
 var (
 	_ objects.Binder               = (*apiServer)(nil)
@@ -155,7 +156,7 @@ func (w *apiServer) depart() {
 		w.leaving.Pop()
 		p.left = true
 		w.volumes.disappears(p.pod.Object)
-		if p.givenUp {
+		if p.givenUp && p.node == "" {
 			continue
 		}
 		w.changes++
@@ -239,7 +240,20 @@ func (w *apiServer) Failed(f scheduler.Failure) {
 		return
 	}
 	w.answer(p)
-	p.message = f.Message
+	if w.tried(p, f.Message); p.givenUp {
+		return
+	}
+	if f.Override && f.Nominated != p.pod.NominatedNode() {
+		w.change(p, func(object *v1.Pod) { object.Status.NominatedNodeName = f.Nominated })
+		if p.futile < restAfter {
+			w.scheduler.SetPods(p.pod)
+		}
+	}
+}
+
+// tried counts a failed attempt. The scheduler no longer tries a pod that is given up or set aside.
+func (w *apiServer) tried(p *simPod, message string) {
+	p.message = message
 	p.tries++
 	if p.seen != w.changes {
 		p.seen, p.futile = w.changes, 0
@@ -248,17 +262,22 @@ func (w *apiServer) Failed(f scheduler.Failure) {
 	switch {
 	case p.tries == w.config.Attempts:
 		p.givenUp = true
-		w.scheduler.DeletePod(p.pod.UID)
-		return
 	case p.futile == restAfter:
 		w.resting = append(w.resting, p)
-		w.scheduler.DeletePod(p.pod.UID)
+	default:
+		return
 	}
-	if f.Override && f.Nominated != p.pod.NominatedNode() {
-		w.change(p, func(object *v1.Pod) { object.Status.NominatedNodeName = f.Nominated })
-		if p.futile < restAfter {
-			w.scheduler.SetPods(p.pod)
-		}
+	if p.node == "" {
+		w.scheduler.DeletePod(p.pod.UID)
+		return
+	}
+	waiting := p.pod
+	w.change(p, func(object *v1.Pod) { // it stays on its node, and waits for no resize
+		object.Status.Conditions = slices.DeleteFunc(object.Status.Conditions, func(c v1.PodCondition) bool { return c.Type == v1.PodResizePending })
+	})
+	w.scheduler.SetPods(p.pod)
+	if !p.givenUp {
+		p.pod = waiting
 	}
 }
 
@@ -290,6 +309,12 @@ func (w *apiServer) Ended(e *report.Ending) {
 func (w *apiServer) Attempted(a *report.Attempt, name func(row uint32) string) {
 	if w.config.Attempted != nil {
 		w.config.Attempted(a, name)
+	}
+	if p := w.byUID[a.UID]; p != nil && p.node != "" { // it waits for a resize, of which Failed is not told
+		if p.tries == 0 {
+			w.resizes = append(w.resizes, p)
+		}
+		w.tried(p, a.Message)
 	}
 	if a.Pod == w.config.Explain.Name && a.Namespace == w.config.Explain.Namespace {
 		w.explained = a.Clone(name)

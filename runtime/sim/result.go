@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -12,11 +13,13 @@ import (
 
 // Result is the result of a simulation. Its JSON is `berth simulate -o json`.
 type Result struct {
-	Summary       Summary       `json:"summary"`
-	Placements    []Placement   `json:"placements"`
-	Unschedulable []Pending     `json:"unschedulable"`
-	Evicted       []Eviction    `json:"evicted"`
-	Plugins       []PluginUsage `json:"plugins"`
+	Summary       Summary     `json:"summary"`
+	Placements    []Placement `json:"placements"`
+	Unschedulable []Pending   `json:"unschedulable"`
+	Evicted       []Eviction  `json:"evicted"`
+	// Resizes are pods on nodes that still wait for a resize in place.
+	Resizes []Resize      `json:"resizes,omitempty"`
+	Plugins []PluginUsage `json:"plugins"`
 	// Trials is the results of plugins in shadow.
 	Trials []shadow.Report `json:"trials,omitempty"`
 
@@ -94,6 +97,14 @@ type Pending struct {
 	UID types.UID `json:"-"`
 }
 
+// Resize is a pod that waits on its node for a resize in place, and why.
+type Resize struct {
+	Namespace string `json:"namespace"`
+	Pod       string `json:"pod"`
+	Node      string `json:"node"`
+	Message   string `json:"message"`
+}
+
 // PluginUsage is the work of one plugin of one profile over all points.
 type PluginUsage struct {
 	Profile string  `json:"profile"`
@@ -112,6 +123,8 @@ type PluginUsage struct {
 type Explanation struct {
 	// Node is where it was placed; empty if it was not.
 	Node string `json:"node,omitempty"`
+	// Resize is true if it was on the node from the start, and waits there for a resize in place. Message and Attempt are about that.
+	Resize bool `json:"resize,omitempty"`
 	// Left is true if it has left the cluster.
 	Left bool `json:"left,omitempty"`
 	// EvictedFor is the pod, NAMESPACE/NAME, that it was evicted for.
@@ -148,13 +161,24 @@ func (s *Sim) result(took time.Duration, stopped bool) *Result {
 		default:
 			r.Unschedulable = append(r.Unschedulable, Pending{p.pod.Namespace, p.pod.Name, p.message, p.pod.UID})
 		}
-		if p.pod.Namespace == w.config.Explain.Namespace && p.pod.Name == w.config.Explain.Name {
-			r.Explanation = &Explanation{Node: p.node, Left: p.left, Message: p.message, GatedBy: p.gatedBy, FailedTries: p.tries, Attempt: w.explained}
+		if w.explains(p) {
+			r.Explanation = w.explanation(p)
 			if p.node != "" {
 				r.Explanation.Message, r.Explanation.GatedBy = "", ""
 			}
-			if p.evictedBy != nil {
-				r.Explanation.EvictedFor = p.evictedBy.Key()
+		}
+	}
+	for _, p := range w.resizes {
+		if !p.left {
+			r.Resizes = append(r.Resizes, Resize{p.pod.Namespace, p.pod.Name, p.node, p.message})
+		}
+	}
+	for _, pod := range s.config.Bound {
+		if p := w.byUID[pod.UID]; w.explains(p) {
+			r.Explanation = w.explanation(p)
+			r.Explanation.Resize = true
+			if stopped {
+				r.Explanation.Message = cmp.Or(p.message, notTried)
 			}
 		}
 	}
@@ -170,6 +194,19 @@ func (s *Sim) result(took time.Duration, stopped bool) *Result {
 		r.Summary.PodsPerSecond = float64(r.Summary.Scheduled) / took.Seconds()
 	}
 	return r
+}
+
+// explains reports whether a pod is that of Config.Explain.
+func (w *apiServer) explains(p *simPod) bool {
+	return p.pod.Namespace == w.config.Explain.Namespace && p.pod.Name == w.config.Explain.Name
+}
+
+func (w *apiServer) explanation(p *simPod) *Explanation {
+	e := &Explanation{Node: p.node, Left: p.left, Message: p.message, GatedBy: p.gatedBy, FailedTries: p.tries, Attempt: w.explained}
+	if p.evictedBy != nil {
+		e.EvictedFor = p.evictedBy.Key()
+	}
+	return e
 }
 
 // notTried is the message for pods without an attempt in a simulation that was stopped.

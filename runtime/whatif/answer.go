@@ -3,7 +3,11 @@ package whatif
 import (
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/berth-scheduler/berth/internal/plain"
 	"github.com/berth-scheduler/berth/runtime/report"
+	"github.com/berth-scheduler/berth/runtime/sim"
 )
 
 // Code is what would become of a pod.
@@ -33,6 +37,12 @@ type Answer struct {
 	// Unknown says what of that kind the pods name, and what was assumed instead.
 	NotKnown []string `json:"notKnown,omitempty"`
 	Unknown  []string `json:"unknown,omitempty"`
+	// NotApplied are objects of the question that the cluster has with other values of fields that cannot change, which are in
+	// brackets. The cluster's count.
+	NotApplied []string `json:"notApplied,omitempty"`
+	// Preemptions are those for pods that are not part of the question: pods that wait on their node for a resize in place, or have a
+	// nominated node, and pods of the cluster's DaemonSets on added nodes.
+	Preemptions []Preemption `json:"preemptions,omitempty"`
 	// Webhooks are admission webhooks that may change or refuse new pods. They were not asked.
 	Webhooks []string `json:"webhooksNotAsked,omitempty"`
 	// Pods are those of the question, in its order: of templates, then of DaemonSets.
@@ -42,6 +52,12 @@ type Answer struct {
 	// Explanations are of pods that do not fit, the first of each template, at most 20: why, and a single
 	// change with which it would fit.
 	Explanations []*report.Explanation `json:"explanations,omitempty"`
+}
+
+// Preemption is pods, NAMESPACE/NAME, that would be preempted for another one.
+type Preemption struct {
+	For     string   `json:"for"`
+	Victims []string `json:"victims"`
 }
 
 // Summary counts pods of the question, displaced ones included.
@@ -115,4 +131,81 @@ func (p *Pod) Group() string {
 		return fmt.Sprintf("daemonSets[%d]", *p.DaemonSet)
 	}
 	return "from " + p.From
+}
+
+// answer says what became of the pods.
+func (q *question) answer(r *sim.Result) *Answer {
+	out := &Answer{
+		APIVersion: APIVersion, Kind: AnswerKind, Nodes: len(q.config.Nodes), Pods: []Pod{},
+		NotKnown: q.known.Unknown(), Unknown: q.unknown, NotApplied: q.notApplied, Webhooks: q.known.Webhooks,
+	}
+	for i := range q.config.Assembly.Scheduler.Extenders {
+		out.NotAsked = append(out.NotAsked, plain.URL(q.config.Assembly.Scheduler.Extenders[i].URLPrefix))
+	}
+	for _, p := range r.Placements {
+		if i, ok := q.byUID[p.UID]; ok {
+			a := &q.pods[i].answer
+			a.Code, a.Node = Fits, p.Node
+			if p.At > q.begin() && len(r.Evicted) > 0 {
+				a.Code = FitsAfterPreemption
+			}
+		}
+	}
+	for _, p := range r.Unschedulable {
+		if i, ok := q.byUID[p.UID]; ok {
+			a := &q.pods[i].answer
+			a.Code, a.Message, a.Reasons = DoesNotFit, p.Message, q.pods[i].reasons
+			if !q.pods[i].tried {
+				a.Code = Gated
+			}
+		}
+	}
+	q.preempted(out, r)
+	out.Summary.DaemonPods = q.daemons
+	out.Summary.Victims, out.Summary.Lost, out.Summary.OfOtherSchedulers = len(r.Evicted), q.lost, q.others
+	used := make(map[string]bool)
+	for i := range q.pods {
+		a := &q.pods[i].answer
+		out.Summary.count(a)
+		if a.Node != "" && !used[a.Node] {
+			used[a.Node] = true
+			out.Summary.NodesUsed++
+			if q.added[a.Node] {
+				out.Summary.AddedNodesUsed++
+			}
+		}
+		if a.Template == nil && a.DaemonSet == nil {
+			out.Displaced = append(out.Displaced, *a)
+		} else {
+			out.Pods = append(out.Pods, *a)
+		}
+	}
+	return out
+}
+
+// preempted says for which pods others would be preempted.
+func (q *question) preempted(out *Answer, r *sim.Result) {
+	others := make(map[types.UID]int) // indices in out.Preemptions
+	for _, e := range r.Evicted {
+		if i, ok := q.byUID[e.UID]; ok {
+			a := &q.pods[i].answer
+			a.Code, a.Message = DoesNotFit, "it would be preempted for "+e.For
+		}
+		victim := e.Namespace + "/" + e.Pod
+		if i, ok := q.byUID[e.ForUID]; ok {
+			a := &q.pods[i].answer
+			a.Victims = append(a.Victims, victim)
+			if a.Code == Fits {
+				a.Code = FitsAfterPreemption
+			}
+			continue
+		}
+		i, ok := others[e.ForUID]
+		if !ok {
+			i = len(out.Preemptions)
+			others[e.ForUID] = i
+			out.Preemptions = append(out.Preemptions, Preemption{For: e.For})
+		}
+		out.Preemptions[i].Victims = append(out.Preemptions[i].Victims, victim)
+	}
 }

@@ -15,7 +15,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/berth-scheduler/berth/internal/plain"
 	"github.com/berth-scheduler/berth/runtime/assembly"
 	"github.com/berth-scheduler/berth/runtime/inbox"
 	"github.com/berth-scheduler/berth/runtime/plugin"
@@ -45,7 +44,9 @@ type Cluster struct {
 	PodDisruptionBudgets []*policyv1.PodDisruptionBudget
 	// Known are the objects that decide what becomes of new pods. Those of a question are added.
 	Known input.Known
-	Log   *slog.Logger // optional
+	// Recorded tells that the objects are those of a recording, which lack what nothing decides by, such as parameters of classes.
+	Recorded bool
+	Log      *slog.Logger // optional
 }
 
 // Ask answers a question that Decode has returned. It uses plugins of its own: their fuel and
@@ -113,16 +114,17 @@ type question struct {
 	pods   []asked // in the order of the answer
 	byUID  map[types.UID]int
 	// explained is Request.Explain.
-	explained bool
-	added     map[string]bool // nodes
-	placed    []*state.Pod    // once the pods that fit are
-	known     *input.Known
-	quotas    *input.Quotas
-	profiles  map[string]bool
-	unknown   []string // what could not be looked up
-	daemons   int      // pods of the cluster's DaemonSets on added nodes
-	lost      int      // pods of removed nodes
-	others    int      // pods of removed nodes that other schedulers place
+	explained  bool
+	added      map[string]bool // nodes
+	placed     []*state.Pod    // once the pods that fit are
+	known      *input.Known
+	quotas     *input.Quotas
+	profiles   map[string]bool
+	unknown    []string // what could not be looked up
+	notApplied []string // objects that stay as they are in the cluster
+	daemons    int      // pods of the cluster's DaemonSets on added nodes
+	lost       int      // pods of removed nodes
+	others     int      // pods of removed nodes that other schedulers place
 }
 
 // asked is a pod of a question.
@@ -384,66 +386,4 @@ func (q *question) attempted(a *report.Attempt, name func(row uint32) string) {
 		p.reasons = append(p.reasons, Reason{Plugin: r.Plugin, Code: r.Code.String(), Reasons: slices.Clone(r.Reasons), Nodes: r.Count})
 	}
 	slices.SortStableFunc(p.reasons, func(a, b Reason) int { return cmp.Compare(b.Nodes, a.Nodes) })
-}
-
-// answer says what became of the pods.
-func (q *question) answer(r *sim.Result) *Answer {
-	out := &Answer{
-		APIVersion: APIVersion, Kind: AnswerKind, Nodes: len(q.config.Nodes), Pods: []Pod{},
-		NotKnown: q.known.Unknown(), Unknown: q.unknown, Webhooks: q.known.Webhooks,
-	}
-	for i := range q.config.Assembly.Scheduler.Extenders {
-		out.NotAsked = append(out.NotAsked, plain.URL(q.config.Assembly.Scheduler.Extenders[i].URLPrefix))
-	}
-	for _, p := range r.Placements {
-		if i, ok := q.byUID[p.UID]; ok {
-			a := &q.pods[i].answer
-			a.Code, a.Node = Fits, p.Node
-			if p.At > q.begin() && len(r.Evicted) > 0 {
-				a.Code = FitsAfterPreemption
-			}
-		}
-	}
-	for _, p := range r.Unschedulable {
-		if i, ok := q.byUID[p.UID]; ok {
-			a := &q.pods[i].answer
-			a.Code, a.Message, a.Reasons = DoesNotFit, p.Message, q.pods[i].reasons
-			if !q.pods[i].tried {
-				a.Code = Gated
-			}
-		}
-	}
-	for _, e := range r.Evicted {
-		if i, ok := q.byUID[e.UID]; ok {
-			a := &q.pods[i].answer
-			a.Code, a.Message = DoesNotFit, "it would be preempted for "+e.For
-		}
-		if i, ok := q.byUID[e.ForUID]; ok {
-			a := &q.pods[i].answer
-			a.Victims = append(a.Victims, e.Namespace+"/"+e.Pod)
-			if a.Code == Fits {
-				a.Code = FitsAfterPreemption
-			}
-		}
-	}
-	out.Summary.DaemonPods = q.daemons
-	out.Summary.Victims, out.Summary.Lost, out.Summary.OfOtherSchedulers = len(r.Evicted), q.lost, q.others
-	used := make(map[string]bool)
-	for i := range q.pods {
-		a := &q.pods[i].answer
-		out.Summary.count(a)
-		if a.Node != "" && !used[a.Node] {
-			used[a.Node] = true
-			out.Summary.NodesUsed++
-			if q.added[a.Node] {
-				out.Summary.AddedNodesUsed++
-			}
-		}
-		if a.Template == nil && a.DaemonSet == nil {
-			out.Displaced = append(out.Displaced, *a)
-		} else {
-			out.Pods = append(out.Pods, *a)
-		}
-	}
-	return out
 }

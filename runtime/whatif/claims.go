@@ -5,6 +5,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
@@ -36,9 +37,9 @@ func (p pods) owned(claim metav1.Object) (instead types.UID, ok bool) {
 // claim from a template goes to the next pod, without devices: its template may not be known. Others are free once nobody
 // uses them.
 func (q *question) storage(c *Cluster, r *Request, left pods) {
-	replaced, deleted := make(map[nameOf]bool), make(map[types.UID]bool)
+	asked, deleted := make(map[nameOf]metav1.Object), make(map[types.UID]bool)
 	for _, o := range r.Storage() {
-		replaced[name(o)] = !immutable(o)
+		asked[name(o)] = o
 	}
 	for _, o := range c.Storage {
 		if claim, ok := o.(*v1.PersistentVolumeClaim); ok {
@@ -55,7 +56,8 @@ func (q *question) storage(c *Cluster, r *Request, left pods) {
 		q.config.Storage = append(q.config.Storage, o)
 	}
 	for _, o := range c.Storage {
-		if replaced[name(o)] {
+		applied := asked[name(o)]
+		if applied != nil && !immutable(o) {
 			continue
 		}
 		switch x := o.(type) {
@@ -73,8 +75,9 @@ func (q *question) storage(c *Cluster, r *Request, left pods) {
 				continue
 			}
 			o = claim
-		case *storagev1.StorageClass:
-			o = classAfter(x, r.StorageClasses)
+		}
+		if applied != nil {
+			o = q.apply(o, applied, c.Recorded)
 		}
 		add(o)
 	}
@@ -93,23 +96,75 @@ func (q *question) storage(c *Cluster, r *Request, left pods) {
 	}
 }
 
-// classAfter returns the cluster's class with what those of the question change: the annotations, such as the one that makes it the
-// default, and the topologies. The API server refuses one that changes anything else.
-func classAfter(class *storagev1.StorageClass, asked []*storagev1.StorageClass) *storagev1.StorageClass {
-	for _, a := range asked {
-		same := equality.Semantic.DeepEqual
-		if a.Name != class.Name || a.Provisioner != class.Provisioner || !same(a.Parameters, class.Parameters) ||
-			!same(a.ReclaimPolicy, class.ReclaimPolicy) || !same(a.VolumeBindingMode, class.VolumeBindingMode) {
-			continue
-		}
-		class = class.DeepCopy()
-		if class.Annotations == nil {
-			class.Annotations = make(map[string]string)
-		}
-		maps.Copy(class.Annotations, a.Annotations)
-		if len(a.AllowedTopologies) > 0 {
-			class.AllowedTopologies = a.AllowedTopologies
-		}
+// apply returns the cluster's object as it is once that of the question was applied. The API server refuses one that changes
+// anything of a spec that cannot change.
+func (q *question) apply(have, asked metav1.Object, recorded bool) metav1.Object {
+	if differ := differences(have, asked, recorded); differ != "" {
+		n := name(have)
+		q.notApplied = append(q.notApplied, fmt.Sprintf("%s %s (%s)", n.kind.Elem().Name(), strings.TrimPrefix(n.String(), "/"), differ))
+		return have
+	}
+	if class, ok := have.(*storagev1.StorageClass); ok {
+		return classAfter(class, asked.(*storagev1.StorageClass))
+	}
+	return have
+}
+
+// differences names the fields that cannot change and that an object of the question has otherwise than the cluster's; "" for none.
+// Recordings have no parameters of classes, and not all of other specs.
+func differences(have, asked metav1.Object, recorded bool) string {
+	same := true
+	derived := equality.Semantic.DeepDerivative
+	switch h := have.(type) {
+	case *storagev1.StorageClass:
+		return classDifferences(h, asked.(*storagev1.StorageClass), recorded)
+	case *v1.PersistentVolumeClaim:
+		same = derived(asked.(*v1.PersistentVolumeClaim).Spec, h.Spec)
+	case *v1.PersistentVolume:
+		same = recorded || derived(asked.(*v1.PersistentVolume).Spec, h.Spec)
+	case *storagev1.CSINode:
+		same = derived(asked.(*storagev1.CSINode).Spec, h.Spec)
+	case *storagev1.VolumeAttachment:
+		same = recorded || derived(asked.(*storagev1.VolumeAttachment).Spec, h.Spec)
+	case *resourcev1.ResourceClaim:
+		same = recorded || derived(asked.(*resourcev1.ResourceClaim).Spec, h.Spec)
+	case *resourcev1.ResourceClaimTemplate:
+		same = derived(asked.(*resourcev1.ResourceClaimTemplate).Spec, h.Spec)
+	}
+	if same {
+		return ""
+	}
+	return "spec"
+}
+
+func classDifferences(have, asked *storagev1.StorageClass, recorded bool) string {
+	same := equality.Semantic.DeepEqual
+	var fields []string
+	if asked.Provisioner != have.Provisioner {
+		fields = append(fields, "provisioner")
+	}
+	if !recorded && !same(asked.Parameters, have.Parameters) {
+		fields = append(fields, "parameters")
+	}
+	if !same(asked.ReclaimPolicy, have.ReclaimPolicy) {
+		fields = append(fields, "reclaimPolicy")
+	}
+	if !same(asked.VolumeBindingMode, have.VolumeBindingMode) {
+		fields = append(fields, "volumeBindingMode")
+	}
+	return strings.Join(fields, ", ")
+}
+
+// classAfter returns the cluster's class with what may change: the annotations, such as the one that makes it the default, and the
+// topologies.
+func classAfter(class, asked *storagev1.StorageClass) *storagev1.StorageClass {
+	class = class.DeepCopy()
+	if class.Annotations == nil {
+		class.Annotations = make(map[string]string)
+	}
+	maps.Copy(class.Annotations, asked.Annotations)
+	if len(asked.AllowedTopologies) > 0 {
+		class.AllowedTopologies = asked.AllowedTopologies
 	}
 	return class
 }

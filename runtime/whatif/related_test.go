@@ -25,7 +25,7 @@ func mounts(claim string) func(*v1.Pod) {
 }
 
 // TestRelatedStorage: storage objects and devices of the question count. Claims, volumes and classes that the cluster has stay as
-// they are there.
+// they are there, and the answer says which of them differ. Recordings have no parameters of classes.
 func TestRelatedStorage(t *testing.T) {
 	volumeOn := func(node string) (*storagev1.StorageClass, *v1.PersistentVolumeClaim, *v1.PersistentVolume) {
 		_, all := ephemeral("set", node)
@@ -41,8 +41,9 @@ func TestRelatedStorage(t *testing.T) {
 	keep := v1.PersistentVolumeReclaimDelete
 	given := class.DeepCopy()
 	isDefault.ReclaimPolicy, given.ReclaimPolicy = &keep, &keep
-	other, no, topologies := given.DeepCopy(), isDefault.DeepCopy(), isDefault.DeepCopy()
+	other, no, topologies, fast := given.DeepCopy(), isDefault.DeepCopy(), isDefault.DeepCopy(), isDefault.DeepCopy()
 	other.Provisioner = "other"
+	fast.Parameters = map[string]string{"type": "fast"}
 	no.Annotations = map[string]string{"storageclass.kubernetes.io/is-default-class": "false"}
 	topologies.AllowedTopologies = []v1.TopologySelectorTerm{{
 		MatchLabelExpressions: []v1.TopologySelectorLabelRequirement{{Key: v1.LabelHostname, Values: []string{"a"}}},
@@ -57,40 +58,49 @@ func TestRelatedStorage(t *testing.T) {
 		pod     func(*v1.Pod)
 		related input.Related
 		want    string
+		kept    string
 	}{
-		"no class":      {nil, mounts(claim.Name), input.Related{PersistentVolumeClaims: claims}, "p DoesNotFit"},
-		"default class": {nil, mounts(claim.Name), input.Related{PersistentVolumeClaims: claims, StorageClasses: classes}, "p Fits b"},
+		"no class":      {nil, mounts(claim.Name), input.Related{PersistentVolumeClaims: claims}, "p DoesNotFit", ""},
+		"default class": {nil, mounts(claim.Name), input.Related{PersistentVolumeClaims: claims, StorageClasses: classes}, "p Fits b", ""},
 		"two of one name": {nil, mounts(claim.Name), input.Related{PersistentVolumeClaims: append(claims, claims...),
-			StorageClasses: classes}, "p Fits b"},
+			StorageClasses: classes}, "p Fits b", ""},
 		"volume": {nil, mounts(claim.Name), input.Related{PersistentVolumeClaims: []*v1.PersistentVolumeClaim{bound},
-			PersistentVolumes: []*v1.PersistentVolume{onB}}, "p Fits b"},
+			PersistentVolumes: []*v1.PersistentVolume{onB}}, "p Fits b", ""},
 		"volume elsewhere": {nil, mounts(claim.Name), input.Related{PersistentVolumeClaims: []*v1.PersistentVolumeClaim{bound},
-			PersistentVolumes: []*v1.PersistentVolume{onA}}, "p DoesNotFit"},
+			PersistentVolumes: []*v1.PersistentVolume{onA}}, "p DoesNotFit", ""},
 		"bound already": {
 			[]metav1.Object{class, bound, onA}, mounts(claim.Name),
 			input.Related{PersistentVolumeClaims: claims, PersistentVolumes: []*v1.PersistentVolume{onB}, StorageClasses: classes}, "p DoesNotFit",
+			"StorageClass late (reclaimPolicy); PersistentVolume volume (spec)",
 		},
 		"becomes the default": {[]metav1.Object{given, onA}, mounts(claim.Name),
-			input.Related{PersistentVolumeClaims: claims, StorageClasses: classes}, "p Fits b"},
+			input.Related{PersistentVolumeClaims: claims, StorageClasses: classes}, "p Fits b", ""},
 		"is no longer the default": {[]metav1.Object{isDefault}, mounts(claim.Name),
-			input.Related{PersistentVolumeClaims: claims, StorageClasses: noDefault}, "p DoesNotFit"},
+			input.Related{PersistentVolumeClaims: claims, StorageClasses: noDefault}, "p DoesNotFit", ""},
 		"default for a claim of the cluster": {[]metav1.Object{given, claim}, mounts(claim.Name),
-			input.Related{StorageClasses: classes}, "p Fits b"},
+			input.Related{StorageClasses: classes}, "p Fits b", ""},
 		"other provisioner, refused": {[]metav1.Object{other}, mounts(claim.Name),
-			input.Related{PersistentVolumeClaims: claims, StorageClasses: classes}, "p DoesNotFit"},
+			input.Related{PersistentVolumeClaims: claims, StorageClasses: classes}, "p DoesNotFit", "StorageClass late (provisioner)"},
+		"other parameters, refused": {[]metav1.Object{given}, mounts(claim.Name),
+			input.Related{PersistentVolumeClaims: claims, StorageClasses: []*storagev1.StorageClass{fast}}, "p DoesNotFit", "StorageClass late (parameters)"},
+		"recorded without parameters": {[]metav1.Object{given}, mounts(claim.Name),
+			input.Related{PersistentVolumeClaims: claims, StorageClasses: []*storagev1.StorageClass{fast}}, "p Fits b", ""},
 		"other topologies": {[]metav1.Object{isDefault}, mounts(claim.Name),
-			input.Related{PersistentVolumeClaims: claims, StorageClasses: onlyA}, "p DoesNotFit"},
-		"no device class": {nil, uses("d", false), input.Related{ResourceClaims: asks, ResourceSlices: slices}, "p DoesNotFit"},
-		"no devices":      {nil, uses("d", false), input.Related{ResourceClaims: asks, DeviceClasses: hardware}, "p DoesNotFit"},
+			input.Related{PersistentVolumeClaims: claims, StorageClasses: onlyA}, "p DoesNotFit", ""},
+		"no device class": {nil, uses("d", false), input.Related{ResourceClaims: asks, ResourceSlices: slices}, "p DoesNotFit", ""},
+		"no devices":      {nil, uses("d", false), input.Related{ResourceClaims: asks, DeviceClasses: hardware}, "p DoesNotFit", ""},
 		"devices": {nil, uses("d", false), input.Related{ResourceClaims: asks, DeviceClasses: hardware,
-			ResourceSlices: slices}, "p Fits b"},
-		"cluster's device": {all[3:], uses("d", false), input.Related{ResourceClaims: asks, DeviceClasses: hardware}, "p Fits b"},
+			ResourceSlices: slices}, "p Fits b", ""},
+		"cluster's device": {all[3:], uses("d", false), input.Related{ResourceClaims: asks, DeviceClasses: hardware}, "p Fits b", ""},
 	} {
 		cluster := full()
-		cluster.Storage = c.cluster
-		if got := told(ask(t, cluster, &whatif.Request{Pods: []whatif.Pods{{Pod: pod("p", "1", 0, c.pod)}},
-			Related: c.related})); !strings.HasPrefix(got, c.want) {
+		cluster.Storage, cluster.Recorded = c.cluster, strings.HasPrefix(name, "recorded")
+		answer := ask(t, cluster, &whatif.Request{Pods: []whatif.Pods{{Pod: pod("p", "1", 0, c.pod)}}, Related: c.related})
+		if got := told(answer); !strings.HasPrefix(got, c.want) {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+		if kept := strings.Join(answer.NotApplied, "; "); kept != c.kept {
+			t.Errorf("%s: kept as in the cluster are %q, want %q", name, kept, c.kept)
 		}
 	}
 }
