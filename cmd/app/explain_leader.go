@@ -39,20 +39,25 @@ func (o *leaderFinder) flags(f *pflag.FlagSet) {
 // if a local scheduler answers.
 func (o *leaderFinder) wanted() bool { return o.user != (kube.User{}) }
 
+// check refuses a lease or a port that cannot be.
+func (o *leaderFinder) check() error {
+	namespace, name, ok := strings.Cut(o.lease, "/")
+	switch {
+	case !ok || len(validation.IsDNS1123Label(namespace)) > 0 || len(validation.IsDNS1123Subdomain(name)) > 0:
+		return fmt.Errorf("--lease: %q is not NAMESPACE/NAME", o.lease)
+	case len(validation.IsValidPortNum(o.port)) > 0:
+		return fmt.Errorf("--leader-port: %d is not between 1 and 65535", o.port)
+	}
+	return nil
+}
+
 // reach connects to the leader. It returns a client and, if wantToken, a token that the
 // leader accepts.
 //
 // The API server vouches for the pod, so reach does not verify the pod's certificate,
 // which is usually self-signed.
-func (o *leaderFinder) reach(ctx context.Context, wantToken bool) (client *http.Client, token string, err error) {
-	namespace, name, ok := strings.Cut(o.lease, "/")
-	if !ok || len(validation.IsDNS1123Label(namespace)) > 0 || len(validation.IsDNS1123Subdomain(name)) > 0 {
-		return nil, "", fmt.Errorf("--lease: %q is not NAMESPACE/NAME", o.lease)
-	}
-	visitor, err := o.user.Connect(ctx)
-	if err != nil {
-		return nil, "", err
-	}
+func (o *leaderFinder) reach(ctx context.Context, visitor *kube.Visitor, wantToken bool) (client *http.Client, token string, err error) {
+	namespace, name, _ := strings.Cut(o.lease, "/")
 	holder, err := visitor.LeaseHolder(ctx, types.NamespacedName{Namespace: namespace, Name: name})
 	if err != nil {
 		return nil, "", err

@@ -71,6 +71,19 @@ func (o *serverOptions) get(ctx context.Context, path string) ([]byte, error) {
 	return o.ask(ctx, http.MethodGet, path, "")
 }
 
+// check refuses flags that cannot be used.
+func (o *serverOptions) check() error {
+	switch {
+	case o.output != "text" && o.output != "json":
+		return fmt.Errorf("--output: %q is neither text nor json", o.output)
+	case o.timeLimit <= 0:
+		return fmt.Errorf("--request-timeout: %v is not positive", o.timeLimit)
+	case o.leader.lease == "":
+		return nil
+	}
+	return o.leader.check()
+}
+
 // maxAnswer is the most bytes of a scheduler's answer, and maxKept the most that it takes as values.
 const (
 	maxAnswer = 64 << 20
@@ -88,8 +101,8 @@ func readAnswer(ctx context.Context, body []byte, into any) error {
 // ask sends a request to the scheduler that the flags name, or to the local one, and returns
 // the answer. If a kubeconfig is given or no local scheduler answers, it asks the leader of the cluster.
 func (o *serverOptions) ask(ctx context.Context, method, path, text string) ([]byte, error) {
-	if o.output != "text" && o.output != "json" {
-		return nil, fmt.Errorf("--output: %q is neither text nor json", o.output)
+	if err := o.check(); err != nil {
+		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, o.timeLimit)
 	defer cancel()
@@ -178,8 +191,8 @@ func (o *serverOptions) first(ctx context.Context, method, path, text string) (*
 			return nil, nil, fmt.Errorf("--token-file: %s is empty: write a token to it, or leave the flag out", bounded.Name(o.token))
 		}
 	}
-	lead := func() (*line, *http.Response, error) {
-		client, given, err := o.leader.reach(ctx, token == "")
+	lead := func(visitor *kube.Visitor) (*line, *http.Response, error) {
+		client, given, err := o.leader.reach(ctx, visitor, token == "")
 		if err != nil {
 			return nil, nil, err
 		}
@@ -192,7 +205,11 @@ func (o *serverOptions) first(ctx context.Context, method, path, text string) (*
 	var response *http.Response
 	var err error
 	if o.server == "" && o.leader.wanted() {
-		l, response, err = lead()
+		visitor, failed := o.leader.user.Connect(ctx)
+		if failed != nil { // what the flags name cannot be used
+			return nil, nil, failed
+		}
+		l, response, err = lead(visitor)
 	} else {
 		client, base, failed := o.client(ctx)
 		if failed != nil {
@@ -201,11 +218,13 @@ func (o *serverOptions) first(ctx context.Context, method, path, text string) (*
 		l = &line{client, base, token}
 		response, err = l.send(ctx, method, path, text)
 		if err != nil && o.server == "" && o.leader.lease != "" {
-			led, answer, failed := lead()
-			switch {
-			case failed == nil:
-				l, response, err = led, answer, nil
-			case !errors.Is(failed, kube.ErrNoCluster):
+			visitor, failed := o.leader.user.Connect(ctx)
+			if failed == nil {
+				if l, response, failed = lead(visitor); failed == nil {
+					err = nil
+				}
+			}
+			if failed != nil && !errors.Is(failed, kube.ErrNoCluster) {
 				return nil, nil, &failure{fmt.Errorf("no local scheduler answers: %w\n%w", err, failed)}
 			}
 		}

@@ -73,6 +73,9 @@ does not fit; and 2 for input that cannot be used.`,
 		Args:    noArguments("--pods"),
 		PreRunE: o.server.settle,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := o.check(cmd.Flags().Changed); err != nil {
+				return err
+			}
 			return o.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
@@ -89,6 +92,7 @@ does not fit; and 2 for input that cannot be used.`,
 	f.StringVar(&o.at, "at", "", "with --recording: ask about this `TIME`, such as 2026-01-31T12:00:00Z; the end of the recording if not given")
 	f.StringVar(&o.config, "config", "", "with --cluster: KubeSchedulerConfiguration `FILE`; kube-scheduler's defaults if not given")
 	o.gates.flag(f)
+	f.Lookup("feature-gates").Usage = "with --cluster: " + f.Lookup("feature-gates").Usage
 	f.Int64Var(&o.seed, "seed", 42, "with --cluster: seed of all random choices")
 	o.modules.harmless = true
 	o.modules.flags(f)
@@ -98,22 +102,36 @@ does not fit; and 2 for input that cannot be used.`,
 	return cmd
 }
 
-func (o *whatIfOptions) run(ctx context.Context, stdout, stderr io.Writer) error {
+// check refuses flags that do not go together. given reports whether a flag was set.
+func (o *whatIfOptions) check(given func(flag string) bool) error {
+	var errs []error
+	without := func(needed, why string, flags ...string) {
+		if given(needed) {
+			return
+		}
+		for _, flag := range flags {
+			if given(flag) {
+				errs = append(errs, fmt.Errorf("--%s needs --%s: %s", flag, needed, why))
+			}
+		}
+	}
 	if o.server.output != "text" && o.server.output != "json" {
-		return fmt.Errorf("--output: %q is neither text nor json", o.server.output)
+		errs = append(errs, fmt.Errorf("--output: %q is neither text nor json", o.server.output))
 	}
 	if len(o.pods)+len(o.removeNodes) == 0 {
-		return errors.New("there is nothing to ask: name pods with --pods, or a node with --remove-node")
+		errs = append(errs, errors.New("there is nothing to ask: name pods with --pods, or a node with --remove-node"))
 	}
-	if len(o.cluster) == 0 && (o.config != "" || len(o.modules.plugins) > 0) {
-		return errors.New("--config and --plugin need --cluster: a running scheduler answers with its own configuration")
+	if len(o.cluster) > 0 && o.recording != "" {
+		errs = append(errs, errors.New("--cluster and --recording exclude each other: ask about one or the other"))
 	}
-	if len(o.cluster) == 0 && o.strict {
-		return errors.New("--strict needs --cluster: it is about the files of a cluster")
-	}
-	if len(o.cluster) > 0 && o.recording != "" || o.recording == "" && o.at != "" {
-		return errors.New("--cluster and --recording exclude each other, and --at needs --recording")
-	}
+	without("cluster", "a running scheduler, and a recording, answer with their own configuration", "config", "plugin", "feature-gates", "seed")
+	without("cluster", "it is about the files of a cluster", "strict")
+	without("recording", "it is a time of a recording", "at")
+	without("add-nodes", "it is about the added nodes", "initialized")
+	return errors.Join(errs...)
+}
+
+func (o *whatIfOptions) run(ctx context.Context, stdout, stderr io.Writer) error {
 	answer, err := o.ask(ctx, stderr)
 	if err != nil {
 		return err
@@ -204,6 +222,10 @@ func (o *whatIfOptions) request(ctx context.Context, known *input.Known, stderr 
 		}
 		leftOut(stderr, templates.LeftOut)
 		doubts(stderr, templates.Warnings)
+		if templates.Asked+len(o.removeNodes) == 0 {
+			return nil, fmt.Errorf("--pods: nothing in %s asks to be placed: name files with pods or their controllers, such as Deployments; "+
+				"nodes are added with --add-nodes", strings.Join(o.pods, ", "))
+		}
 	}
 	r := whatif.NewRequest(templates)
 	r.RemoveNodes, r.Explain = o.removeNodes, o.explain

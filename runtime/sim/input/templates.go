@@ -17,6 +17,8 @@ import (
 type Templates struct {
 	Pods       []Template          // in input order
 	DaemonSets []*appsv1.DaemonSet // of which each node gets a pod
+	// Asked is the number of objects that ask for pods, with controllers of no replicas.
+	Asked int
 	Related
 	// Known are objects of the files that decide what becomes of the pods at the API server.
 	Known Known
@@ -86,15 +88,18 @@ func latest(objs []object) (kept []object) {
 func (t *Templates) keep(o object, known *Known, g *gatherer) {
 	switch x := o.Object.(type) {
 	case *v1.Pod:
+		t.Asked++
 		check(o, x, "", known, g)
 		t.Pods = append(t.Pods, Template{Pod: x, Count: 1})
 	case *appsv1.DaemonSet:
+		t.Asked++
 		pod := of(x, &x.Spec.Template, 1, nil).Pod
 		g.add(prepareTemplate(o, pod, "spec.template")...)
 		check(o, pod, "spec.template.", known, g)
 		t.DaemonSets = append(t.DaemonSets, x)
 	default:
 		if m, ok := makes(o); ok {
+			t.Asked++
 			t.made(o, &m, known, g)
 		} else {
 			t.Add(x)
