@@ -101,7 +101,7 @@ LESS_GC := -exec='env GOGC=$(or $(GOGC),400)'
 
 # Without vet, which make check runs: it takes a fifth of the CPU time of a test program that only links and starts.
 test: ## run the tests but the slow ones, with a summary at the end (PKG=./runtime/queue for one package)
-	@$(RUNTESTS) -packages '$(PKG)' -except . -- -vet=off $(LESS_GC) -skip='$(REST)'
+	@$(RUNTESTS) -packages '$(PKG)' -except internal/laws -- -vet=off $(LESS_GC) -skip='$(REST)'
 
 test-rest: ## run the slow tests, which make test leaves out
 	@$(RUNTESTS) -packages '$(call packages-with,TestRest)' -- -vet=off -run='$(REST)'
@@ -116,7 +116,7 @@ test-random: ## run the tests that draw cases with a new seed, and print it (BER
 		-run="^($$($(DRAWING) | xargs grep -ohE '^func Test\w+' | cut -c6- | sort -u | paste -sd '|'))$$"
 
 test-race: ## run all tests under the race detector (needs a C compiler)
-	@$(RUNTESTS) -packages '$(PKG)' -except . -cpu 60m -- -race
+	@$(RUNTESTS) -packages '$(PKG)' -except internal/laws -cpu 60m -- -race
 
 # Left out: the child that compiles, which would be executed again without qemu, simulations of whole clusters, which take
 # qemu long, and what a unit of fuel takes, which is qemu's time.
@@ -317,9 +317,9 @@ abi-1.0: ## build the modules of ABI 1.0 in Go from the commit that made them, a
 	.ci/kept-go
 
 .PHONY: hostile
-# The whole of it begins with tests that draw tenants' guests; what -only and -beside choose does not.
+# The whole of it begins with tests that draw tenants' guests; what -only, -beside and -budget choose does not.
 hostile: build ## run all hostile guests against bin/berth and hold what becomes of them against the bounds of docs/sandbox.md (HOSTILE='-only names', or '-beside')
-	$(if $(filter -only% --only% -beside% --beside%,$(HOSTILE)),,go test ./runtime/scheduler ./runtime/wasm -run '^TestRest(DrawnNeighbours|Tenants|DrawnStarts|DrawnBytes|Modules)$$' -count 1 -v)
+	$(if $(filter -only% --only% -beside% --beside% -budget% --budget%,$(HOSTILE)),,go test ./runtime/scheduler ./runtime/wasm -run '^TestRest(DrawnNeighbours|Tenants|DrawnStarts|DrawnBytes|Modules)$$' -count 1 -v)
 	cd test && go build -o ../bin/hostile ./cmd/hostile
 	cd test && ../bin/hostile $(HOSTILE)
 

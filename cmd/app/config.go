@@ -118,7 +118,7 @@ func (o *runOptions) checkConfig(ctx context.Context, stdout, stderr io.Writer) 
 	if o.config != "" || len(o.modules.plugins) > 0 {
 		p.checkedConfig(cmp.Or(bounded.Name(o.config), "the default configuration"), scheduler, err)
 		for _, unfetched := range o.modules.unfetched {
-			p.printf("%s is not fetched yet, so its plugin is left out here (--resolve fetches it)\n", unfetched)
+			p.printf("%s, so its plugin is left out here (--resolve fetches it)\n", unfetched)
 		}
 	}
 	if a == nil && o.pluginDir != "" { // the folder can still be checked

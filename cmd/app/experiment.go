@@ -61,11 +61,12 @@ func (o *replayOptions) experiment(ctx context.Context, stdout, stderr io.Writer
 		}
 	}
 	var page *os.File
-	if o.report != "" {
+	if o.report != "" { // an earlier report stays until there is another one
 		var err error
-		if page, err = os.Create(o.report); err != nil {
+		if page, err = os.OpenFile(o.report, os.O_WRONLY|os.O_CREATE, 0o666); err != nil {
 			return fmt.Errorf("--report: %w (name a file that can be written)", err)
 		}
+		defer page.Close() //nolint:errcheck // what was written is closed below
 	}
 	bar := newProgress(stderr, -1)
 	c.Progress = bar.set
@@ -80,6 +81,11 @@ func (o *replayOptions) experiment(ctx context.Context, stdout, stderr io.Writer
 		return fmt.Errorf("%s: %w", o.file, err)
 	}
 	if page != nil {
+		if info, err := page.Stat(); err == nil && info.Mode().IsRegular() {
+			if err := page.Truncate(0); err != nil {
+				return &failure{fmt.Errorf("write the report: %w", err)}
+			}
+		}
 		if err := errors.Join(r.WriteHTML(page), page.Close()); err != nil {
 			return &failure{fmt.Errorf("write the report: %w", err)}
 		}

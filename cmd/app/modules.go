@@ -163,8 +163,8 @@ func (o *moduleOptions) enableOne(modules *assembly.Modules, scheduler *config.S
 	}
 	ref.GrantAll = o.harmless && ref.Grants.Empty()
 	m, err := modules.Load(ref)
-	if errors.Is(err, module.ErrOffline) {
-		o.unfetched = append(o.unfetched, ref.Source())
+	if why := (*module.Unfetched)(nil); errors.As(err, &why) {
+		o.unfetched = append(o.unfetched, why.Error())
 		return nil
 	}
 	if err != nil {

@@ -236,14 +236,10 @@ func (l *living) begin(run func(context.Context) error) {
 			l.t.Error(err)
 		}
 	})
-	var err error
-	for range 500 {
-		if _, err = l.server.get(ctx, "/metrics"); err == nil {
-			return
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
-	l.t.Fatal(err)
+	eventually.Succeeds(l.t, func() error {
+		_, err := l.server.get(ctx, "/metrics")
+		return err
+	})
 }
 
 func (l *living) node(name string, cpus int64) {

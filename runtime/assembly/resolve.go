@@ -2,6 +2,7 @@ package assembly
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/berth-scheduler/berth/runtime/api/v1alpha1"
@@ -20,8 +21,8 @@ func moduleOf(args config.Args) *Module {
 	return m
 }
 
-// Resolve loads the modules that a configuration names. With ModulesConfig.Offline, unfetched are those that would have
-// to be fetched, which are left out.
+// Resolve loads the modules that a configuration names. With ModulesConfig.Offline, unfetched says which would have
+// to be fetched: their plugins are left out.
 //
 // # Errors
 //
@@ -29,8 +30,8 @@ func moduleOf(args config.Args) *Module {
 func (m *Modules) Resolve(s *config.Scheduler) (unfetched []string, err error) {
 	err = m.resolve(s, func(ref module.Reference) (*Module, error) {
 		loaded, err := m.Load(ref)
-		if errors.Is(err, module.ErrOffline) {
-			unfetched = append(unfetched, ref.Source())
+		if why := (*module.Unfetched)(nil); errors.As(err, &why) {
+			unfetched = append(unfetched, why.Error())
 			return nil, nil
 		}
 		return loaded, err
@@ -47,8 +48,9 @@ func (m *Modules) Resolve(s *config.Scheduler) (unfetched []string, err error) {
 // fill gives a profile the default plugins of points that need one.
 func fill(p *config.Profile) {
 	for point, refs := range Default().Profiles[0].Points {
-		if needed := point == "queueSort" || point == "bind"; needed && len(p.Points[point]) == 0 {
-			p.Points[point] = refs
+		settled := func(ref config.PluginRef) bool { return !ref.Late }
+		if needed := point == "queueSort" || point == "bind"; needed && !slices.ContainsFunc(p.Points[point], settled) {
+			p.Points[point] = append(p.Points[point], refs...)
 		}
 	}
 }

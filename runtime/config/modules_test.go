@@ -110,6 +110,20 @@ func TestModules(t *testing.T) {
 	if _, left := s.Profiles[0].Args["mine"]; err != nil || left || len(s.Profiles[0].Points) != 3 {
 		t.Errorf("left out: %v, %+v", err, s.Profiles[0])
 	}
+	// What is left out hides no mistake of another profile.
+	for mistake, want := range map[string]string{
+		"multiPoint: {disabled: [{name: Bind}]}": "f:8: profiles[1].plugins.bind: no bind plugin is left",
+		"queueSort: {enabled: [{name: mine}]}":   "f:8: profiles[1].plugins.queueSort: 2 queueSort plugins are enabled (Sort, mine), one is needed",
+	} {
+		s, _, err := config.Parse([]byte(strings.Replace(enabled, "- plugins", "- schedulerName: a\n  plugins", 1)+args("mine", "absent")+
+			"- schedulerName: b\n  plugins: {"+mistake+"}\n  pluginConfig:\n"+args("mine", "sort.wasm")), "f", brought())
+		if err == nil {
+			err = s.Resolve(load)
+		}
+		if err == nil || !strings.Contains(err.Error(), strings.TrimPrefix(want, "f:8: ")) {
+			t.Errorf("%s: %v, want %s", mistake, err, want)
+		}
+	}
 	_, warnings, err := config.Parse([]byte(header+"pluginConfig:\n"+args("mine", "a.wasm")), "f", brought())
 	if err != nil || len(warnings) != 1 || !strings.Contains(warnings[0].String(), "enabled at no point") {
 		t.Errorf("not enabled: %v, warnings %v", err, warnings)

@@ -81,7 +81,7 @@ func buildProfile(r *report, cat Catalog, path *field.Path, in configv1.KubeSche
 	valid := len(r.errs) == before && len(r.broken) == 0
 	out.Args = buildArgs(r, cat, path.Child("pluginConfig"), in.PluginConfig, modules, out.Points)
 	if valid { // otherwise a plugin may seem missing because its entry is invalid
-		checkPoints(r, path.Child("plugins"), out.Points)
+		checkPoints(r, path.Child("plugins"), out.Points, true)
 	}
 	return out
 }
@@ -97,9 +97,10 @@ func noteDefault(r *report, cat Catalog, name string) {
 	}
 }
 
-func checkPoints(r *report, path *field.Path, points map[string][]PluginRef) {
+// checkPoints checks the points that need a plugin. Where a profile is not whole, it may lack one.
+func checkPoints(r *report, path *field.Path, points map[string][]PluginRef, whole bool) {
 	switch sort := points[pointQueueSort]; {
-	case len(sort) == 1, unsettled(sort):
+	case len(sort) == 1, unsettled(sort), len(sort) == 0 && !whole:
 	case len(sort) == 0:
 		r.add(path.Child(pointQueueSort), "no queueSort plugin is left", "enable one")
 	default:
@@ -110,7 +111,7 @@ func checkPoints(r *report, path *field.Path, points map[string][]PluginRef) {
 		r.add(path.Child(pointQueueSort), fmt.Sprintf("%d queueSort plugins are enabled (%s), one is needed", len(sort), list(names)),
 			"remove the others from enabled; if they come from multiPoint, as the default one does, add them to disabled here")
 	}
-	if len(points[pointBind]) == 0 {
+	if whole && len(points[pointBind]) == 0 {
 		r.add(path.Child(pointBind), "no bind plugin is left", "enable one, as DefaultBinder")
 	}
 }

@@ -31,14 +31,14 @@ func (p *Profile) report() (*report, *field.Path) {
 }
 
 // Resolve gives each plugin with a Spec the module that load returns for it, and settles its points. A
-// plugin whose module is nil, without an error, is left out; then a profile may be without queueSort or bind plugin.
+// plugin whose module is nil, without an error, is left out; then its profile may be without queueSort or bind plugin.
 //
 // # Errors
 //
 // Those of load, each with its place in the file; those of Settle; profiles sort the queue in different ways.
 func (s *Scheduler) Resolve(load func(plugin string, spec *v1alpha1.WasmPluginArgs) (Module, error)) error {
 	var errs []error
-	whole := true
+	lacks := make([]bool, len(s.Profiles))
 	for i := range s.Profiles {
 		p := &s.Profiles[i]
 		r, _ := p.report()
@@ -55,7 +55,7 @@ func (s *Scheduler) Resolve(load func(plugin string, spec *v1alpha1.WasmPluginAr
 			p.Args[name] = args
 			if args.Module == nil {
 				p.remove(name)
-				whole = false
+				lacks[i] = true
 			}
 		}
 		errs = append(errs, r.err())
@@ -65,14 +65,21 @@ func (s *Scheduler) Resolve(load func(plugin string, spec *v1alpha1.WasmPluginAr
 	}
 	for i := range s.Profiles {
 		p := &s.Profiles[i]
-		errs = append(errs, p.settle(whole, func(plugin string) ([]string, bool) {
+		errs = append(errs, p.settle(!lacks[i], func(plugin string) ([]string, bool) {
 			if m := p.Args[plugin].Module; m != nil {
 				return m.Points(), true
 			}
 			return nil, false
 		}))
+		for name, args := range p.Args {
+			if at := func(refs []PluginRef) bool {
+				return slices.ContainsFunc(refs, func(ref PluginRef) bool { return ref.Name == name })
+			}; args.Module != nil && !slices.ContainsFunc(slices.Collect(maps.Values(p.Points)), at) {
+				delete(p.Args, name) // it is disabled at all its points
+			}
+		}
 	}
-	if err := errors.Join(errs...); err != nil || !whole {
+	if err := errors.Join(errs...); err != nil {
 		return err
 	}
 	r, _ := s.Profiles[0].report()
@@ -128,8 +135,8 @@ func (p *Profile) settle(whole bool, points func(plugin string) ([]string, bool)
 			delete(p.Points, set.point)
 		}
 	}
-	if whole && len(r.errs) == 0 {
-		checkPoints(r, path, p.Points)
+	if len(r.errs) == 0 {
+		checkPoints(r, path, p.Points, whole)
 	}
 	return r.err()
 }

@@ -40,8 +40,19 @@ type Error struct {
 // not. Otherwise the module, or what was asked of it, is at fault.
 func Passes(err error) bool { return errors.Is(err, errBusy) || oci.Passes(err) }
 
-// ErrOffline says that a module would have to be fetched, which SourcesConfig.Offline rules out.
-var ErrOffline = errors.New("the module is not fetched yet")
+// Unfetched is a module that would have to be fetched, which SourcesConfig.Offline rules out.
+type Unfetched struct {
+	Source string
+	Tag    bool // somebody may have moved it, so that what was fetched before does not count
+}
+
+// Error says what is missing.
+func (e *Unfetched) Error() string {
+	if e.Tag {
+		return e.Source + ": its tag has to be looked up"
+	}
+	return e.Source + ": it is not in the cache"
+}
 
 // errBusy is the cause if a web server cannot answer now.
 var errBusy = errors.New("the server is busy")

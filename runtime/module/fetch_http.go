@@ -19,7 +19,7 @@ func (s *Sources) fetchURL(ctx context.Context, ref *Reference, fresh bool) (*fe
 		return &fetched{data: data, pinned: true, kept: true, origin: origin{Bundles: o.Bundles}}, nil
 	}
 	if s.config.Offline {
-		return nil, ErrOffline
+		return nil, &Unfetched{Source: ref.Source()}
 	}
 	if !known {
 		var err error

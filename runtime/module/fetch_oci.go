@@ -23,7 +23,7 @@ func (s *Sources) fetchImage(ctx context.Context, ref *Reference, fresh bool) (*
 		}
 	}
 	if s.config.Offline {
-		return nil, ErrOffline
+		return nil, &Unfetched{Source: ref.Source(), Tag: !pinned}
 	}
 	store, err := s.images.Open(ctx, at)
 	if err != nil {
