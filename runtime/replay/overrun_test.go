@@ -245,15 +245,17 @@ func TestInterrupted(t *testing.T) {
 func TestActed(t *testing.T) {
 	recorded, _ := recordedWith(t, spinning(t), shortDeadline(), 3, 2)
 	var text strings.Builder
-	late := ""
+	late, modules := "", 0
 	for line := range strings.Lines(recorded) {
 		switch {
 		case strings.HasPrefix(line, "overrun "):
 			late += line
 			continue
 		case strings.HasPrefix(line, "step"):
-			digest := module.Digest([]byte("other"))
-			bytes := base64.RawURLEncoding.EncodeToString([]byte("other"))
+			modules++ // each is another one
+			other := fmt.Append(nil, "other ", modules)
+			digest := module.Digest(other)
+			bytes := base64.RawURLEncoding.EncodeToString(other)
 			line += "module " + strings.TrimPrefix(digest, "sha256:") + ".wasm " + digest + " bytes=" + bytes + "\n"
 		case strings.HasPrefix(line, "decision "):
 			line += late
