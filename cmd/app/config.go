@@ -77,7 +77,10 @@ module in the folder also counts, although berth run would start without it.`,
 	f := cmd.Flags()
 	o.flags(f)
 	f.BoolVar(&resolve, "resolve", false, "fetch the modules that are not in the cache")
-	shown := []string{"config", "plugin-dir", "plugin", "module-cache", "module-cache-size", "compile-time", "compile-memory", "plugin-memory", "resolve", "verification-policy", "lock"}
+	shown := []string{
+		"config", "plugin-dir", "plugin", "module-cache", "module-cache-size", "compile-time", "compile-memory", "plugin-memory",
+		"resolve", "verification-policy", "lock",
+	}
 	f.VisitAll(func(flag *pflag.Flag) { flag.Hidden = flag.Hidden || !slices.Contains(shown, flag.Name) })
 	return cmd
 }
@@ -145,7 +148,9 @@ func (o *runOptions) checkConfig(ctx context.Context, stdout, stderr io.Writer) 
 
 // makeAll creates everything that the configuration and --plugin name. The assembly is
 // nil if that fails.
-func (o *runOptions) makeAll(ctx context.Context, modules *assembly.Modules, stderr io.Writer) (*config.Scheduler, *assembly.Assembly, error) {
+func (o *runOptions) makeAll(
+	ctx context.Context, modules *assembly.Modules, stderr io.Writer,
+) (*config.Scheduler, *assembly.Assembly, error) {
 	scheduler, warnings, err := o.load(ctx, modules)
 	if o.config != "" {
 		warn(plainly(stderr), warnings)

@@ -23,7 +23,8 @@ func (p *printer) live(pod *debughttp.Pod, now time.Time) {
 	gone := c == nil && pod.ClusterError == ""
 	switch {
 	case c != nil && c.Node != "" && a.Node == "" && c.ResizeDeferred:
-		p.text("%s is on %s, where a resize in place waits after attempt %d by profile %s, %s ago:\n%s", name, c.Node, a.Try, a.Profile, ago, a.Message)
+		p.text("%s is on %s, where a resize in place waits after attempt %d by profile %s, %s ago:\n%s",
+			name, c.Node, a.Try, a.Profile, ago, a.Message)
 	case c != nil && c.Node != "" && c.Node != a.Node:
 		p.text("%s is on %s. Another scheduler or user bound it (%s). %s", name, c.Node, since(c, now), scheduledFor(pod))
 		p.text("This scheduler's last attempt was attempt %d by profile %s, %s ago. %s", a.Try, a.Profile, ago, a.Message)

@@ -122,7 +122,8 @@ func (o *moduleOptions) open(ctx context.Context) (*assembly.Modules, error) {
 	return assembly.NewModules(c), nil
 }
 
-// load reads a configuration file, which a flag (or, without one, an argument) names, or the defaults, with its modules and those of --plugin.
+// load reads a configuration file, which a flag (or, without one, an argument) names, or the defaults, with its modules and those
+// of --plugin.
 func (o *moduleOptions) load(
 	ctx context.Context, flag, file string, catalog config.Catalog, modules *assembly.Modules,
 ) (*config.Scheduler, []config.Warning, error) {

@@ -125,13 +125,15 @@ func unrecorded(all []*built, recording *inbox.Settings) error {
 				}
 				for _, key := range read.Args {
 					if !slices.ContainsFunc(recording.Annotations, func(kept string) bool { return inbox.Keeps(kept, key) }) {
-						refuse("plugin %s reads metadata.annotations[%s] of %s, which the recording does not have: record with --record-reads %s", name, key, of, key)
+						refuse("plugin %s reads metadata.annotations[%s] of %s, which the recording does not have: record with --record-reads %s",
+							name, key, of, key)
 					}
 				}
 			}
 			if m, ok := p.args.(*Module); ok {
 				if whole := readsWhole(m); whole != "" {
-					refuse("plugin %s reads whole objects (%s), but the recording has no env, command, probes and managedFields of theirs: let it read columns instead", name, whole)
+					refuse("plugin %s reads whole objects (%s), but the recording has no env, command, probes and managedFields of theirs: "+
+						"let it read columns instead", name, whole)
 				}
 			}
 		}

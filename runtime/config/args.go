@@ -74,7 +74,9 @@ func checkArgsHeader(r *report, path *field.Path, tree map[string]any, kind stri
 
 // buildArgs checks pluginConfig and returns the args of every enabled plugin that takes args.
 // Args of plugins that are not enabled are checked and dropped, as kube-scheduler does.
-func buildArgs(r *report, cat Catalog, path *field.Path, in []configv1.PluginConfig, modules map[string]Args, points map[string][]PluginRef) map[string]Args {
+func buildArgs(
+	r *report, cat Catalog, path *field.Path, in []configv1.PluginConfig, modules map[string]Args, points map[string][]PluginRef,
+) map[string]Args {
 	kinds := argsKinds(cat)
 	given := maps.Clone(modules)
 	seen := map[string]int{}
@@ -113,7 +115,8 @@ func buildArgs(r *report, cat Catalog, path *field.Path, in []configv1.PluginCon
 	}
 	for name, a := range modules {
 		if _, enabled := out[name]; !enabled && a.Spec != nil {
-			r.warn(field.NewPath(a.Path), "the plugin "+quote(name)+" is enabled at no point of this profile, so its module is not loaded; enable it, as under multiPoint")
+			r.warn(field.NewPath(a.Path), "the plugin "+quote(name)+" is enabled at no point of this profile, so its module is not loaded; "+
+				"enable it, as under multiPoint")
 		}
 	}
 	return out
