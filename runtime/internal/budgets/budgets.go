@@ -164,8 +164,12 @@ func (a *account) ready() time.Time { return a.full.Add(a.rates.own() - window) 
 // able reports whether pods wait only for the namespace's budget.
 func (a *account) able(now time.Time) bool { return a.waiting > 0 && !a.ready().After(now) }
 
-// mayOvertake reports whether an attempt can be paid for a pod that has not waited.
+// mayOvertake reports whether an attempt can be paid for a pod that has not waited. One that takes nothing of the namespace's budget
+// waits for no other payer.
 func (a *account) mayOvertake(now time.Time) bool {
+	if a.rates.All == 0 {
+		return a.waiting == 0 && !a.ready().After(now)
+	}
 	others := slices.ContainsFunc(a.space.accounts, func(a *account) bool { return a.able(now) })
 	return !others && !later(a.ready(), a.space.full.Add(a.rates.all()-window)).After(now)
 }

@@ -207,6 +207,13 @@ func TestUnbounded(t *testing.T) {
 	if got := b.Take(start, payer("p1"), budgets.Rates{Own: 1}, "1", true); got || b.Waiting()[payer("p1")] != 1 {
 		t.Errorf("a plugin without a budget left: taken %v, %v wait", got, b.Waiting())
 	}
+	later := start.Add(time.Minute) // it is the turn of the pod that waits
+	if !b.Take(later, payer("q"), budgets.Rates{Own: 1}, "c", true) {
+		t.Error("a plugin waits for another one, with which it shares no budget")
+	}
+	if b.Take(later, payer("p1"), budgets.Rates{Own: 1}, "d", true) {
+		t.Error("a pod overtakes one of the same plugin")
+	}
 }
 
 // TestBudgetHolds: in no minute more attempts are paid for than two budgets, but for pods that were bound, and a book that is
