@@ -6,6 +6,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/component-helpers/storage/volume"
 	"k8s.io/utils/ptr"
 
@@ -27,7 +28,8 @@ func (b *VolumeBinding) events() []plugin.Event {
 		{ClusterEvent: on(state.CSINodeResource, state.Add|state.Update), Hint: afterCSINodeChange},
 		{ClusterEvent: on(state.CSIDriverResource, state.Update|state.Delete), Hint: b.afterDriverChange},
 		{ClusterEvent: on(state.CSIStorageCapacityResource, state.Add|state.Update), Hint: afterCapacityChange},
-		// kube-scheduler does not register this event; its pods wait for the next flush.
+		// kube-scheduler does not register these events; its pods wait for the next flush.
+		{ClusterEvent: on(state.PersistentVolumeResource, state.Delete), Hint: afterVolumeDelete},
 		{ClusterEvent: on(state.AssignedPodResource, state.Delete), Hint: b.afterPodDelete},
 	}
 }
@@ -85,6 +87,23 @@ func afterClaimChange(pod *state.Pod, object state.Object) (state.Hint, error) {
 		return state.Queue, err
 	}
 	if claims.Uses(pod.Object, now, true) {
+		return state.Queue, nil
+	}
+	return state.QueueSkip, nil
+}
+
+// afterVolumeDelete queues the pod when a volume is gone that was kept for one of its claims: the claim may have others now.
+func afterVolumeDelete(pod *state.Pod, object state.Object) (state.Hint, error) {
+	gone, ok := object.Old.(*v1.PersistentVolume)
+	if !ok {
+		return state.Queue, errors.New("the event of a deleted volume lacks it")
+	}
+	ref := gone.Spec.ClaimRef
+	if ref == nil {
+		return state.QueueSkip, nil
+	}
+	claim := &v1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: ref.Namespace, Name: ref.Name}}
+	if claims.Uses(pod.Object, claim, true) {
 		return state.Queue, nil
 	}
 	return state.QueueSkip, nil

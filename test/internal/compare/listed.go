@@ -128,7 +128,7 @@ func registeredToo(plugin string) []string {
 			"PersistentVolumeClaim/Delete", "PersistentVolumeClaim/UpdateOther", "PersistentVolumeClaim/Update",
 			"storage.k8s.io/CSIDriver/UpdateOther", "storage.k8s.io/CSIDriver/Update", "storage.k8s.io/CSIDriver/Delete",
 		},
-		"VolumeBinding":      {"storage.k8s.io/CSIDriver/Delete"},
+		"VolumeBinding":      {"storage.k8s.io/CSIDriver/Delete", "PersistentVolume/Delete"},
 		"VolumeRestrictions": {"Node/Delete"},
 	}[plugin]
 }
