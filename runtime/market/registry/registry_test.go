@@ -131,6 +131,12 @@ func TestManifests(t *testing.T) {
 			t.Errorf("%.100s…: pushed with %v", text, err)
 		}
 	}
+	ended, cancel := context.WithCancelCause(t.Context())
+	left := errors.New("the client has left")
+	cancel(left)
+	if _, err := g.PushManifest(ended, "team/plugin", "", manifest("y"), ocispec.MediaTypeImageManifest); !errors.Is(err, left) || errors.Is(err, ociregistry.ErrManifestInvalid) {
+		t.Errorf("without its client: pushed with %v", err)
+	}
 	store, err := g.repository("team/plugin", false)
 	if err != nil {
 		t.Fatal(err)

@@ -143,7 +143,9 @@ func (f *folders) PushManifest(ctx context.Context, repo, tag string, text []byt
 	if !isManifest(mediaType) {
 		return ociregistry.Descriptor{}, ociregistry.ErrManifestInvalid
 	}
-	if _, err := manifestOf(ctx, bytes.NewReader(text)); err != nil { // it could not be listed as a referrer
+	if _, err := manifestOf(ctx, bytes.NewReader(text)); ctx.Err() != nil {
+		return ociregistry.Descriptor{}, context.Cause(ctx)
+	} else if err != nil { // it could not be listed as a referrer
 		return ociregistry.Descriptor{}, fmt.Errorf("%w: %w", ociregistry.ErrManifestInvalid, err)
 	}
 	described := content.NewDescriptorFromBytes(mediaType, text)
