@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/url"
 	"reflect"
+	"strings"
 
 	"github.com/berth-scheduler/berth/runtime/assembly"
 	"github.com/berth-scheduler/berth/runtime/market/oci"
@@ -67,19 +68,19 @@ func renamed(_ context.Context, from module.Reference, loaded *module.Loaded, re
 // serverWorkers is how many modules are fetched from a server at once: one that does not answer keeps no more workers.
 const serverWorkers = 2
 
-// servers names the server that a module is fetched from.
+// servers names the server that a module is fetched from, in one way however it is written.
 func servers(ref module.Reference) []use {
 	host := ""
 	if at, err := oci.ParseReference(ref.Image); err == nil {
-		host = at.Registry
+		host = strings.TrimSuffix(at.Registry, ":443")
 	}
 	if u, err := url.Parse(ref.URL); err == nil && ref.URL != "" {
-		host = u.Host
+		host = strings.TrimSuffix(u.Host, map[string]string{"https": ":443", "http": ":80"}[u.Scheme])
 	}
 	if host == "" {
 		return nil
 	}
-	return []use{{"the server " + host, serverWorkers}}
+	return []use{{"the server " + strings.ToLower(host), serverWorkers}}
 }
 
 // load is tenancy.Config.Load.

@@ -134,7 +134,8 @@ func (q *queue[K, R]) get(ctx context.Context, of owner, name string, key K) (re
 		if q.mu.started.IsZero() {
 			q.mu.started = now.Add(starting)
 		}
-		j = q.newJob(of, key)
+		j = &job[K, R]{key: key}
+		q.own(j, of)
 		j.first = now.Before(q.mu.started)
 		jobs[name] = j
 		if !q.adopted(ctx, j) {
@@ -142,24 +143,25 @@ func (q *queue[K, R]) get(ctx context.Context, of owner, name string, key K) (re
 		}
 	} else if j.ended && !j.again.IsZero() && !q.clock.Now().Before(j.again) {
 		j.again = time.Time{}
+		q.own(j, of)
 		q.add(ctx, j)
 	}
 	j.round = q.mu.round
 	return j.result, j.ended, j.err
 }
 
-func (q *queue[K, R]) newJob(of owner, key K) *job[K, R] {
-	j := &job[K, R]{owner: of, key: key}
+// own sets the owner of a job that neither waits nor runs, whose grant may be another one each time that the work is done.
+func (q *queue[K, R]) own(j *job[K, R], of owner) {
+	j.owner, j.uses = of, nil
 	if q.uses != nil {
-		j.uses = q.uses(key)
+		j.uses = q.uses(j.key)
 	}
 	if of.grant != "" {
 		j.uses = append(j.uses, use{"the grant " + of.grant, grantWorkers})
 	}
 	if q.size != nil {
-		j.size = q.size(key)
+		j.size = q.size(j.key)
 	}
-	return j
 }
 
 // adopted makes the result of a job from that of another one of the namespace, if there is one.

@@ -2,6 +2,7 @@ package follow
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"slices"
@@ -179,5 +180,36 @@ func TestLargeModules(t *testing.T) {
 	w.follower.compile.wait()
 	if len(names) != 4 {
 		t.Errorf("%d more were compiled", len(names))
+	}
+}
+
+// TestServerNames: a server is the same one however it is written.
+func TestServerNames(t *testing.T) {
+	want := servers(module.Reference{Image: "hangs.example/p:1"})
+	for _, ref := range []module.Reference{
+		{Image: "Hangs.Example/p:1"}, {Image: "hangs.example:443/p:1"}, {URL: "https://HANGS.example/p.wasm"},
+		{URL: "https://hangs.example:443/p.wasm"}, {URL: "http://hangs.example:80/p.wasm"},
+	} {
+		if got := servers(ref); !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", ref.Source(), got, want)
+		}
+	}
+	if other := servers(module.Reference{URL: "https://hangs.example:80/p.wasm"}); slices.Equal(other, want) {
+		t.Error("another port is another server")
+	}
+}
+
+// TestOtherGrant: work that is done again is that of the grant which a plugin has then.
+func TestOtherGrant(t *testing.T) {
+	c := clock.NewStep(time.Unix(0, 0))
+	q := newQueue(c, false, nil, func() {}, func(context.Context, int, bool) (int, error) { return 0, errors.New("no answer") })
+	_, _, _ = q.get(t.Context(), owner{"before", "n"}, "p", 1)
+	q.wait()
+	c.Advance(lastRepeat)
+	q.mu.used["the grant after"] = grantWorkers // they are at work
+	_, _, _ = q.get(t.Context(), owner{"after", "n"}, "p", 1)
+	q.wait()
+	if j := q.mu.jobs["n"]["p"]; j.grant != "after" || j.times != 1 {
+		t.Errorf("the work was done %d times, at last for the grant %q", j.times, j.grant)
 	}
 }
