@@ -67,6 +67,7 @@ type queue[K any, R any] struct {
 		served  map[string]uint64 // by grant: when it had its last turn
 		turn    uint64            // the last one
 		running int
+		seen    int // jobs that next has looked at
 		allowed map[string]*allowance
 		started time.Time // the end of starting; zero before anything was asked for
 	}
@@ -235,7 +236,9 @@ func (q *queue[K, R]) add(ctx context.Context, j *job[K, R]) {
 		q.mu.turns = append(q.mu.turns, j.namespace)
 	}
 	q.mu.waiting[j.namespace] = append(q.mu.waiting[j.namespace], j)
-	q.dispatch(ctx)
+	if q.mu.running < workers && !q.mu.busy[j.namespace] && q.ready(j) { // what waited before is begun when something ends, and by resume
+		q.dispatch(ctx)
+	}
 }
 
 func (q *queue[K, R]) drop(j *job[K, R]) {
@@ -283,6 +286,7 @@ func (q *queue[K, R]) next() *job[K, R] {
 		if q.mu.busy[ns] {
 			return false
 		}
+		q.mu.seen += len(waiting)
 		if i := slices.IndexFunc(waiting, q.ready); i >= 0 && (best == nil || q.before(waiting[i], best)) {
 			best = waiting[i]
 		}

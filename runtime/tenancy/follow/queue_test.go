@@ -117,6 +117,20 @@ func TestServerThatNeverAnswers(t *testing.T) {
 	t.Error("the plugin on another registry waits")
 }
 
+// TestManyOfAServer: what waits for a server is not looked at for each plugin that comes.
+func TestManyOfAServer(t *testing.T) {
+	const plugins = 1000
+	b := newBegun(t)
+	for i := range plugins {
+		b.ask(t, fmt.Sprint("grant-", i), fmt.Sprint("n-", i), "hangs.example/team/p:1")
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.mu.running != serverWorkers || b.mu.seen > plugins {
+		t.Errorf("%d workers are at work, and looked at %d jobs for %d plugins", b.mu.running, b.mu.seen, plugins)
+	}
+}
+
 // TestGrantsInTurn: the plugins of one grant leave workers to those of others, also if each is on a server of its own.
 func TestGrantsInTurn(t *testing.T) {
 	b := newBegun(t)
