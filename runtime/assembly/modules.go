@@ -19,6 +19,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/market/policy"
 	"github.com/berth-scheduler/berth/runtime/module"
 	"github.com/berth-scheduler/berth/runtime/state"
+	"github.com/berth-scheduler/berth/runtime/wasm/child"
 	"github.com/berth-scheduler/berth/runtime/wasm/encoding"
 	"github.com/berth-scheduler/berth/runtime/wasm/sandbox"
 )
@@ -162,20 +163,21 @@ func (m *Modules) start() error {
 // SmallModule is the most bytes of a module that does not wait for large ones to be compiled.
 const SmallModule = 1 << 20
 
-// inTurn makes compilers wait for their turns: there is memory to compile one module, and beside it a small one. A small one that
-// fails is compiled again as a large one is.
+// IsSmall reports whether a module, before it is rewritten, does not wait for large ones to be compiled.
+func IsSmall(original []byte) bool { return len(original) <= SmallModule }
+
+// inTurn makes compilers wait for their turns: there is memory to compile one module, and beside it a small one. A small one for
+// which that was too little is compiled again as a large one is.
 func inTurn(compile, small sandbox.Compiler) sandbox.Compiler {
 	compile, small = oneByOne(compile), oneByOne(small)
 	if small == nil {
 		return compile
 	}
 	return func(ctx context.Context, job *sandbox.CompileJob) error {
-		if max(len(job.Original), len(job.Code)/2) > SmallModule {
-			return compile(ctx, job)
-		}
-		err := small(ctx, job)
-		if err == nil || ctx.Err() != nil || errors.As(err, new(*sandbox.StoreError)) {
-			return err
+		if IsSmall(job.Original) {
+			if err := small(ctx, job); ctx.Err() != nil || !errors.As(err, new(*child.MemoryError)) {
+				return err
+			}
 		}
 		return compile(ctx, job)
 	}

@@ -3,8 +3,10 @@ package assembly
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 
+	"github.com/berth-scheduler/berth/runtime/wasm/child"
 	"github.com/berth-scheduler/berth/runtime/wasm/sandbox"
 )
 
@@ -49,12 +51,12 @@ func TestSmallModuleThatNeedsMore(t *testing.T) {
 			return err
 		}
 	}
-	memory, invalid := errors.New("out of memory"), errors.New("invalid")
+	memory, invalid := fmt.Errorf("m: %w", &child.MemoryError{}), errors.New("invalid")
 	for _, c := range []struct {
 		small, all, want error
 		asked            int
 	}{
-		{nil, invalid, nil, 1}, {memory, nil, nil, 2}, {memory, invalid, invalid, 2},
+		{nil, invalid, nil, 1}, {invalid, nil, invalid, 1}, {memory, nil, nil, 2}, {memory, invalid, invalid, 2},
 		{&sandbox.StoreError{Err: invalid}, nil, &sandbox.StoreError{Err: invalid}, 1},
 	} {
 		asked = nil
@@ -62,6 +64,11 @@ func TestSmallModuleThatNeedsMore(t *testing.T) {
 		if (err == nil) != (c.want == nil) || err != nil && err.Error() != c.want.Error() || len(asked) != c.asked {
 			t.Errorf("%v, after %q, want %v", err, asked, c.want)
 		}
+	}
+	asked = nil // whether it is small is asked before it is rewritten, too, where nobody knows the result
+	job := &sandbox.CompileJob{Original: make([]byte, SmallModule), Code: make([]byte, 3*SmallModule)}
+	if err := inTurn(as("all", nil), as("small", nil))(t.Context(), job); err != nil || len(asked) != 1 || asked[0] != "small" {
+		t.Errorf("%v, after %q", err, asked)
 	}
 	if inTurn(nil, nil) != nil {
 		t.Error("there is a compiler of none")

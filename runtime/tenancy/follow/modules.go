@@ -38,7 +38,7 @@ func (f *Follower) newQueues() {
 	f.compile = newQueue(f.deps.Clock, false, f.deps.Panicked, done, compile)
 	f.compile.size = func(c code) int { return len(c.loaded.Bytes) }
 	f.compile.uses = func(c code) []use {
-		if len(c.loaded.Bytes) > assembly.SmallModule {
+		if !assembly.IsSmall(c.loaded.Bytes) {
 			return []use{{"the turn of large modules", 1}}
 		}
 		return nil

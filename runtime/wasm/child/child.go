@@ -39,7 +39,7 @@ var _ sandbox.Compiler = (*Child)(nil).Compile
 // # Errors
 //
 // The program does not start, compiling took too much time or memory, or the module is not
-// valid. The error says what to do.
+// valid. The error says what to do. A *MemoryError means that it took too much memory.
 func (c *Child) Compile(ctx context.Context, job *sandbox.CompileJob) error {
 	limited, cancel := context.WithTimeout(ctx, c.Time)
 	defer cancel()
@@ -61,7 +61,7 @@ func (c *Child) Compile(ctx context.Context, job *sandbox.CompileJob) error {
 	case cmd.ProcessState == nil:
 		return fmt.Errorf("start the compiler's process: %w; set %s to 0 to compile in this process", err, c.TimeSetting)
 	case outOfMemory(text):
-		return fmt.Errorf("compiling it took more than %d MiB of memory and was stopped: %s, or allow more with %s", c.Memory>>20, look, c.MemorySetting)
+		return &MemoryError{Memory: c.Memory, Setting: c.MemorySetting}
 	case strings.HasPrefix(text, storeMark):
 		return &sandbox.StoreError{Err: errors.New(strings.TrimSpace(strings.TrimPrefix(text, storeMark)))}
 	case strings.HasPrefix(text, mark):
@@ -69,6 +69,17 @@ func (c *Child) Compile(ctx context.Context, job *sandbox.CompileJob) error {
 	default:
 		return fmt.Errorf("the compiler's process failed: %w: %s", err, firstLine(text))
 	}
+}
+
+// MemoryError means that compiling a module took more than Memory bytes, which Setting sets.
+type MemoryError struct {
+	Memory  uint64
+	Setting string
+}
+
+// Error implements error.
+func (e *MemoryError) Error() string {
+	return fmt.Sprintf("compiling it took more than %d MiB of memory and was stopped: %s, or allow more with %s", e.Memory>>20, look, e.Setting)
 }
 
 // look says what a user can do about a module that takes long to compile.
