@@ -206,7 +206,7 @@ func ofCronJob(c *batchv1.CronJob) made {
 	return m
 }
 
-// prepare sets the defaults of the pod and checks it. Paths in errors are those of the controller's object.
+// prepare sets the defaults of the pod, and checks it and the controller. Paths in errors are those of the controller's object.
 func (m *made) prepare(o object) []*Error {
 	switch {
 	case m.Pod == nil:
@@ -214,7 +214,7 @@ func (m *made) prepare(o object) []*Error {
 	case m.Count < 0 || m.Count > maxReplicas:
 		return []*Error{o.place.at(nil, "spec.replicas", fmt.Sprintf("%d is not between 0 and %d", m.Count, maxReplicas), "write fewer")}
 	}
-	return prepareTemplate(o, m.Pod, m.path)
+	return append(m.refused(o), prepareTemplate(o, m.Pod, m.path)...)
 }
 
 // maxReplicas is the most pods of one controller.

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -106,19 +107,36 @@ func (d *decoder) yaml(ctx context.Context, c *chunk) (r result) {
 			r.broken = true
 			return r
 		}
-		d.node(at, top.Content[0], c.list, &r)
+		d.document(ctx, at, top.Content[0], nested{c.list, 1}, &r)
 		return r
 	}
-	d.document(ctx, at, top, &r)
+	d.document(ctx, at, top, nested{}, &r)
 	return r
 }
 
-// document decodes a document with one object or one list.
-func (d *decoder) document(ctx context.Context, at place, top *yaml.Node, r *result) {
+// nested is the list that something is in, and in how many lists that is.
+type nested struct {
+	header
+	depth int
+}
+
+// deepest is how many lists may be in each other; kubectl writes one.
+const deepest = 4
+
+// document decodes a document or an item of a list: one object or one list.
+func (d *decoder) document(ctx context.Context, at place, top *yaml.Node, in nested, r *result) {
 	kind := scalarAt(top, "kind")
 	items := child(top, "items")
 	if !strings.HasSuffix(kind, "List") || items == nil && !d.kinds.list(kind) {
-		d.node(at, top, header{}, r)
+		d.node(at, top, in.header, r)
+		return
+	}
+	switch {
+	case in.depth == deepest:
+		r.fail(at, top, "", tooDeep, flatten)
+		return
+	case in.depth > 0 && (top.Kind == yaml.AliasNode || items != nil && items.Kind == yaml.AliasNode): // each would multiply the objects
+		r.fail(at, top, "", "a list in a list cannot be an alias", "write its items out")
 		return
 	}
 	list, ok := d.header(at, top, r)
@@ -135,13 +153,19 @@ func (d *decoder) document(ctx context.Context, at place, top *yaml.Node, r *res
 				return
 			}
 			p := at
-			p.steps = []string{"items", strconv.Itoa(i)}
-			d.node(p, item, list, r)
+			p.steps = append(slices.Clip(at.steps), "items", strconv.Itoa(i))
+			d.document(ctx, p, item, nested{list, in.depth + 1}, r)
 		}
 	case items.ShortTag() != "!!null":
 		r.fail(at, items, "items", "must be a list", "write the objects below it, each after a dash")
 	}
 }
+
+// What is said of lists in too many lists.
+const (
+	tooDeep = "the list is in too many others"
+	flatten = "write its items in the list that it is in"
+)
 
 // header checks the fields of a list other than its items. In a typed list, such as NodeList,
 // items without a kind have the list's.

@@ -28,7 +28,7 @@ func (d *decoder) jsonStream(ctx context.Context, c *chunk) (r result) {
 			return jsonSyntax(c, pos, dec, err)
 		}
 		one := chunk{file: c.file, line: c.line + bytes.Count(c.text[:pos], []byte("\n")), text: rest[:len(raw)], json: true, namespace: c.namespace}
-		d.jsonValue(ctx, &one, &r)
+		d.jsonValue(ctx, &one, nested{}, &r)
 		pos += int(dec.InputOffset())
 	}
 }
@@ -51,8 +51,8 @@ func jsonSyntax(c *chunk, pos int, dec *json.Decoder, err error) result {
 	}}}
 }
 
-// jsonValue decodes one JSON value: an object, or a list and its items.
-func (d *decoder) jsonValue(ctx context.Context, c *chunk, r *result) {
+// jsonValue decodes one JSON value, a document or an item of a list: an object, or a list and its items.
+func (d *decoder) jsonValue(ctx context.Context, c *chunk, in nested, r *result) {
 	at := place{chunk: c, first: c.line}
 	if len(c.text) == 0 || c.text[0] != '{' {
 		r.fail(at, nil, "", "a document must be an object", "write apiVersion, kind and metadata")
@@ -61,7 +61,11 @@ func (d *decoder) jsonValue(ctx context.Context, c *chunk, r *result) {
 	fields, items, twice := jsonList(ctx, c)
 	kind, given := fields["kind"], fields["items"]
 	if !strings.HasSuffix(kind, "List") || given == "" && !d.kinds.list(kind) {
-		d.object(at, c.text, nil, header{}, r)
+		d.object(at, c.text, nil, in.header, r)
+		return
+	}
+	if in.depth == deepest {
+		r.fail(at, nil, "", tooDeep, flatten)
 		return
 	}
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
@@ -90,7 +94,7 @@ func (d *decoder) jsonValue(ctx context.Context, c *chunk, r *result) {
 			r.fail(place{chunk: item}, nil, fmt.Sprintf("items[%d]", i), "an item of a list must be an object", "write apiVersion, kind and metadata")
 			continue
 		}
-		d.object(place{chunk: item, first: item.line}, item.text, nil, list, r)
+		d.jsonValue(ctx, item, nested{list, in.depth + 1}, r)
 	}
 }
 

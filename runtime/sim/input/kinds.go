@@ -61,15 +61,16 @@ func ofAdmission() []schema.GroupVersionKind {
 }
 
 // leaves reports whether objects of a kind are left out: other projects' kinds, and those of Kubernetes that decide nothing about
-// pods. A kind in a version that is not accepted, or that looks misspelt, is not left out.
+// pods. A kind in a version that is not accepted, or of another group of Kubernetes, or that looks misspelt, is not left out.
 func (d *decoder) leaves(gvk schema.GroupVersionKind) bool {
 	k := d.kinds
 	if k.strict || gvk.Kind == "" || gvk.Version == "" || slices.Contains(k.all, gvk) {
 		return false
 	}
 	var beside []string
+	wrong := d.scheme.IsGroupRegistered(gvk.Group) && !d.scheme.Recognizes(gvk) || gvk.Group == "extensions"
 	for _, known := range k.all {
-		if known.Kind == gvk.Kind && (known.Group == gvk.Group || gvk.Group == "extensions") {
+		if known.Kind == gvk.Kind && (known.Group == gvk.Group || wrong) {
 			return false
 		}
 		if known.Group == gvk.Group {

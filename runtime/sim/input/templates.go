@@ -93,9 +93,9 @@ func (t *Templates) keep(o object, known *Known, g *gatherer) {
 		t.Pods = append(t.Pods, Template{Pod: x, Count: 1})
 	case *appsv1.DaemonSet:
 		t.Asked++
-		pod := of(x, &x.Spec.Template, 1, nil).Pod
-		g.add(prepareTemplate(o, pod, "spec.template")...)
-		check(o, pod, "spec.template.", known, g)
+		m := of(x, &x.Spec.Template, 1, x.Spec.Selector)
+		g.add(m.prepare(o)...)
+		check(o, m.Pod, m.path+".", known, g)
 		t.DaemonSets = append(t.DaemonSets, x)
 	default:
 		if m, ok := makes(o); ok {

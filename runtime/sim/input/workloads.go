@@ -119,8 +119,8 @@ func owns(o object, owner *metav1.OwnerReference) bool {
 
 // daemons returns the pods of a DaemonSet for the nodes that have none.
 func (e *expansion) daemons(o object, set *appsv1.DaemonSet, g *gatherer) (out []object) {
-	template := of(set, &set.Spec.Template, 1, nil).Pod
-	if errs := prepareTemplate(o, template, "spec.template"); len(errs) > 0 {
+	m := of(set, &set.Spec.Template, 1, set.Spec.Selector)
+	if errs := m.prepare(o); len(errs) > 0 {
 		g.refuse(o, errs...)
 		return nil
 	}
