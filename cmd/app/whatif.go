@@ -209,6 +209,7 @@ func (o *whatIfOptions) askServer(ctx context.Context, r *whatif.Request) (*what
 	if err := readAnswer(ctx, plain.JSON(body), answer); err != nil {
 		return nil, err
 	}
+	answer.Idle = r.Idle
 	return answer, nil
 }
 

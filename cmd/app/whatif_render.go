@@ -28,6 +28,9 @@ func (p *printer) whatIf(a *whatif.Answer) {
 	if s.OfOtherSchedulers > 0 {
 		p.text("%s of the removed nodes would be placed by other schedulers.", count(s.OfOtherSchedulers, "pod"))
 	}
+	if len(a.Idle) > 0 {
+		p.text("Makes no pods: %s.", some(a.Idle, "; "))
+	}
 	if len(a.NotAsked) > 0 {
 		p.text("HTTP extenders were not asked: %s.", strings.Join(a.NotAsked, ", "))
 	}

@@ -30,6 +30,8 @@ type Answer struct {
 	// removed.
 	Nodes   int     `json:"nodes"`
 	Summary Summary `json:"summary"`
+	// Idle are controllers that make no pods, with the reason, such as "Job default/j is suspended". See Request.Idle.
+	Idle []string `json:"idle,omitempty"`
 	// NotAsked are the URLs of HTTP extenders, which a question does not reach. They might reject
 	// nodes or prefer others.
 	NotAsked []string `json:"extendersNotAsked,omitempty"`
@@ -138,6 +140,7 @@ func (q *question) answer(r *sim.Result) *Answer {
 	out := &Answer{
 		APIVersion: APIVersion, Kind: AnswerKind, Nodes: len(q.config.Nodes), Pods: []Pod{},
 		NotKnown: q.known.Unknown(), Unknown: q.unknown, NotApplied: q.notApplied, Webhooks: q.known.Webhooks,
+		Idle: q.idle,
 	}
 	for i := range q.config.Assembly.Scheduler.Extenders {
 		out.NotAsked = append(out.NotAsked, plain.URL(q.config.Assembly.Scheduler.Extenders[i].URLPrefix))

@@ -113,6 +113,7 @@ type question struct {
 	config sim.Config
 	pods   []asked // in the order of the answer
 	byUID  map[types.UID]int
+	idle   []string // Request.Idle
 	// explained is Request.Explain.
 	explained  bool
 	added      map[string]bool // nodes
@@ -137,7 +138,7 @@ type asked struct {
 }
 
 func (c *Cluster) question(r *Request) (*question, error) {
-	q := &question{byUID: make(map[types.UID]int), added: make(map[string]bool), explained: r.Explain}
+	q := &question{byUID: make(map[types.UID]int), added: make(map[string]bool), explained: r.Explain, idle: r.Idle}
 	q.config = sim.Config{
 		Assembly: c.Scheduler, Namespaces: namespaces(c.Namespaces, r.Namespaces), Owners: applied(c.Owners, r.Owners()),
 		PodDisruptionBudgets: applied(c.PodDisruptionBudgets, r.PodDisruptionBudgets),

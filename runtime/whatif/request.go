@@ -61,6 +61,9 @@ type Request struct {
 	// Related are objects that the cluster does not have yet. See question.storage for those of a name that it has.
 	input.Related
 
+	// Idle are input.Templates.Idle, which the answer repeats. They are not sent.
+	Idle []string `json:"-"`
+
 	// pending is the UID of the only pod, if it exists: what was made for it is its own.
 	pending types.UID
 }
@@ -81,7 +84,7 @@ type Nodes struct {
 func NewRequest(t *input.Templates) *Request {
 	return &Request{
 		APIVersion: APIVersion, Kind: RequestKind,
-		Pods: t.Pods, DaemonSets: t.DaemonSets, Known: t.Known, Related: t.Related,
+		Pods: t.Pods, DaemonSets: t.DaemonSets, Known: t.Known, Related: t.Related, Idle: t.Idle,
 	}
 }
 

@@ -206,6 +206,26 @@ func ofCronJob(c *batchv1.CronJob) made {
 	return m
 }
 
+// idle says why a controller of no pods makes none.
+func (m *made) idle(o object) string {
+	why := "has 0 replicas"
+	suspended := func(s *bool) bool { return s != nil && *s }
+	if j, ok := m.owner.(*batchv1.Job); ok {
+		c, cron := o.Object.(*batchv1.CronJob)
+		switch {
+		case cron && suspended(c.Spec.Suspend) || !cron && suspended(j.Spec.Suspend):
+			why = "is suspended"
+		case suspended(j.Spec.Suspend):
+			why = "makes suspended Jobs"
+		case *orOne(j.Spec.Parallelism) == 0:
+			why = "has a parallelism of 0"
+		default:
+			why = "has 0 completions"
+		}
+	}
+	return fmt.Sprintf("%s %s/%s %s", kindOf(o), o.meta.Namespace, o.meta.Name, why)
+}
+
 // prepare sets the defaults of the pod, and checks it and the controller. Paths in errors are those of the controller's object.
 func (m *made) prepare(o object) []*Error {
 	switch {

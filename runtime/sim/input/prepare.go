@@ -97,17 +97,20 @@ func namespaced(kind string) bool {
 	return true
 }
 
+// madeUID begins UIDs that no API server has set.
+const madeUID = "sim-"
+
 // defaultMeta sets the namespace and a UID that is the same in every run.
 func defaultMeta(m *metav1.ObjectMeta, kind string, inNamespace bool) {
 	if inNamespace && m.Namespace == "" {
 		m.Namespace = metav1.NamespaceDefault
 	}
 	if m.UID == "" {
-		parts := []string{"sim", strings.ToLower(kind)}
+		parts := []string{strings.ToLower(kind)}
 		if m.Namespace != "" {
 			parts = append(parts, m.Namespace)
 		}
-		m.UID = types.UID(strings.Join(append(parts, m.Name), "-"))
+		m.UID = types.UID(madeUID + strings.Join(append(parts, m.Name), "-"))
 	}
 }
 

@@ -22,7 +22,9 @@ type Templates struct {
 	Related
 	// Known are objects of the files that decide what becomes of the pods at the API server.
 	Known Known
-	// LeftOut counts the objects that make no pods, such as "2 ConfigMaps, 1 Secret".
+	// Idle are the controllers of no pods, with the reason, such as "Job default/j is suspended".
+	Idle []string
+	// LeftOut counts the objects that make no pods, such as "2 ConfigMaps, 1 Secret", and those that others make.
 	LeftOut string
 	// Warnings are about unknown fields.
 	Warnings []Warning
@@ -30,7 +32,7 @@ type Templates struct {
 
 // LoadTemplates reads the pods of files and directories as LoadCluster does. A Deployment, Job, CronJob, ReplicaSet, StatefulSet
 // or ReplicationController stands for the pods that it creates. What a pod has only once it exists, such as its node, does not
-// count. Kinds that make no pods are left out.
+// count. Kinds that make no pods are left out, and so is what another object of the files makes.
 //
 // With known, which may be nil, pods are checked as the API server's admission would. They are not changed: that
 // happens where the question is answered.
@@ -42,7 +44,7 @@ func LoadTemplates(ctx context.Context, paths []string, known *Known, strict boo
 	if err != nil {
 		return nil, err
 	}
-	objs = unique(latest(g.withoutPatches(objs, true)), &g)
+	objs = withoutOwned(unique(latest(g.withoutPatches(objs, true)), &g), &g)
 	newPriorities(objs, &g)
 	t := &Templates{Warnings: ignored(nil, objs)}
 	for _, o := range objs {
@@ -72,16 +74,21 @@ func latest(objs []object) (kept []object) {
 		last[identityOf(o)] = i
 	}
 	for i, o := range objs {
-		_, makesPods := makes(o)
-		switch o.Object.(type) {
-		case *v1.Pod, *appsv1.DaemonSet:
-			makesPods = true
-		}
-		if makesPods || last[identityOf(o)] == i {
+		if asks(o) || last[identityOf(o)] == i {
 			kept = append(kept, o)
 		}
 	}
 	return kept
+}
+
+// asks reports whether an object asks for pods.
+func asks(o object) bool {
+	switch o.Object.(type) {
+	case *v1.Pod, *appsv1.DaemonSet:
+		return true
+	}
+	_, ok := makes(o)
+	return ok
 }
 
 // keep adds an object of the files.
@@ -127,6 +134,7 @@ func (t *Templates) made(o object, m *made, known *Known, g *gatherer) {
 	t.Add(m.owner.(runtime.Object))
 	switch {
 	case m.Count == 0:
+		t.Idle = append(t.Idle, m.idle(o))
 	case len(m.claims) > 0:
 		pods, claims := m.all(0)
 		t.PersistentVolumeClaims = append(t.PersistentVolumeClaims, claims...)
