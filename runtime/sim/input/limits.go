@@ -149,7 +149,7 @@ func violations(item *v1.LimitRangeItem, requests, limits v1.ResourceList) (why 
 		asked, allowed, _ := alike(request, limit, most)
 		ratio, highest := float64(allowed)/float64(asked), quantity.Whole(most)
 		if highest <= resource.MaxMilliValue {
-			ratio, highest = ratio*1000, quantity.Milli(most)
+			ratio, highest = float64(ratio*1000), quantity.Milli(most)
 		}
 		if asked == 0 || allowed == 0 {
 			say("needs a request and a limit of %s, with a ratio of at most %s", name, most.String())
