@@ -1,6 +1,7 @@
 package input
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -119,13 +120,12 @@ func violations(item *v1.LimitRangeItem, requests, limits v1.ResourceList) (why 
 		least := finite(item.Min[name])
 		request, requested := requests[name]
 		limit, limited := limits[name]
-		asked, allowed, bound := alike(request, limit, least)
 		switch {
 		case !requested:
 			say("requests no %s, at least %s is required", name, least.String())
-		case asked < bound:
+		case compare(request, least) < 0:
 			say("requests %s of %s, at least %s is required", request.String(), name, least.String())
-		case limited && allowed < bound:
+		case limited && compare(limit, least) < 0:
 			say("has a limit of %s of %s, at least %s is required", limit.String(), name, least.String())
 		}
 	}
@@ -133,27 +133,21 @@ func violations(item *v1.LimitRangeItem, requests, limits v1.ResourceList) (why 
 		most := finite(item.Max[name])
 		request, requested := requests[name]
 		limit, limited := limits[name]
-		asked, allowed, bound := alike(request, limit, most)
 		switch {
 		case !limited:
 			say("has no limit of %s, at most %s is allowed", name, most.String())
-		case allowed > bound:
+		case compare(limit, most) > 0:
 			say("has a limit of %s of %s, at most %s is allowed", limit.String(), name, most.String())
-		case requested && asked > bound:
+		case requested && compare(request, most) > 0:
 			say("requests %s of %s, at most %s is allowed", request.String(), name, most.String())
 		}
 	}
 	for _, name := range sorted(item.MaxLimitRequestRatio) {
 		most := finite(item.MaxLimitRequestRatio[name])
 		request, limit := requests[name], limits[name]
-		asked, allowed, _ := alike(request, limit, most)
-		ratio, highest := float64(allowed)/float64(asked), quantity.Whole(most)
-		if highest <= resource.MaxMilliValue {
-			ratio, highest = float64(ratio*1000), quantity.Milli(most)
-		}
-		if asked == 0 || allowed == 0 {
+		if request.IsZero() || limit.IsZero() {
 			say("needs a request and a limit of %s, with a ratio of at most %s", name, most.String())
-		} else if ratio > float64(highest) {
+		} else if limit.AsApproximateFloat64()/request.AsApproximateFloat64() > most.AsApproximateFloat64() {
 			say("has a limit of %s and a request of %s of %s, a ratio of at most %s is allowed", limit.String(), request.String(), name,
 				most.String())
 		}
@@ -161,14 +155,12 @@ func violations(item *v1.LimitRangeItem, requests, limits v1.ResourceList) (why 
 	return why
 }
 
-// alike returns a request, a limit and what a LimitRange says in one unit, rounded up, as admission compares them: in
-// thousandths, or in whole units if any of the three is above resource.MaxMilliValue.
-func alike(request, limit, said resource.Quantity) (r, l, s int64) {
-	r, l, s = quantity.Whole(request), quantity.Whole(limit), quantity.Whole(said)
-	if max(r, l, s) <= resource.MaxMilliValue {
-		r, l, s = quantity.Milli(request), quantity.Milli(limit), quantity.Milli(said)
+// compare orders quantities as admission does: by thousandths if they are not too large, else by whole units.
+func compare(a, b resource.Quantity) int {
+	if x, y := quantity.Whole(a), quantity.Whole(b); x > resource.MaxMilliValue || y > resource.MaxMilliValue {
+		return cmp.Compare(x, y)
 	}
-	return r, l, s
+	return cmp.Compare(quantity.Milli(a), quantity.Milli(b))
 }
 
 // anyEndless reports whether a pod has a quantity that would take minutes to add up or to print.
