@@ -88,7 +88,8 @@ func (o *compileOptions) compilers() (all, small sandbox.Compiler, err error) {
 	}
 	path, err := os.Executable()
 	if err != nil {
-		return nil, nil, fmt.Errorf("find the executable of this program, which compiles modules: %w (--compile-time 0 compiles in this process)", err)
+		return nil, nil, fmt.Errorf("find the executable of this program, which compiles modules: %w "+
+			"(--compile-time 0 compiles in this process)", err)
 	}
 	c := &child.Child{
 		Path: path, Args: []string{"berth", compileCommand}, Time: o.timeLimit, Memory: uint64(memory.Value()),

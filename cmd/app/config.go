@@ -64,7 +64,7 @@ module in the folder also counts, although berth run would start without it.`,
 				return err
 			}
 			o.argument = len(args) > 0
-			return applySettings(cmd, args)
+			return applySettings(cmd, nil) // --config or --plugin-dir has the argument
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if o.config == "" && o.pluginDir == "" && len(o.modules.plugins) == 0 {

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/berth-scheduler/berth/internal/bounded"
 	"github.com/berth-scheduler/berth/runtime/config"
 )
 
@@ -88,7 +89,7 @@ func knownCommand(cmd *cobra.Command, args []string) error {
 
 // applySettings sets flags that are not on the command line from the environment and the
 // settings file.
-func applySettings(cmd *cobra.Command, _ []string) error {
+func applySettings(cmd *cobra.Command, args []string) error {
 	file, err := cmd.Flags().GetString("settings")
 	if err != nil {
 		return err
@@ -99,7 +100,32 @@ func applySettings(cmd *cobra.Command, _ []string) error {
 	if _, err = config.NewSettings(cmd.Context(), cmd.Flags(), file); err != nil {
 		return unreadable(err, "settings", file)
 	}
-	return nil
+	return onceFromStdin(cmd, args)
+}
+
+// onceFromStdin refuses a command line that reads the standard input more than once: the second reader would find nothing.
+func onceFromStdin(cmd *cobra.Command, args []string) error {
+	var readers []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		values := []string{f.Value.String()}
+		if several, ok := f.Value.(pflag.SliceValue); ok {
+			values = several.GetSlice()
+		}
+		for _, value := range values {
+			if value == bounded.Stdin {
+				readers = append(readers, "--"+f.Name)
+			}
+		}
+	})
+	for _, arg := range args {
+		if arg == bounded.Stdin {
+			readers = append(readers, "an argument")
+		}
+	}
+	if len(readers) < 2 {
+		return nil
+	}
+	return fmt.Errorf("%s read the standard input: name files for all but one of them", strings.Join(readers, " and "))
 }
 
 // flagError explains an invalid flag.

@@ -124,7 +124,8 @@ func (o *whatIfOptions) check(given func(flag string) bool) error {
 	if len(o.cluster) > 0 && o.recording != "" {
 		errs = append(errs, errors.New("--cluster and --recording exclude each other: ask about one or the other"))
 	}
-	without("cluster", "a running scheduler, and a recording, answer with their own configuration", "config", "plugin", "feature-gates", "seed")
+	without("cluster", "a running scheduler, and a recording, answer with their own configuration",
+		"config", "plugin", "feature-gates", "seed")
 	without("cluster", "it is about the files of a cluster", "strict")
 	without("recording", "it is a time of a recording", "at")
 	without("add-nodes", "it is about the added nodes", "initialized")

@@ -149,7 +149,7 @@ func design() rules {
 				why: "a replay is one of the environments that a scheduler runs in, beside runtime/kube and runtime/sim",
 				fix: "share through runtime/assembly, never from one environment to the other"},
 			{pkg: "deploy/crds", on: nothing, libs: stdlibOnly,
-				why: "manifests are data, which whoever reads objects without an API server holds them against",
+				why: "the schemas are data: a reader of files holds objects against them as the API server does",
 				fix: "read the manifests where they are needed"},
 			{pkg: "runtime/sim/input", on: "runtime/quantity runtime/internal/strictyaml runtime/api/v1alpha1 abi/schema deploy/crds internal",
 				why: "reading files yields objects of the API and nothing else",

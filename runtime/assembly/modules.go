@@ -106,7 +106,8 @@ func NewModules(c ModulesConfig) *Modules {
 	c.CacheSize = cmp.Or(c.CacheSize, DefaultCacheSize)
 	m := &Modules{config: c, encodings: encoding.New()}
 	m.sources = module.NewSources(module.SourcesConfig{
-		Dir: c.SourceDir, Size: c.CacheSize - CompiledSize(c.CacheSize), InUse: m.inUse, Log: c.Log, Offline: c.Offline, Policy: c.Policy, Lock: c.Lock, Admitted: c.Admitted,
+		Dir: c.SourceDir, Size: c.CacheSize - CompiledSize(c.CacheSize), InUse: m.inUse, Log: c.Log, Offline: c.Offline,
+		Policy: c.Policy, Lock: c.Lock, Admitted: c.Admitted,
 	})
 	m.mu.compiled, m.mu.recorded = make(map[string]*compiled), make(map[string]bool)
 	return m
@@ -151,7 +152,10 @@ func (m *Modules) start() error {
 		}
 	}
 	var err error
-	c := sandbox.RuntimeConfig{CacheDir: dir, CacheSize: CompiledSize(m.config.CacheSize), Compiler: inTurn(m.config.Compiler, m.config.SmallCompiler), Log: m.config.Log}
+	c := sandbox.RuntimeConfig{
+		CacheDir: dir, CacheSize: CompiledSize(m.config.CacheSize), Log: m.config.Log,
+		Compiler: inTurn(m.config.Compiler, m.config.SmallCompiler),
+	}
 	m.mu.runtime, err = sandbox.NewRuntime(c)
 	if err != nil && m.config.CacheOptional && dir != "" {
 		c.CacheDir = ""

@@ -49,7 +49,7 @@ func separate(s *config.Scheduler) (*config.Scheduler, []trial, error) {
 		p := &s.Profiles[i]
 		out := idle(p)
 		for _, name := range out {
-			remove(p, name)
+			p.Remove(name)
 		}
 		for _, name := range out {
 			args := whole.Profiles[i].Args[name]
@@ -65,7 +65,7 @@ func separate(s *config.Scheduler) (*config.Scheduler, []trial, error) {
 			t.profile = clone(whole).Profiles[i]
 			for _, other := range append(out, how.Replaces) {
 				if other != name {
-					remove(&t.profile, other)
+					t.profile.Remove(other)
 				}
 			}
 			t.own()
@@ -86,20 +86,12 @@ func idle(p *config.Profile) (names []string) {
 	return names
 }
 
-// remove takes a plugin out of a profile.
-func remove(p *config.Profile, name string) {
-	for point, refs := range p.Points {
-		p.Points[point] = slices.DeleteFunc(slices.Clone(refs), func(ref config.PluginRef) bool { return ref.Name == name })
-	}
-	delete(p.Args, name)
-}
-
 // fits says why a plugin cannot be tried in a profile.
 func (t *trial) fits(p *config.Profile, s *config.Scheduler, with *attached) error {
 	if len(s.Extenders) > 0 {
 		return fmt.Errorf("%s: mode Shadow: HTTP extenders are asked once for each pod, so nothing can be decided again; compare berth simulate with and without the plugin", t.name)
 	}
-	if t.replaces != "" && !lists(p, t.replaces) && !with.decides(t.replaces) {
+	if t.replaces != "" && !p.Lists(t.replaces) && !with.decides(t.replaces) {
 		return fmt.Errorf("%s: replaces: no plugin %q decides in the profile; name one that does, or leave it out", t.name, t.replaces)
 	}
 	return nil
@@ -110,16 +102,6 @@ func (x *attached) decides(name string) bool {
 	return x != nil && slices.ContainsFunc(x.all, func(o Attached) bool {
 		return o.Name == name && o.Module != nil && !o.inShadow() && x.refused[name] == nil
 	})
-}
-
-// lists reports whether a profile has a plugin at some point.
-func lists(p *config.Profile, name string) bool {
-	for _, refs := range p.Points {
-		if slices.ContainsFunc(refs, func(ref config.PluginRef) bool { return ref.Name == name }) {
-			return true
-		}
-	}
-	return false
 }
 
 // own marks the modules of the trial, so that they share neither instances nor fuel nor memory
@@ -175,7 +157,7 @@ func attachedTrials(s *config.Scheduler, trials []trial, with *attached) []trial
 				continue
 			}
 			fits = true
-			remove(&t.profile, t.replaces)
+			t.profile.Remove(t.replaces)
 			t.own()
 			trials = append(trials, t)
 		}
@@ -255,7 +237,7 @@ func (x *Attached) meets(o *Attached) bool {
 func (a *Assembly) compiled(p *config.Profile) string {
 	names := slices.Sorted(maps.Keys(a.config.Plugins))
 	for _, name := range append(names, a.config.frameworkNames()...) {
-		if lists(p, name) {
+		if p.Lists(name) {
 			return name
 		}
 	}

@@ -59,7 +59,7 @@ func TestTrying(t *testing.T) {
 		{canary, "old", shadow.Report{Plugin: "p@canary", Replaces: "p", Pending: 1}},
 	} {
 		c.want.Profile, c.want.Attempts = profile, 1
-		remove(&c.config.Scheduler.Profiles[0], c.idle)
+		c.config.Scheduler.Profiles[0].Remove(c.idle)
 		c.config.TrialShare = 1
 		fork := start(t, c.config)
 		oneNode(fork)

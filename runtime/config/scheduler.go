@@ -79,7 +79,7 @@ type Args struct {
 	// Typed is a pointer to the plugin's type in k8s.io/kube-scheduler/config/v1, such as
 	// *NodeResourcesFitArgs, with defaults, validated; nil for a module and for a plugin of Catalog.Late.
 	Typed runtime.Object
-	// Spec is what the file says of a plugin that is a module, validated; nil for other plugins.
+	// Spec is set for a plugin that is a module: its args in the file, validated.
 	Spec *v1alpha1.WasmPluginArgs
 	// Module is the module of Spec once Resolve has loaded it, or one that no file names.
 	Module Module

@@ -54,7 +54,7 @@ func (s *Scheduler) Resolve(load func(plugin string, spec *v1alpha1.WasmPluginAr
 			}
 			p.Args[name] = args
 			if args.Module == nil {
-				p.remove(name)
+				p.Remove(name)
 				lacks[i] = true
 			}
 		}
@@ -72,9 +72,7 @@ func (s *Scheduler) Resolve(load func(plugin string, spec *v1alpha1.WasmPluginAr
 			return nil, false
 		}))
 		for name, args := range p.Args {
-			if at := func(refs []PluginRef) bool {
-				return slices.ContainsFunc(refs, func(ref PluginRef) bool { return ref.Name == name })
-			}; args.Module != nil && !slices.ContainsFunc(slices.Collect(maps.Values(p.Points)), at) {
+			if args.Module != nil && !p.Lists(name) {
 				delete(p.Args, name) // it is disabled at all its points
 			}
 		}
@@ -87,10 +85,21 @@ func (s *Scheduler) Resolve(load func(plugin string, spec *v1alpha1.WasmPluginAr
 	return r.err()
 }
 
-// remove takes a plugin out of the profile.
-func (p *Profile) remove(plugin string) {
+// Lists reports whether the profile has a plugin at some point.
+func (p *Profile) Lists(plugin string) bool {
+	for _, refs := range p.Points {
+		if slices.ContainsFunc(refs, func(ref PluginRef) bool { return ref.Name == plugin }) {
+			return true
+		}
+	}
+	return false
+}
+
+// Remove takes a plugin out of the profile.
+func (p *Profile) Remove(plugin string) {
 	for point, refs := range p.Points {
-		if p.Points[point] = slices.DeleteFunc(refs, func(ref PluginRef) bool { return ref.Name == plugin }); len(p.Points[point]) == 0 {
+		left := slices.DeleteFunc(slices.Clone(refs), func(ref PluginRef) bool { return ref.Name == plugin })
+		if p.Points[point] = left; len(left) == 0 {
 			delete(p.Points, point)
 		}
 	}

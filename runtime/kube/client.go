@@ -154,7 +154,8 @@ func (c *Connection) rest(ctx context.Context) (*rest.Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("kubeconfig %s: %w", c.Kubeconfig, err)
 	}
-	config, err := clientcmd.NewDefaultClientConfig(*file, &clientcmd.ConfigOverrides{ClusterInfo: api.Cluster{Server: c.Master}}).ClientConfig()
+	overrides := &clientcmd.ConfigOverrides{ClusterInfo: api.Cluster{Server: c.Master}}
+	config, err := clientcmd.NewDefaultClientConfig(*file, overrides).ClientConfig()
 	if clientcmd.IsEmptyConfig(err) {
 		return nil, fmt.Errorf("kubeconfig %s names no cluster (kubectl config view --kubeconfig %[1]s prints it)", c.Kubeconfig)
 	}

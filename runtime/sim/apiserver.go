@@ -273,7 +273,8 @@ func (w *apiServer) tried(p *simPod, message string) {
 	}
 	waiting := p.pod
 	w.change(p, func(object *v1.Pod) { // it stays on its node, and waits for no resize
-		object.Status.Conditions = slices.DeleteFunc(object.Status.Conditions, func(c v1.PodCondition) bool { return c.Type == v1.PodResizePending })
+		waits := func(c v1.PodCondition) bool { return c.Type == v1.PodResizePending }
+		object.Status.Conditions = slices.DeleteFunc(object.Status.Conditions, waits)
 	})
 	w.scheduler.SetPods(p.pod)
 	if !p.givenUp {

@@ -128,7 +128,8 @@ func (b *builder) add(found *Plugin) []Left {
 	case !listed && len(b.file.Plugins) == maxPlugins:
 		err = fmt.Errorf("%s: the index has %d plugins already, which is the most", p.Name, maxPlugins)
 	case grown > max(b.free, 0):
-		err = fmt.Errorf("%s: the index would have more than the %d bytes that plugins may take: take some out with --remove", p.Name, MaxSize-spare)
+		err = fmt.Errorf("%s: the index would have more than the %d bytes that plugins may take: take some out with --remove",
+			p.Name, MaxSize-spare)
 	case listed:
 		b.file.Plugins[i], b.size[i] = p, size
 		b.free -= grown

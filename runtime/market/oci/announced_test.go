@@ -47,7 +47,7 @@ func TestAnnounced(t *testing.T) {
 	}
 }
 
-// TestEnds: whoever leaves ends the reading of a manifest.
+// TestEnds: the end of the context ends the reading of a manifest.
 func TestEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

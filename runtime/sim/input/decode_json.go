@@ -27,7 +27,8 @@ func (d *decoder) jsonStream(ctx context.Context, c *chunk) (r result) {
 		if err := dec.Decode(&raw); err != nil {
 			return jsonSyntax(c, pos, dec, err)
 		}
-		one := chunk{file: c.file, line: c.line + bytes.Count(c.text[:pos], []byte("\n")), text: rest[:len(raw)], json: true, namespace: c.namespace}
+		line := c.line + bytes.Count(c.text[:pos], []byte("\n"))
+		one := chunk{file: c.file, line: line, text: rest[:len(raw)], json: true, namespace: c.namespace}
 		d.jsonValue(ctx, &one, nested{}, &r)
 		pos += int(dec.InputOffset())
 	}

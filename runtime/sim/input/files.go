@@ -22,9 +22,9 @@ func readFiles(ctx context.Context, paths []string, g *gatherer) (out []source) 
 	for _, path := range paths {
 		if data, is, err := readStream(ctx, path); is {
 			if err != nil && ctx.Err() == nil {
-				g.add(&Error{File: path, Detail: reason(err), Fix: "write to it what should be read"})
+				g.add(&Error{File: bounded.Name(path), Detail: reason(err), Fix: "write to it what should be read"})
 			}
-			out = append(out, source{path, data})
+			out = append(out, source{bounded.Name(path), data})
 			continue
 		}
 		names := []string{path}

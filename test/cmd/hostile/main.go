@@ -40,7 +40,8 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	patience := flags.Duration("patience", time.Minute, "`TIME` after which a run counts as one that does not end")
 	beside := flags.Bool("beside", false, "run them with nine good plugins in berth run, and measure attempts for pods that they do not apply to")
 	b := attack.Bench{Progress: os.Stderr}
-	flags.IntVar(&b.Pairs, "pairs", 5, "with -beside: how often it is measured without and with each attack; up to four times more while attempts take too long")
+	flags.IntVar(&b.Pairs, "pairs", 5,
+		"with -beside: how often it is measured without and with each attack; up to four times more while attempts take too long")
 	flags.IntVar(&b.Calm, "calm", 300, "with -beside: pods that are measured, each time")
 	flags.IntVar(&b.Attacked, "attacked", 40, "with -beside: pods that one of the attacks applies to, each time")
 	flags.IntVar(&b.Together, "together", 8, "with -beside: `NUMBER` of attacks that run at once, each on pods of its own; those that are not bounded together are measured again in halves")
@@ -153,7 +154,8 @@ func runBeside(ctx context.Context, b *attack.Bench, root string, attacks []atta
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "%d attacks, of which %d are refused when they are loaded; %d are not bounded%s\n", tried, refused, len(problems), notTried(len(attacks)))
+	fmt.Fprintf(out, "%d attacks, of which %d are refused when they are loaded; %d are not bounded%s\n",
+		tried, refused, len(problems), notTried(len(attacks)))
 	return errors.Join(problems...)
 }
 

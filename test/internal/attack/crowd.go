@@ -66,7 +66,8 @@ func (r *attempts) gather(ctx context.Context) error {
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("%d of %d pods were tried, others are %v: %w\n%s", now.Decisions-before, r.crowd(), now.Places, ctx.Err(), r.process.Tail(10))
+			return fmt.Errorf("%d of %d pods were tried, others are %v: %w\n%s",
+				now.Decisions-before, r.crowd(), now.Places, ctx.Err(), r.process.Tail(10))
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
