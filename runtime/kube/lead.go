@@ -122,8 +122,9 @@ func (e *Election) Lead(ctx context.Context, lead func(context.Context) error) e
 	leaseCtx, release := context.WithCancel(context.WithoutCancel(ctx))
 	defer release()
 	result := make(chan error, 1)
-	// Either lead or the end sets turn.
-	var turn atomic.Bool
+	// Either lead or the end has the turn: the lease must not be released while lead works.
+	const leads, ends = 1, 2
+	var turn atomic.Int32
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
 		Lock:            e.lock,
 		LeaseDuration:   e.config.LeaseDuration.Duration,
@@ -134,7 +135,7 @@ func (e *Election) Lead(ctx context.Context, lead func(context.Context) error) e
 		ReleaseOnCancel: true,
 		Callbacks: leaderelection.LeaderCallbacks{
 			OnStartedLeading: func(leading context.Context) {
-				if !turn.CompareAndSwap(false, true) {
+				if !turn.CompareAndSwap(0, leads) {
 					return
 				}
 				e.working.Store(true)
@@ -174,12 +175,12 @@ func (e *Election) Lead(ctx context.Context, lead func(context.Context) error) e
 	}
 	e.elector.Store(elector)
 	defer context.AfterFunc(ctx, func() {
-		if !turn.Load() { // otherwise lead ends first
+		if turn.CompareAndSwap(0, ends) { // otherwise lead ends first
 			release()
 		}
 	})()
 	elector.Run(withoutForbidden(leaseCtx))
-	if !turn.CompareAndSwap(false, true) {
+	if !turn.CompareAndSwap(0, ends) && turn.Load() == leads {
 		return <-result
 	}
 	if leaseCtx.Err() == nil {

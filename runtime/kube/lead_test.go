@@ -3,6 +3,8 @@ package kube_test
 import (
 	"context"
 	"errors"
+	goruntime "runtime"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -149,6 +151,42 @@ func TestLeaseKept(t *testing.T) {
 	}
 	if released.Load() || working.Load() {
 		t.Errorf("given back: %v; at work: %v", released.Load(), working.Load())
+	}
+}
+
+// TestEndsAsItBegins: a replica that is told to end while it gets the lease keeps none, whether it has begun to lead or not.
+func TestEndsAsItBegins(t *testing.T) {
+	cluster, client := connect(t)
+	var mu sync.Mutex
+	end := func() {}
+	client.PrependReactor("*", "leases", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if verb := action.GetVerb(); verb == "create" || verb == "update" {
+			go end() // while the answer is on its way
+		}
+		return false, nil, nil
+	})
+	for i := range 400 {
+		ctx, cancel := context.WithCancel(t.Context())
+		mu.Lock()
+		end = func() {
+			for range i { // sooner and later
+				goruntime.Gosched()
+			}
+			cancel()
+		}
+		mu.Unlock()
+		if err := elect(t, client, cluster).Lead(ctx, func(ctx context.Context) error { <-ctx.Done(); return nil }); err != nil {
+			t.Fatal(err)
+		}
+		lease, err := client.CoordinationV1().Leases("kube-system").Get(t.Context(), "kube-scheduler", metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if holder := lease.Spec.HolderIdentity; holder != nil && *holder != "" {
+			t.Fatalf("the lease is kept by %s", *holder)
+		}
 	}
 }
 
