@@ -21,6 +21,7 @@ import (
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/hostplugins"
+	"github.com/berth-scheduler/berth/internal/seeded"
 	"github.com/berth-scheduler/berth/runtime/config"
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
 	"github.com/berth-scheduler/berth/runtime/plugin"
@@ -42,8 +43,9 @@ func TestHintsWake(t *testing.T) {
 	total := make(map[string]*wakes)
 	missed := make(map[string]string) // the first of each kind
 	tables := wakeTables(t)
-	for seed := range seeds {
-		w := newHintWorld(t, seed, tables)
+	first := seeded.Rand(t).Uint64()
+	for i := range seeds {
+		w := newHintWorld(t, first+i, tables)
 		for range 40 {
 			w.change()
 		}

@@ -20,6 +20,7 @@ import (
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/hostplugins/dynamicresources"
+	"github.com/berth-scheduler/berth/internal/seeded"
 	"github.com/berth-scheduler/berth/internal/testrest"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/state"
@@ -269,7 +270,9 @@ func devicesAtRandom(t *testing.T) {
 	if !testrest.In(t) {
 		runs = 20
 	}
-	for seed := range uint64(runs) {
+	first := seeded.Rand(t).Uint64()
+	for i := range uint64(runs) {
+		seed := first + i
 		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newDeviceWorld(t, seed)

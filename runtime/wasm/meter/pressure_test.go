@@ -10,6 +10,7 @@ import (
 
 	"github.com/tetratelabs/wazero"
 
+	"github.com/berth-scheduler/berth/internal/seeded"
 	"github.com/berth-scheduler/berth/runtime/internal/wat"
 	"github.com/berth-scheduler/berth/runtime/wasm/meter"
 )
@@ -18,12 +19,14 @@ import (
 // which take values out of registers, so that rewriting brings such faults of a compiler out. wazero 1.12.0 lost quotients
 // of remainders on arm64 (wazero issue 2508), and operands of selects of floats and vectors on amd64 (issue 2534).
 func TestPressure(t *testing.T) {
+	first := seeded.Rand(t).Uint64()
 	for _, width := range []byte{tI32, tI64, tF32, tF64, tV128} {
 		hosts := map[engine]*host{}
 		for _, e := range engines() {
 			hosts[e] = newHost(t, e)
 		}
-		for seed := range uint64(25) {
+		for n := range uint64(25) {
+			seed := first + n
 			module := pressure(rand.New(rand.NewPCG(seed, 0)), width)
 			rewritten, info := rewrite(t, module, meter.Config{})
 			for which := range uint64(4) {

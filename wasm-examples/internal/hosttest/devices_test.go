@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berth-scheduler/berth/internal/scenario"
+	"github.com/berth-scheduler/berth/internal/seeded"
 	"github.com/berth-scheduler/berth/runtime/plugin/objects"
 	"github.com/berth-scheduler/berth/runtime/state"
 	"github.com/berth-scheduler/berth/wasm-examples/devices"
@@ -107,7 +108,9 @@ func (s *stream) check() {
 func TestRestDevices(t *testing.T) {
 	for _, twin := range twins()[:2] { // the devices plugin exists in no other language
 		t.Run(twin.name, func(t *testing.T) {
-			for seed := range uint64(4) {
+			first := seeded.Rand(t).Uint64()
+			for i := range uint64(4) {
+				seed := first + i
 				s := &stream{cluster: newCluster(t, &scenario.Log{}, twin), rand: rand.New(rand.NewPCG(seed, 0)), lost: map[string]int{}}
 				s.example = *example(t, "devices")
 				s.binder = s

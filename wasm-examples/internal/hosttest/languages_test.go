@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/berth-scheduler/berth/abi/wire"
+	"github.com/berth-scheduler/berth/internal/seeded"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/state"
 	"github.com/berth-scheduler/berth/runtime/wasm"
@@ -148,7 +149,9 @@ func chanceConfig(e *wasmexamples.Example) string {
 
 // decidesAsNative compares a module in a language with the native twin.
 func decidesAsNative(t *testing.T, e *wasmexamples.Example, language string, module sandbox.Factory) {
-	for seed := range uint64(5) {
+	first := seeded.Rand(t).Uint64()
+	for i := range uint64(5) {
+		seed := first + i
 		snapshot, names, pods := chance(t, rand.New(rand.NewPCG(seed, 11)), 200)
 		decide := func(f sandbox.Factory) (all []string) {
 			tr := playing{t: t, example: e, factory: f, way: way{name: "by chance", shards: 1}, config: wasm.Config{Config: []byte(chanceConfig(e)), Shards: 1, VerifyEvery: 1}}
