@@ -34,7 +34,8 @@ export GOFLAGS := $(filter-out -trimpath,$(GOFLAGS)) -trimpath
 
 # Tests are run by internal/runtests. -v names what is compiled, so that something is printed.
 RUNTESTS := go build -v -o "$(CURDIR)/bin/runtests" ./internal/runtests && "$(CURDIR)/bin/runtests"
-RUNTESTS_IN_TEST := go build -v -o "$(CURDIR)/bin/runtests" ./internal/runtests && cd test && "$(CURDIR)/bin/runtests"
+# $(call RUNTESTS_IN,test) does so in the module in a folder.
+RUNTESTS_IN = go build -v -o "$(CURDIR)/bin/runtests" ./internal/runtests && cd $(1) && "$(CURDIR)/bin/runtests"
 
 # Tests of these names are slow, and left out of make test.
 REST := ^TestRest[A-Z]
@@ -51,7 +52,7 @@ packages-with = $(shell grep -rlE --include='*_test.go' '^func $(1)[A-Z_]' abi r
 
 .PHONY: example
 example: ## build cmd/app/example, a scheduler with a plugin compiled in, and run the commands of docs/library.md
-	cd cmd/app/example && go test -count=1 ./...
+	@$(call RUNTESTS_IN,cmd/app/example) -- -count=1
 
 .PHONY: help build binaries demo examples test test-rest test-all test-random test-race test-arm64 release reproducible e2e skew chart market screenshots cosign pauses race race-plugins tenants soak prices bench bench-report bench-compare fuzz rewrite generate fmt lint vet laws mod check clean sdk-rust sdk-c sdk-assemblyscript fgd
 
@@ -129,7 +130,7 @@ test-arm64: ## run the tests of guests, and replays, as arm64 programs, under qe
 		./runtime/wasm ./runtime/wasm/meter ./runtime/wasm/tck ./abi/sdk/go/... ./wasm-examples/internal/hosttest
 
 e2e: ## run berth against a real API server and etcd, which are built the first time (SCHEDULER=kube-scheduler for that one, RUN=pattern)
-	@$(RUNTESTS_IN_TEST) -each -again 2 -cpu 60m -packages ./e2e -- -count=1 -run='$(RUN)' -scheduler=$(SCHEDULER)
+	@$(call RUNTESTS_IN,test) -each -again 2 -cpu 60m -packages ./e2e -- -count=1 -run='$(RUN)' -scheduler=$(SCHEDULER)
 
 # Placing and binding, the change of leaders, every way to install with its rights, plugins; but what is about kube-scheduler itself.
 SKEWED    := ^(TestUpstream|TestMixed|TestFailover|TestPausedLeader|TestBerth)$$
@@ -138,15 +139,15 @@ SKEW      := v1.35 v1.36
 skew: $(SKEW:%=skew-%) ## run the main end-to-end tests against the API servers of older minor versions, which test/skew pins (built the first time; SKEW=v1.36 for one)
 skew-%:
 	cd test/skew/$* && go mod tidy -diff
-	@$(RUNTESTS_IN_TEST) -each -packages ./e2e -- -count=1 -run='$(SKEWED)' -skip='$(UNSKEWED)' -skew=$*
+	@$(call RUNTESTS_IN,test) -each -packages ./e2e -- -count=1 -run='$(SKEWED)' -skip='$(UNSKEWED)' -skew=$*
 
 chart: ## test deploy/chart with Helm's library: that it installs what kustomize does, and what its values change
 	cd test/chart && go mod tidy -diff && go vet .
-	cd test/chart && go test -count=1 .
+	@$(call RUNTESTS_IN,test/chart) -packages . -- -count=1
 
 market: examples ## test the market's pages and the console in Chromium, docs/market.md against another project's registry, and SBOMs with CycloneDX's library
 	cd test/market && go mod tidy -diff && go vet .
-	cd test/market && go test -count=1 -timeout 20m .
+	@$(call RUNTESTS_IN,test/market) -packages . -- -count=1
 
 screenshots: examples ## make the pictures of docs/console.md, with Chromium
 	@dir=$$(mktemp -d) && trap 'rm -r "$$dir"' EXIT && \
@@ -156,7 +157,7 @@ screenshots: examples ## make the pictures of docs/console.md, with Chromium
 
 cosign: build ## hold images and signatures against cosign and another registry, both ways (cosign is built the first time: 10 minutes)
 	cd test/cosign && go mod tidy -diff
-	cd test/cosign && go test -count=1 -timeout 30m .
+	@$(call RUNTESTS_IN,test/cosign) -packages . -- -count=1
 
 pauses: ## stop the leader for 30 s under load, 20 times, and read back from etcd that it writes nothing afterwards (15 minutes)
 	cd test && go test ./e2e -count=1 -v -timeout 60m -run '^TestPausedLeader$$' -pauses 20 -pause 30s
@@ -235,18 +236,18 @@ laws: ## test the laws of the repository: layers, package comments, file sizes, 
 
 sdk-rust: ## test the Rust SDK and the plugins in Rust, natively and in the host (needs Rust: abi/sdk/rust/README.md)
 	.ci/sdk-rust
-	BERTH_REQUIRE_RUST=1 go test ./abi/sdk/rust/...
-	BERTH_REQUIRE_RUST=1 go test ./cmd/app ./wasm-examples/internal/hosttest -run '^TestRestPlugin(BuildLanguages|TestLanguages|New)$$/^rust|^TestRestRust|^TestRest(Points|ReferenceWorkload)$$/^rust'
+	export BERTH_REQUIRE_RUST=1; $(RUNTESTS) -packages './abi/sdk/rust/...' --
+	export BERTH_REQUIRE_RUST=1; $(RUNTESTS) -packages './cmd/app ./wasm-examples/internal/hosttest' -- -run '^TestRestPlugin(BuildLanguages|TestLanguages|New)$$/^rust|^TestRestRust|^TestRest(Points|ReferenceWorkload)$$/^rust'
 
 sdk-c: ## test the C SDK and the plugins in C, natively and in the host (needs clang: abi/sdk/c/README.md)
-	BERTH_REQUIRE_C=1 go test ./abi/sdk/c/...
-	BERTH_REQUIRE_C=1 go test ./abi/conformance -run '^TestRestCheckPassesRawGuests$$'
-	BERTH_REQUIRE_C=1 go test ./cmd/app ./wasm-examples/internal/hosttest -run '^TestRestPlugin(BuildLanguages|TestLanguages|New)$$/^c|^TestRestC|^TestRestFGD(Fuel|Refuses)$$/^c|^TestRest(FGDTwins|GPUTwinsToTheBit)$$/./^c|^TestRest(Points|ReferenceWorkload)$$/^c'
+	export BERTH_REQUIRE_C=1; $(RUNTESTS) -packages './abi/sdk/c/...' --
+	export BERTH_REQUIRE_C=1; $(RUNTESTS) -packages './abi/conformance' -- -run '^TestRestCheckPassesRawGuests$$'
+	export BERTH_REQUIRE_C=1; $(RUNTESTS) -packages './cmd/app ./wasm-examples/internal/hosttest' -- -run '^TestRestPlugin(BuildLanguages|TestLanguages|New)$$/^c|^TestRestC|^TestRestFGD(Fuel|Refuses)$$/^c|^TestRest(FGDTwins|GPUTwinsToTheBit)$$/./^c|^TestRest(Points|ReferenceWorkload)$$/^c'
 	.ci/conformance c
 
 sdk-assemblyscript: ## test the AssemblyScript SDK and the plugins in it (needs Node.js: abi/sdk/assemblyscript/README.md)
-	BERTH_REQUIRE_ASSEMBLYSCRIPT=1 go test ./abi/sdk/assemblyscript/...
-	BERTH_REQUIRE_ASSEMBLYSCRIPT=1 go test ./cmd/app ./wasm-examples/internal/hosttest -run '^TestRestPlugin(BuildLanguages|TestLanguages|New)$$/^assemblyscript|^TestRestAssemblyScript|^TestRest(Points|ReferenceWorkload)$$/^assemblyscript'
+	export BERTH_REQUIRE_ASSEMBLYSCRIPT=1; $(RUNTESTS) -packages './abi/sdk/assemblyscript/...' --
+	export BERTH_REQUIRE_ASSEMBLYSCRIPT=1; $(RUNTESTS) -packages './cmd/app ./wasm-examples/internal/hosttest' -- -run '^TestRestPlugin(BuildLanguages|TestLanguages|New)$$/^assemblyscript|^TestRestAssemblyScript|^TestRest(Points|ReferenceWorkload)$$/^assemblyscript'
 	.ci/conformance assemblyscript
 
 OPENB := $(or $(BERTH_OPENB_DIR),../shared/data/openb)
@@ -292,7 +293,7 @@ scheduler-perf: ## run upstream's benchmarks with kube-scheduler and berth (ONLY
 
 .PHONY: oracle-test
 oracle-test: ## test the oracle: that it finds mistakes, makes cases small, and measures like with like
-	@$(RUNTESTS_IN_TEST) -packages './internal/... ./cmd/mutants ./cmd/kitmutants' --
+	@$(call RUNTESTS_IN,test) -packages './internal/... ./cmd/mutants ./cmd/kitmutants' --
 
 .PHONY: alike
 alike: ## hold decisions with kept answers and with trials against those without, for about a million attempts (12 minutes)

@@ -31,8 +31,9 @@ var mayMeasure = exceptions{
 	"wasm-examples/internal/hosttest/metering_test.go": "it prints a ratio",
 }
 
-// timed returns a sentence for each use of time.Since and time.Until in a test, except in benchmarks, in files with
-// testing/synctest, whose clock is no real one, and in those that may measure.
+// timed returns a sentence for each use of time.Since and time.Until in a test, and for each time.Now() that is compared,
+// except in benchmarks, in files with testing/synctest, whose clock is no real one, and in those that may measure. Tests
+// with a real API server wait for processes, and may give them an end.
 func timed(files []goFile, mayMeasure exceptions) []string {
 	var problems []problem
 	for _, f := range files {
@@ -41,8 +42,12 @@ func timed(files []goFile, mayMeasure exceptions) []string {
 		}
 		pkg := importedAs(f, "time")
 		ast.Inspect(f.ast, func(n ast.Node) bool {
-			for _, name := range []string{"Since", "Until"} {
-				if s, ok := n.(*ast.SelectorExpr); ok && isSelector(s, pkg, name) {
+			s, ok := n.(*ast.SelectorExpr)
+			if !ok {
+				return true
+			}
+			for _, name := range []string{"Since", "Until", "Now().After", "Now().Before", "Now().Compare", "Now().Sub"} {
+				if isSelector(s, pkg, name) || !strings.HasPrefix(f.path, "test/") && isNow(s, pkg, name) {
 					problems = append(problems, problem{f, n, pkg + "." + name + ": on a busy machine everything takes longer, so no test may " +
 						"depend on it. Remedy: eventually.Holds or Succeeds of internal/eventually, which count tries; testing/synctest; or the " +
 						"clock that the code is given"})
@@ -54,11 +59,23 @@ func timed(files []goFile, mayMeasure exceptions) []string {
 	return mayMeasure.exempt(problems, "mayMeasure")
 }
 
+// isNow reports whether s is a method of what time.Now returns: name is "Now().After" for the method After.
+func isNow(s *ast.SelectorExpr, pkg, name string) bool {
+	call, ok := s.X.(*ast.CallExpr)
+	if !ok || name != "Now()."+s.Sel.Name {
+		return false
+	}
+	now, ok := call.Fun.(*ast.SelectorExpr)
+	return ok && isSelector(now, pkg, "Now")
+}
+
 func TestTimedChecker(t *testing.T) {
 	const src = "package a\nimport \"time\"\nvar x = time.Since(time.Time{}) < time.Second\n"
 	checkLaw(t, func(files []goFile) []string { return timed(files, nil) }, []lawCase{
 		{"a comparison", "a/a_test.go", src, "a/a_test.go:3: time.Since"},
 		{"until", "a/a_test.go", strings.ReplaceAll(src, "Since", "Until"), "time.Until"},
+		{"a time that is compared", "a/a_test.go", strings.Replace(src, "time.Since(time.Time{}) < time.Second", "time.Now().After(time.Time{})", 1), "time.Now().After"},
+		{"beside an API server", "test/e2e/a_test.go", strings.Replace(src, "time.Since(time.Time{}) < time.Second", "time.Now().After(time.Time{})", 1), ""},
 		{"another name", "a/a_test.go", "package a\nimport t \"time\"\nvar x = t.Since\n", "t.Since"},
 		{"a method", "a/a_test.go", "package a\nimport \"time\"\nvar _ time.Time\nvar x = clock.Since\n", ""},
 		{"a clock that is no real one", "a/a_test.go", strings.Replace(src, "import", "import _ \"testing/synctest\"\nimport", 1), ""},

@@ -60,6 +60,20 @@ func Rand(t testing.TB) *rand.Rand {
 	return rand.New(&shared{source: rand.NewPCG(seed, 1)})
 }
 
+// Lacks says what no case was drawn of: an error with the seed that is always the same, which somebody can then choose
+// other cases for, and a line in the log with any other, where it is chance.
+func Lacks(t testing.TB, what string) {
+	t.Helper()
+	if seed, err := prepare(); err != nil || seed != first {
+		t.Logf("nothing drawn: %s", what)
+		return
+	}
+	t.Errorf("nothing drawn: %s: draw more cases, or others", what)
+}
+
+// first is the seed without Variable.
+const first = "1"
+
 // shared is a source for several goroutines.
 type shared struct {
 	mu     sync.Mutex
@@ -94,7 +108,7 @@ var prepare = sync.OnceValues(func() (string, error) {
 func parse(s string) (string, error) {
 	switch s {
 	case "":
-		return "1", nil
+		return first, nil
 	case "random":
 		return strconv.FormatUint(new(maphash.Hash).Sum64()|1, 10), nil
 	}

@@ -25,6 +25,7 @@ func TestChild(t *testing.T) {
 			r.Fatal("as wanted")
 		})
 	})
+	t.Run("lacks", func(t *testing.T) { seeded.Lacks(t, "an even one") })
 }
 
 // TestSeed: the same seed draws the same, another one does not, and what fails says how to repeat it.
@@ -48,10 +49,10 @@ func TestSeed(t *testing.T) {
 		}
 		return "", string(b)
 	}
-	first, out := run("")
+	first, firstOut := run("")
 	const want = "BERTH_TEST_SEED=1 go test github.com/berth-scheduler/berth/internal/seeded -count=1 -run '^TestChild$/^in_a\\.b$'\n"
-	if !strings.Contains(out, want) {
-		t.Errorf("want %q in\n%s", want, out)
+	if !strings.Contains(firstOut, want) {
+		t.Errorf("want %q in\n%s", want, firstOut)
 	}
 	if again, _ := run("1"); again != first || first == "" {
 		t.Errorf("no seed drew %q, seed 1 %q", first, again)
@@ -59,6 +60,9 @@ func TestSeed(t *testing.T) {
 	other, out := run("7", "-rapid.checks=3")
 	if other == first || !strings.Contains(out, "BERTH_TEST_SEED=7 ") || !strings.Contains(out, " -rapid.checks=3\n") {
 		t.Errorf("seed 7 drew %q, as seed 1, or says so wrongly:\n%s", other, out)
+	}
+	if failed, may := strings.Contains(firstOut, "--- FAIL: TestChild/lacks"), strings.Contains(out, "TestChild/lacks"); !failed || may {
+		t.Errorf("what was not drawn fails with seed 1: %v, with seed 7: %v", failed, may)
 	}
 	if flagged, _ := run("9", "-rapid.seed=7", "-rapid.checks=3"); flagged != other {
 		t.Errorf("-rapid.seed=7 drew %q, %s=7 %q", flagged, seeded.Variable, other)

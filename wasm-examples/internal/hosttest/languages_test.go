@@ -166,7 +166,7 @@ func decidesAsNative(t *testing.T, e *wasmexamples.Example, language string, mod
 		}
 		want, got := decide(native(t, e)), decide(module)
 		if !slices.ContainsFunc(want, func(v string) bool { return strings.Contains(v, "Unschedulable") }) || !slices.ContainsFunc(want, func(v string) bool { return strings.HasSuffix(v, " 100") }) {
-			t.Fatalf("seed %d: no node is rejected, or none is best: choose another cluster", seed)
+			seeded.Lacks(t, fmt.Sprintf("seed %d: a node that is rejected, and one that is best", seed))
 		}
 		for i := range want {
 			if got[i] != want[i] {
