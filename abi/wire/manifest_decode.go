@@ -11,7 +11,8 @@ import (
 //
 // # Errors
 //
-// The first 32 mistakes, joined, and how many more there are. Each is a *ManifestError. After a syntax error there is only that one.
+// The first 32 mistakes, joined, and how many more there are. Each is a *ManifestError. A syntax error is the only one, and so is
+// an ABI that this host does not have: the rest of such a manifest may be of that ABI.
 func DecodeManifest(data []byte) (*Manifest, error) {
 	var errs manifestErrors
 	if len(data) > abi.MaxManifestSize {
@@ -23,6 +24,9 @@ func DecodeManifest(data []byte) (*Manifest, error) {
 		return nil, errs.err()
 	}
 	d := manifestDecoder{&errs}
+	if err := CheckABI(root.textOf("abi")); err != nil {
+		return nil, err
+	}
 	m := &Manifest{}
 	d.manifest(root, m)
 	if err := errs.err(); err != nil {

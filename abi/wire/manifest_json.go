@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -29,6 +30,14 @@ type jsonNode struct {
 	text  string // of a string, unescaped; of other scalars, as written
 	names []string
 	items []*jsonNode // of an array, or the values of names
+}
+
+// textOf returns a field of an object; empty if there is no such string.
+func (n *jsonNode) textOf(field string) string {
+	if i := slices.Index(n.names, field); i >= 0 && n.items[i].kind == jsonString {
+		return n.items[i].text
+	}
+	return ""
 }
 
 // jsonReader reads one JSON text (RFC 8259).

@@ -17,10 +17,13 @@ const maxText = 1024
 // # Errors
 //
 // The first 32 mistakes, joined and sorted by path, and how many more there are. Each is a
-// *ManifestError.
+// *ManifestError. An ABI that this host does not have is the only one.
 func (m *Manifest) Validate() error {
 	var errs manifestErrors
 	v := manifestValidator{&errs}
+	if err := CheckABI(m.ABI); err != nil {
+		return err
+	}
 	v.head(m)
 	v.points(m)
 	v.reads(&m.Reads)
@@ -60,20 +63,39 @@ func (v manifestValidator) head(m *Manifest) {
 }
 
 func (v manifestValidator) abi(version string) {
-	host := strconv.Itoa(abi.Major) + "." + strconv.Itoa(abi.Minor)
-	major, minor, ok := strings.Cut(version, ".")
-	_, err1 := strconv.ParseUint(major, 10, 16)
-	n, err2 := strconv.ParseUint(minor, 10, 16)
-	switch {
-	case version == "":
+	host := hostABI()
+	if version == "" {
 		v.add("abi", "it is missing", "add "+strconv.Quote("abi")+": "+strconv.Quote(host), "ABI-9.2")
-	case !ok || err1 != nil || err2 != nil || zeroLed(major) || zeroLed(minor) || !digits(major) || !digits(minor):
+	} else if _, _, ok := parseABI(version); !ok {
 		v.add("abi", quoted(version)+" is not major.minor", "write "+strconv.Quote(host), "ABI-9.2")
-	case major != strconv.Itoa(abi.Major):
-		v.add("abi", "the module is for ABI "+version+", this host has "+host, "build it with an SDK for ABI "+strconv.Itoa(abi.Major), "ABI-2.2")
-	case n > abi.Minor:
-		v.add("abi", "the module needs ABI "+version+", this host has "+host, "use a newer berth, or build it with an older SDK", "ABI-2.2")
 	}
+}
+
+func hostABI() string { return strconv.Itoa(abi.Major) + "." + strconv.Itoa(abi.Minor) }
+
+// parseABI reads "major.minor".
+func parseABI(version string) (major, minor uint64, ok bool) {
+	first, second, ok := strings.Cut(version, ".")
+	major, err1 := strconv.ParseUint(first, 10, 16)
+	minor, err2 := strconv.ParseUint(second, 10, 16)
+	return major, minor, ok && err1 == nil && err2 == nil && !zeroLed(first) && !zeroLed(second) && digits(first) && digits(second)
+}
+
+// CheckABI returns a *ManifestError if this host does not run modules of an ABI: it must have the same major version and at least that
+// minor one (ABI-2.2). It returns nil for what is not major.minor, which Validate refuses.
+func CheckABI(version string) error {
+	major, minor, ok := parseABI(version)
+	e := &ManifestError{Path: "abi", Rule: "ABI-2.2"}
+	switch {
+	case ok && major != abi.Major:
+		e.Detail = "the module is for ABI " + version + ", this host has " + hostABI()
+	case ok && minor > abi.Minor:
+		e.Detail = "the module needs ABI " + version + ", this host has " + hostABI()
+	default:
+		return nil
+	}
+	e.Fix = "use a berth that has ABI " + version + " (berth version shows it), or a version of the plugin for ABI " + hostABI()
+	return e
 }
 
 func (v manifestValidator) points(m *Manifest) {

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/internal/bounded"
 	"github.com/berth-scheduler/berth/runtime/config"
 )
@@ -74,7 +75,10 @@ func newVersion(p *program) *cobra.Command {
 	}
 }
 
-func (p *program) versionLine() string { return "berth " + p.version + "\n" }
+// versionLine names the program's version, and the ABI, which manifests of modules name.
+func (p *program) versionLine() string {
+	return fmt.Sprintf("berth %s, ABI %d.%d\n", p.version, abi.Major, abi.Minor)
+}
 
 // knownCommand rejects unknown commands and suggests a similar one.
 func knownCommand(cmd *cobra.Command, args []string) error {

@@ -5,12 +5,11 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/Masterminds/semver/v3"
 
-	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/abi/wire"
 	"github.com/berth-scheduler/berth/internal/plain"
 )
 
@@ -141,7 +140,7 @@ func (p *Plugin) Best(w Wanted) (*Version, error) {
 		case c != nil && !c.Check(version):
 		case v.Yanked != nil:
 			yanked = first(yanked, v)
-		case !Runs(v.ABI):
+		case wire.CheckABI(v.ABI) != nil:
 			foreign = first(foreign, v)
 		case c == nil && version.Prerelease() != "":
 			early = first(early, v)
@@ -155,7 +154,7 @@ func (p *Plugin) Best(w Wanted) (*Version, error) {
 	case yanked != nil:
 		return nil, fmt.Errorf("%s %s is yanked: %s", p.Name, yanked.Version, yanked.Yanked)
 	case foreign != nil:
-		return nil, fmt.Errorf("%s %s is for ABI %s, this host has %d.%d: use a newer berth", p.Name, foreign.Version, foreign.ABI, abi.Major, abi.Minor)
+		return nil, fmt.Errorf("%s %s: %w", p.Name, foreign.Version, wire.CheckABI(foreign.ABI))
 	}
 	var all []string
 	for i := range p.Versions {
@@ -170,14 +169,6 @@ func first(a, b *Version) *Version {
 		return a
 	}
 	return b
-}
-
-// Runs reports whether this host runs modules of an ABI: the same major, and at most its
-// minor.
-func Runs(version string) bool {
-	major, minor, _ := strings.Cut(version, ".")
-	n, err := strconv.Atoi(minor)
-	return major == strconv.Itoa(abi.Major) && err == nil && n <= abi.Minor
 }
 
 // IsVersion reports whether a text is a semantic version.

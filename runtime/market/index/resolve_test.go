@@ -11,7 +11,7 @@ import (
 // there is none.
 func TestResolve(t *testing.T) {
 	later := version("3.0.0", "7")
-	later.ABI = "1.99"
+	later.ABI, later.Points, later.Reads = "1.99", []string{"postMortem"}, map[string][]string{"moons": {"phase"}}
 	racks := rackAware(version("1.2.0", "1"), version("1.2.5", "2"), version("1.10.0", "3"), version("2.0.0", "4"), version("2.1.0-rc.1", "5"), version("0.9.0", "6"), later)
 	early := rackAware(version("0.1.0-rc.1", "8"), version("0.1.0-rc.2", "9"))
 	early.Name, early.Repository = "early", "ghcr.io/example/early"
@@ -33,7 +33,7 @@ func TestResolve(t *testing.T) {
 		"early":                   "0.1.0-rc.2",
 		"rack-aware@1.2.5":        "rack-aware 1.2.5 is yanked: it places pods twice; use 1.2.0",
 		"rack-aware@<1":           "rack-aware 0.9.0 is yanked",
-		"rack-aware@3":            "rack-aware 3.0.0 is for ABI 1.99, this host has 1.0: use a newer berth",
+		"rack-aware@3":            "rack-aware 3.0.0: manifest: abi: the module needs ABI 1.99, this host has 1.0; use a berth that has ABI 1.99",
 		"rack-aware@4":            `rack-aware has no version in "4", but 3.0.0, 2.1.0-rc.1, 2.0.0, 1.10.0, 1.2.5, 1.2.0, 0.9.0`,
 		"none":                    `the index has no plugin "none": berth plugin search`,
 		"rack-aware@":             "write NAME, or NAME@RANGE",
