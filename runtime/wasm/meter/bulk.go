@@ -2,15 +2,24 @@ package meter
 
 import "math"
 
-// Bulk instructions are charged a grain for each 8 bytes besides their own cost. They run in
-// steps of chunkBytes, with a check before each. Growth is charged likewise.
+// Bulk instructions run in steps of chunkBytes, with a check before each, and are charged besides their own cost: a grain
+// for each 4 bytes of memory, each element of a table, and each 8 bytes by which one of them grows. Growth is the host's
+// work and takes no values out of the guest's memory.
 const (
 	chunkBytes     = 64 << 10
-	grainShift     = 3
+	growShift      = 3
 	pageShift      = 16
 	referenceShift = 3 // an element of a table has 8 bytes
-	referenceBytes = 1 << referenceShift
 )
+
+// area is what a bulk instruction works on.
+type area struct {
+	step  int // bytes or elements, the most that run at once
+	shift int // a grain pays for 1 << shift
+}
+
+func inMemory() area { return area{chunkBytes, 2} }
+func inTable() area  { return area{chunkBytes >> referenceShift, 0} }
 
 // helperKind is a kind of function that is added to a module.
 type helperKind byte
@@ -38,12 +47,12 @@ type helper struct {
 // bytes or elements they handle, if that is a constant.
 func (b *body) bulk(at int, second uint32, length int) {
 	in, m := &b.in, b.r.module
-	// most is the smaller of the length and the maximum, each of size bytes.
-	most := func(n, size int) int {
+	// most is the smaller of the length and the maximum.
+	most := func(n int) int {
 		if length != notConstant {
 			n = min(n, length)
 		}
-		return n * size
+		return n
 	}
 	switch second {
 	case miscMemoryInit, miscDataDrop:
@@ -57,16 +66,16 @@ func (b *body) bulk(at int, second uint32, length int) {
 		}
 		in.zero()
 		b.memory(at)
-		b.bounded(at, most(b.r.data[segment], 1), helper{kind: helpMemoryInit, a: segment})
+		b.bounded(at, most(b.r.data[segment]), inMemory(), helper{kind: helpMemoryInit, a: segment})
 	case miscMemoryCopy:
 		in.zero()
 		in.zero()
 		b.memory(at)
-		b.bounded(at, most(math.MaxUint32, 1), helper{kind: helpMemoryCopy})
+		b.bounded(at, most(math.MaxUint32), inMemory(), helper{kind: helpMemoryCopy})
 	case miscMemoryFill:
 		in.zero()
 		b.memory(at)
-		b.bounded(at, most(math.MaxUint32, 1), helper{kind: helpMemoryFill})
+		b.bounded(at, most(math.MaxUint32), inMemory(), helper{kind: helpMemoryFill})
 	case miscElemDrop:
 		in.index("element segment", len(b.r.elements))
 		b.r.info.DropsSegments = true
@@ -74,11 +83,11 @@ func (b *body) bulk(at int, second uint32, length int) {
 		segment := in.index("element segment", len(b.r.elements))
 		table := in.index("table", len(m.Tables))
 		b.r.info.ChangesTables = true
-		b.bounded(at, most(b.r.elements[segment], referenceBytes), helper{kind: helpTableInit, a: segment, b: table})
+		b.bounded(at, most(b.r.elements[segment]), inTable(), helper{kind: helpTableInit, a: segment, b: table})
 	case miscTableCopy:
 		to, from := in.index("table", len(m.Tables)), in.index("table", len(m.Tables))
 		b.r.info.ChangesTables = true
-		b.bounded(at, most(int(min(m.Tables[to].Max, m.Tables[from].Max)), referenceBytes), helper{kind: helpTableCopy, a: to, b: from})
+		b.bounded(at, most(int(min(m.Tables[to].Max, m.Tables[from].Max))), inTable(), helper{kind: helpTableCopy, a: to, b: from})
 	case miscTableGrow:
 		table := in.index("table", len(m.Tables))
 		b.r.info.ChangesTables = true
@@ -86,22 +95,23 @@ func (b *body) bulk(at int, second uint32, length int) {
 	case miscTableFill:
 		table := in.index("table", len(m.Tables))
 		b.r.info.ChangesTables = true
-		b.bounded(at, most(int(m.Tables[table].Max), referenceBytes), helper{kind: helpTableFill, a: table})
+		b.bounded(at, most(int(m.Tables[table].Max)), inTable(), helper{kind: helpTableFill, a: table})
 	}
 }
 
-// bounded keeps an instruction that cannot handle more than a step. It charges for the most
-// that the instruction can handle; if that is little, as for other instructions.
-func (b *body) bounded(at, bytes int, h helper) {
+// bounded keeps an instruction that cannot handle more than a step. It charges for the n bytes or elements that the
+// instruction can handle at most; if that is little, as for other instructions.
+func (b *body) bounded(at, n int, in area, h helper) {
+	grains := n >> in.shift
 	switch {
-	case bytes > chunkBytes:
+	case n > in.step:
 		b.help(at, h)
 	case b.dead:
-	case bytes>>grainShift <= checkEvery:
-		b.spend(at, bytes>>grainShift, bytes>>grainShift)
+	case grains <= checkEvery:
+		b.spend(at, grains, grains)
 	default:
 		b.flush(at)
-		b.check(1 + bytes>>grainShift)
+		b.check(1 + grains)
 	}
 }
 

@@ -13,39 +13,38 @@ func (r *rewriter) helper(h helper) function {
 		}
 		return out
 	}
-	inMemory := steps{step: chunkBytes, shift: grainShift}
-	inTable := steps{step: chunkBytes / referenceBytes, shift: grainShift - referenceShift}
+	memorySteps, tableSteps := steps{area: inMemory()}, steps{area: inTable()}
 	switch h.kind {
 	case helpPrice:
 		return r.price(h.a, &r.config.Prices[h.b])
 	case helpMemoryGrow:
-		return r.grow("memory.grow", nil, memory.size, r.module.Memories[0].Max, pageShift-grainShift, []byte{opMemoryGrow, 0})
+		return r.grow("memory.grow", nil, memory.size, r.module.Memories[0].Max, pageShift-growShift, []byte{opMemoryGrow, 0})
 	case helpTableGrow:
 		table := r.module.Tables[h.a]
-		return r.grow("table.grow", []wire.ValType{table.Elem}, tableSize(h.a), table.Max, referenceShift-grainShift, misc(miscTableGrow, h.a))
+		return r.grow("table.grow", []wire.ValType{table.Elem}, tableSize(h.a), table.Max, referenceShift-growShift, misc(miscTableGrow, h.a))
 	case helpMemoryFill:
-		s := inMemory
+		s := memorySteps
 		s.name, s.op, s.to = "memory.fill", misc(miscMemoryFill, 0), memory
 		return r.chunks(s, wire.ValI32)
 	case helpMemoryCopy:
-		s := inMemory
+		s := memorySteps
 		s.name, s.op, s.to, s.from = "memory.copy", misc(miscMemoryCopy, 0, 0), memory, memory
 		return r.chunks(s, wire.ValI32)
 	case helpMemoryInit:
-		s := inMemory
+		s := memorySteps
 		s.name, s.op, s.to, s.segment = "memory.init", misc(miscMemoryInit, h.a, 0), memory, true
 		return r.chunks(s, wire.ValI32)
 	case helpTableFill:
-		s := inTable
+		s := tableSteps
 		s.name, s.op, s.to = "table.fill", misc(miscTableFill, h.a), extent{size: tableSize(h.a)}
 		return r.chunks(s, r.module.Tables[h.a].Elem)
 	case helpTableCopy:
-		s := inTable
+		s := tableSteps
 		s.name, s.op = "table.copy", misc(miscTableCopy, h.a, h.b)
 		s.to, s.from = extent{size: tableSize(h.a)}, extent{size: tableSize(h.b)}
 		return r.chunks(s, wire.ValI32)
 	default: // helpTableInit
-		s := inTable
+		s := tableSteps
 		s.name, s.op, s.to, s.segment = "table.init", misc(miscTableInit, h.a, h.b), extent{size: tableSize(h.b)}, true
 		return r.chunks(s, wire.ValI32)
 	}
@@ -97,8 +96,7 @@ type steps struct {
 	op       []byte
 	to, from extent
 	segment  bool // the source is a segment; no instruction gives its size
-	// step is the most that runs at once; a grain pays for 1 << shift.
-	step, shift int
+	area
 }
 
 // The locals of a helper made by chunks.

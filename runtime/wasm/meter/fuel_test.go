@@ -22,13 +22,13 @@ func TestFuelOf(t *testing.T) {
 		"calls twice":   entry + call + entry + 3*(call+entry),
 		"twelve values": entry + 12 + call + 12 + 4*8 + entry + 12/4, // four of them by way of the stack; those of the callee meet at its end
 		"straight":      entry + straight,
-		"loop":          entry + 2 + 10*meter.Iteration + 5,                     // what is before the loop, and the end of the last iteration
-		"heavy":         entry + 2 + 10*(meter.Iteration+straight) + 69,         // the same
-		"division":      entry + 5 + 4*16 + 1,                                   // a division is 16
-		"branches":      entry + 2 + straight,                                   // the longer of two paths, which is taken
-		"not taken":     entry + 2 + straight,                                   // the same, though it is not
-		"fill":          entry + 3 + bulk + 1000/8,                              // as much as can be told before
-		"fill pages":    entry + 3 + bulk + 2*(1+8<<10) + 1 + 131172%(64<<10)/8, // two steps of 64 KiB, and the rest
+		"loop":          entry + 2 + 10*meter.Iteration + 5,                      // what is before the loop, and the end of the last iteration
+		"heavy":         entry + 2 + 10*(meter.Iteration+straight) + 69,          // the same
+		"division":      entry + 5 + 4*16 + 1,                                    // a division is 16
+		"branches":      entry + 2 + straight,                                    // the longer of two paths, which is taken
+		"not taken":     entry + 2 + straight,                                    // the same, though it is not
+		"fill":          entry + 3 + bulk + 1000/4,                               // as much as can be told before
+		"fill pages":    entry + 3 + bulk + 2*(1+16<<10) + 1 + 131172%(64<<10)/4, // two steps of 64 KiB, and the rest
 		"grow":          entry + 2 + grow + 1 + 2*(8<<10),
 		"cannot grow":   entry + 2 + grow,
 		"copy table":    entry + 3 + bulk + 1 + 1000,
