@@ -6,7 +6,7 @@ package main
 
 import (
 	"context"
-	"embed"
+	_ "embed"
 	"errors"
 	"flag"
 	"fmt"
@@ -24,8 +24,8 @@ import (
 	"github.com/berth-scheduler/berth/test/internal/mutate"
 )
 
-//go:embed *.yaml
-var lists embed.FS
+//go:embed mutants.yaml
+var list []byte
 
 type options struct {
 	top, berth string
@@ -33,8 +33,6 @@ type options struct {
 	budget     time.Duration
 	only       string
 	match      string
-	draw       int
-	count      bool
 }
 
 func main() {
@@ -52,17 +50,12 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	flags := flag.NewFlagSet("kitmutants", flag.ContinueOnError)
 	flags.StringVar(&o.top, "top", "..", "the top of the repository")
 	flags.StringVar(&o.berth, "berth", "../bin/berth", "the program berth")
-	flags.Uint64Var(&o.seed, "seed", 1, "of the sample, or with -draw of the mistakes")
-	flags.DurationVar(&o.budget, "budget", 0, "make mistakes in the seed's order until this time is over; all of them in the lists' order if 0")
+	flags.Uint64Var(&o.seed, "seed", 1, "of the sample")
+	flags.DurationVar(&o.budget, "budget", 0, "make mistakes in the seed's order until this time is over; all of them in the list's order if 0")
 	flags.StringVar(&o.only, "only", "", "subjects, separated by commas; all if empty")
 	flags.StringVar(&o.match, "match", "", "only mistakes whose text this regular expression matches")
-	flags.IntVar(&o.draw, "draw", 0, "print a list of so many new mistakes of each of the subjects, made by operators, instead")
-	flags.BoolVar(&o.count, "count", false, "print how many mistakes there are, instead of making them")
 	if err := flags.Parse(args); err != nil {
 		return err
-	}
-	if o.count {
-		return count(stdout)
 	}
 	var err error
 	if o.top, err = filepath.Abs(o.top); err == nil {
@@ -80,10 +73,7 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	if o.only != "" {
 		names = strings.Split(o.only, ",")
 	}
-	if o.draw > 0 {
-		return w.draw(ctx, names, o.draw, o.seed, stdout)
-	}
-	changes, err := read()
+	changes, err := mutate.Read(list)
 	if err != nil {
 		return err
 	}
@@ -95,31 +85,6 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 		return !slices.Contains(names, c.Subject) || !match.MatchString(c.Mistake)
 	})
 	return w.table(ctx, changes, stdout)
-}
-
-// read reads all lists.
-func read() ([]mutate.Change, error) {
-	var out []mutate.Change
-	for _, list := range []string{"written.yaml", "drawn.yaml", "equivalent.yaml"} {
-		all, err := readList(list)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, all...)
-	}
-	return out, nil
-}
-
-func readList(name string) ([]mutate.Change, error) {
-	text, err := lists.ReadFile(name)
-	if err != nil {
-		return nil, err
-	}
-	out, err := mutate.Read(text)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	return out, nil
 }
 
 // table makes the mistakes and prints a table of what found them.
@@ -144,11 +109,6 @@ func (w *work) table(ctx context.Context, changes []mutate.Change, stdout io.Wri
 	for _, c := range changes {
 		if !deadline.IsZero() && time.Now().After(deadline) {
 			break
-		}
-		if c.Why != "" {
-			sums["equivalent"]++
-			row(stdout, &c, "nothing: "+c.Why)
-			continue
 		}
 		found, err := w.find(ctx, &c)
 		switch {

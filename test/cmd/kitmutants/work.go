@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -135,6 +136,23 @@ func (w *work) find(ctx context.Context, c *mutate.Change) (outcome, error) {
 		}
 	}
 	return out, nil
+}
+
+// differs reports whether a guest's module is another one with the mistake. A sample has no time to build the right ones, but
+// in C, where building is quicker than checking.
+func (w *work) differs(ctx context.Context, language string, g *guest, env []string) (bool, error) {
+	if w.budget > 0 && language != inC {
+		return true, w.build(ctx, language, g, w.root(language), env)
+	}
+	right, err := w.rightOne(ctx, language, g)
+	if err != nil {
+		return false, err
+	}
+	if err := w.build(ctx, language, g, w.root(language), env); err != nil {
+		return false, err
+	}
+	code, err := os.ReadFile(w.module())
+	return !bytes.Equal(code, right), err
 }
 
 // make makes the mistake where the language's toolchain reads it.

@@ -21,8 +21,6 @@ type Change struct {
 	// Old occurs in the file once.
 	Old string `json:"old"`
 	New string `json:"new"`
-	// Why says for a mistake that changes nothing why that is so; empty for others.
-	Why string `json:"why,omitempty"`
 }
 
 // Read reads a list of changes in YAML.
