@@ -2,8 +2,10 @@ package wire
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/abi/fields"
 	"github.com/berth-scheduler/berth/internal/plain"
 )
 
@@ -130,6 +132,25 @@ func (r *ManifestReads) lists() []readList {
 		{"podLabels", &r.PodLabels}, {"podAnnotations", &r.PodAnnotations}, {"pod", &r.Pod},
 		{"namespaces", &r.Namespaces}, {"namespaceLabels", &r.NamespaceLabels}, {"published", &r.Published},
 	}
+}
+
+// List returns a list by its name; nil if there is none.
+func (r *ManifestReads) List(name string) []string {
+	for _, l := range r.lists() {
+		if l.name == name {
+			return *l.value
+		}
+	}
+	return nil
+}
+
+// Declares reports whether the reads declare a column or a field.
+func (r *ManifestReads) Declares(e *fields.Entry) bool {
+	names := r.List(e.List)
+	if e.Name == "" {
+		return len(names) > 0
+	}
+	return slices.Contains(names, e.Name) || e.AlsoName != "" && slices.Contains(names, e.AlsoName)
 }
 
 // Get returns the declaration of a point, nil if it is not declared.

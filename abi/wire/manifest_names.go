@@ -5,29 +5,6 @@ import "strings"
 // Names that a manifest may use. They are functions, not variables, because the package has no
 // state.
 
-// readsNode returns the names of ABI-4, table 1, for `reads.node`.
-func readsNode() []string {
-	return []string{
-		"name", "flags", "allocatable", "requested", "nonZeroRequested", "labels", "taints", "ports", "images", "pods", "generation", "zone",
-	}
-}
-
-// readsPods returns the names of ABI-4, table 2, for `reads.pods`.
-func readsPods() []string {
-	return []string{"namespace", "priority", "requests", "labels", "owner", "flags", "uid", "name"}
-}
-
-// readsNamespaces returns the names of ABI-4, table 4, for `reads.namespaces`.
-func readsNamespaces() []string { return []string{"name", "labels"} }
-
-// readsPod returns the names of ABI-6, for `reads.pod`.
-func readsPod() []string {
-	return []string{
-		"name", "hostPorts", "tolerations", "images", "namespace", "priority", "requests", "labels", "annotations", "owner",
-		"nodeSelector", "affinity", "nonZeroRequested", "namespaceLabels", "uid", "nodeName", "schedulingGates",
-	}
-}
-
 // eventResources returns the resources of k8s.io/kube-scheduler/framework.
 func eventResources() []string {
 	return []string{

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/abi/fields"
 )
 
 // maxText is the maximum size of publisher, license and description, in bytes.
@@ -181,10 +182,11 @@ func (v manifestValidator) state(m *Manifest) {
 
 func (v manifestValidator) reads(r *ManifestReads) {
 	const rule = "ABI-9.4"
-	v.names("reads.node", r.Node, rule, readsNode())
-	v.names("reads.pods", r.Pods, rule, readsPods())
-	v.names("reads.pod", r.Pod, rule, readsPod())
-	v.names("reads.namespaces", r.Namespaces, rule, readsNamespaces())
+	for _, l := range r.lists() {
+		if known := fields.Names(l.name); known != nil {
+			v.names("reads."+l.name, *l.value, rule, known)
+		}
+	}
 	keys := []readList{
 		{"nodeLabels", &r.NodeLabels}, {"nodeAnnotations", &r.NodeAnnotations}, {"podLabels", &r.PodLabels}, {"podAnnotations", &r.PodAnnotations},
 		{"namespaceLabels", &r.NamespaceLabels},
@@ -204,16 +206,10 @@ func (v manifestValidator) reads(r *ManifestReads) {
 
 // needsResources returns a declared read that has a column for each resource.
 func needsResources(r *ManifestReads) string {
-	for _, name := range []string{"allocatable", "requested"} {
-		if slices.Contains(r.Node, name) {
-			return "node: " + name
+	for _, e := range fields.All() {
+		if e.Arg == fields.ArgResource && r.Declares(&e) {
+			return e.Manifest()
 		}
-	}
-	if slices.Contains(r.Pods, "requests") {
-		return "pods: requests"
-	}
-	if slices.Contains(r.Pod, "requests") {
-		return "pod: requests"
 	}
 	return ""
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/abi/fields"
 	"github.com/berth-scheduler/berth/internal/nearest"
 	"github.com/berth-scheduler/berth/internal/plain"
 )
@@ -100,9 +101,9 @@ func warnUnusable(man *Manifest, warn func(bool, string)) {
 	hints, placed := man.Points.Hint != nil, some(func(p abi.Point) bool { return p > abi.Hint })
 	warn(!placed && !hints && len(r.Node)+len(r.NodeLabels)+len(r.NodeAnnotations)+len(r.NodeConditions)+len(r.Pods) > 0,
 		"columns of nodes and of their pods are read, but no declared point sees nodes")
-	for _, column := range []string{"requested", "nonZeroRequested", "ports", "pods"} {
-		warn(!placed && hints && slices.Contains(r.Node, column),
-			"node: "+column+" is read, but hint, the only declared point that sees nodes, sees them without pods")
+	for _, e := range fields.All() {
+		warn(!placed && hints && e.Table == abi.TableNodes && e.Points == fields.PointsPods && r.Declares(&e),
+			e.Manifest()+" is read, but hint, the only declared point that sees nodes, sees them without pods")
 	}
 	// pre_filter of a guest that may hold a part of the nodes sees none (ABI-5.3).
 	whole := func(p abi.Point) bool {

@@ -1,9 +1,11 @@
 package plugin
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/abi/fields"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
@@ -15,19 +17,15 @@ func (i *Info) Keyed() (why string, ok bool) {
 		return "its answers for a node depend on other nodes", false
 	}
 	for j := range i.Reads {
-		switch i.Reads[j].Column {
-		case abi.PodName:
-			return "it reads the pod's name", false
-		case abi.IncomingUID:
-			return "it reads the pod's UID", false
-		case abi.PodQueueTime:
-			return "it reads when the pod was queued", false
-		case abi.PodVolumes:
-			if !slices.Equal(i.Reads[j].Args, []string{state.VolumeImage}) {
-				return "it reads the pod's volumes", false
-			}
-		case abi.PodWhole, abi.PodSpreadConstraint, abi.PodAffinity:
-			return "it reads the whole pod", false
+		e := fields.Of(i.Reads[j].Column)
+		if e == nil {
+			panic(fmt.Sprintf("BUG: plugin: %s reads column %d, which package fields does not have", i.Name, i.Reads[j].Column))
+		}
+		if e.ID == abi.PodVolumes && slices.Equal(i.Reads[j].Args, []string{state.VolumeImage}) {
+			continue // which are as many pods' as images are
+		}
+		if e.NotKept != "" {
+			return e.NotKept, false
 		}
 	}
 	return "", true

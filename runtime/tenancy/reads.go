@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/abi/fields"
 	"github.com/berth-scheduler/berth/abi/wire"
 	"github.com/berth-scheduler/berth/runtime/api/v1alpha1"
 )
@@ -50,15 +51,10 @@ type telling struct {
 // tells returns what a module reads that tells it of other tenants.
 func tells(m *wire.Manifest) (out []telling) {
 	add := func(read v1alpha1.Read, by string) { out = append(out, telling{read, by}) }
-	for name, read := range map[string]v1alpha1.Read{
-		"ports": v1alpha1.ReadPorts, "images": v1alpha1.ReadImages, "generation": v1alpha1.ReadGenerations,
-	} {
-		if slices.Contains(m.Reads.Node, name) {
-			add(read, "node: "+name)
+	for _, e := range fields.All() {
+		if read := v1alpha1.Read(e.Grant); read != "" && m.Reads.Declares(&e) && !slices.ContainsFunc(out, func(t telling) bool { return t.read == read }) {
+			add(read, e.Manifest())
 		}
-	}
-	if len(m.Reads.Namespaces)+len(m.Reads.NamespaceLabels) > 0 {
-		add(v1alpha1.ReadNamespaces, "namespaces")
 	}
 	if len(m.Reads.Published) > 0 {
 		add(v1alpha1.ReadPublished, "published: "+m.Reads.Published[0])

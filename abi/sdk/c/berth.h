@@ -216,6 +216,7 @@ enum {
 
   BERTH__ARENA = 256, // from a column of spans to its arena (ABI-4.8)
 
+  // Generated from abi/fields.
   BERTH__NODE_NAME = 1,
   BERTH__NODE_FLAGS = 2,
   BERTH__NODE_ALLOCATABLE = 3,

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/berth-scheduler/berth/abi/fields"
 	"github.com/berth-scheduler/berth/abi/wire"
 )
 
@@ -102,31 +103,10 @@ func Permissions(p *Plugin) []string {
 
 // reading describes an item of a list in a manifest's reads.
 func reading(list, name string) string {
-	switch list {
-	case "node":
-		return "reads " + name + " of nodes"
-	case "nodeLabels":
-		return "reads the label " + name + " of nodes"
-	case "nodeAnnotations":
-		return "reads the annotation " + name + " of nodes"
-	case "nodeConditions":
-		return "reads the condition " + name + " of nodes"
-	case "resources":
-		return "reads the resource " + name + " of nodes and pods"
-	case "pods":
-		return "reads " + name + " of placed pods"
-	case "podLabels":
-		return "reads the label " + name + " of placed pods"
-	case "podAnnotations":
-		return "reads the annotation " + name + " of pods"
-	case "pod":
-		return "reads " + name + " of the pod to be placed"
-	case "namespaces":
-		return "reads " + name + " of namespaces"
-	case "namespaceLabels":
-		return "reads the label " + name + " of namespaces"
-	case "published":
-		return "reads " + name + " of another plugin"
+	for _, l := range fields.Lists() {
+		if l.Name == list {
+			return "reads " + l.Reading(name)
+		}
 	}
 	return "reads " + list + " " + name // of a later ABI
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/abi/fields"
 	"github.com/berth-scheduler/berth/abi/wire"
 )
 
@@ -32,66 +33,74 @@ const (
 // spec returns what a region with these capacities holds.
 func (p *Projection) spec(c *capacities) wire.LayoutSpec {
 	nodes := wire.TableSpec{ID: abi.TableNodes, Capacity: c.rows, Overlays: c.overlays}
-	scalar := func(t *wire.TableSpec, declared bool, id abi.ColumnID, kind abi.Type) {
-		if declared {
-			t.Columns = append(t.Columns, wire.ColumnSpec{ID: id, Type: kind})
-		}
-	}
-	list := func(t *wire.TableSpec, declared bool, id abi.ColumnID, kind abi.Type, capacity uint32) {
-		if declared {
-			t.Columns = append(t.Columns, wire.ColumnSpec{ID: id, Type: abi.TypeSpan},
-				wire.ColumnSpec{ID: id + abi.ArenaOf, Type: kind, Capacity: max(1, capacity)})
-		}
-	}
-	each := func(t *wire.TableSpec, declared bool, n int, id abi.ColumnID, kind abi.Type) {
-		for arg := range uint32(n) {
-			if declared {
-				t.Columns = append(t.Columns, wire.ColumnSpec{ID: id, Arg: arg, Type: kind})
-			}
-		}
-	}
-	list(&nodes, p.node["name"], abi.NodeName, abi.TypeBytes, c.names)
-	scalar(&nodes, p.node["flags"], abi.NodeFlags, abi.TypeU8)
-	each(&nodes, p.node["allocatable"], len(p.resources), abi.NodeAllocatable, abi.TypeI64)
-	each(&nodes, p.node["requested"], len(p.resources), abi.NodeRequested, abi.TypeI64)
-	each(&nodes, p.node["nonZeroRequested"], 2, abi.NodeNonZeroRequested, abi.TypeI64)
-	list(&nodes, p.node["labels"], abi.NodeLabels, abi.TypePair, c.labels)
-	each(&nodes, true, len(p.nodeAnnotations), abi.NodeAnnotations, abi.TypeU32)
-	list(&nodes, p.node["taints"], abi.NodeTaints, abi.TypeTaint, c.taints)
-	list(&nodes, p.node["ports"], abi.NodePorts, abi.TypePort, c.ports)
-	list(&nodes, p.node["images"], abi.NodeImages, abi.TypeImage, c.images)
-	each(&nodes, true, len(p.nodeConditions), abi.NodeConditions, abi.TypeU8)
-	list(&nodes, p.HasPods(), abi.NodePods, abi.TypeU32, c.pods)
-	scalar(&nodes, p.node["generation"], abi.NodeGenerations, abi.TypeU64)
-	each(&nodes, true, len(p.nodeLabels), abi.NodeLabel, abi.TypeU32)
-	scalar(&nodes, p.node["zone"], abi.NodeZone, abi.TypeU32)
-
 	strings := wire.TableSpec{ID: abi.TableStrings, Capacity: c.strings}
-	list(&strings, true, abi.StringBytes, abi.TypeBytes, c.stringBytes)
-
+	pods := wire.TableSpec{ID: abi.TablePods, Capacity: c.slots}
+	namespaces := wire.TableSpec{ID: abi.TableNamespaces, Capacity: c.namespaces}
+	of := map[abi.TableID]*wire.TableSpec{nodes.ID: &nodes, strings.ID: &strings, pods.ID: &pods, namespaces.ID: &namespaces}
+	for _, e := range fields.All() {
+		if t := of[e.Table]; t != nil {
+			p.addColumns(t, &e, c)
+		}
+	}
 	tables := []wire.TableSpec{nodes, strings}
 	if p.HasPods() {
-		pods := wire.TableSpec{ID: abi.TablePods, Capacity: c.slots}
-		scalar(&pods, p.pods["namespace"], abi.PodNamespace, abi.TypeU32)
-		scalar(&pods, p.pods["priority"], abi.PodPriority, abi.TypeI32)
-		each(&pods, p.pods["requests"], len(p.resources), abi.PodRequests, abi.TypeI64)
-		list(&pods, p.pods["labels"], abi.PodLabels, abi.TypePair, c.podLabels)
-		each(&pods, true, len(p.podAnnotations), abi.PodAnnotations, abi.TypeU32)
-		scalar(&pods, p.pods["owner"], abi.PodOwner, abi.TypeU32)
-		each(&pods, true, len(p.podLabels), abi.PodLabel, abi.TypeU32)
-		scalar(&pods, p.pods["flags"], abi.PodFlags, abi.TypeU8)
-		list(&pods, p.pods["uid"], abi.PodUID, abi.TypeBytes, c.podUIDs)
-		list(&pods, p.pods["name"], abi.PlacedPodName, abi.TypeBytes, c.podNames)
 		tables = append(tables, pods)
 	}
 	if p.HasNamespaces() {
-		namespaces := wire.TableSpec{ID: abi.TableNamespaces, Capacity: c.namespaces}
-		scalar(&namespaces, true, abi.NamespaceName, abi.TypeU32)
-		list(&namespaces, p.namespace["labels"], abi.NamespaceLabels, abi.TypePair, c.namespaceLabels)
-		each(&namespaces, true, len(p.namespaceLabels), abi.NamespaceLabel, abi.TypeU32)
 		tables = append(tables, namespaces)
 	}
 	return wire.LayoutSpec{Tables: tables, PodRoom: c.podRoom, Batch: c.batch, RecordRoom: c.records, Keys: c.keys}
+}
+
+// addColumns adds the columns of an entry of package fields, if they are declared.
+func (p *Projection) addColumns(t *wire.TableSpec, e *fields.Entry, c *capacities) {
+	always := e.ID == abi.StringBytes || e.ID == abi.NamespaceName // whenever their table is (ABI-4.13, ABI-4.14)
+	if !always && !p.reads.Declares(e) {
+		return
+	}
+	if e.Span {
+		t.Columns = append(t.Columns, wire.ColumnSpec{ID: e.ID, Type: abi.TypeSpan},
+			wire.ColumnSpec{ID: e.ID + abi.ArenaOf, Type: e.Type, Capacity: max(1, c.arena(e.ID))})
+		return
+	}
+	n := 1
+	if list := e.ArgList(); list != "" {
+		n = len(p.reads.List(list))
+	} else if e.Arg == fields.ArgAmount {
+		n = 2
+	}
+	for arg := range uint32(n) {
+		t.Columns = append(t.Columns, wire.ColumnSpec{ID: e.ID, Arg: arg, Type: e.Type})
+	}
+}
+
+// arena returns the capacity of the arena of a column of spans.
+func (c *capacities) arena(id abi.ColumnID) uint32 {
+	switch id {
+	case abi.NodeName:
+		return c.names
+	case abi.NodeLabels:
+		return c.labels
+	case abi.NodeTaints:
+		return c.taints
+	case abi.NodePorts:
+		return c.ports
+	case abi.NodeImages:
+		return c.images
+	case abi.NodePods:
+		return c.pods
+	case abi.PodLabels:
+		return c.podLabels
+	case abi.PodUID:
+		return c.podUIDs
+	case abi.PlacedPodName:
+		return c.podNames
+	case abi.NamespaceLabels:
+		return c.namespaceLabels
+	case abi.StringBytes:
+		return c.stringBytes
+	}
+	panic(fmt.Sprintf("BUG: mirror: column %d has no capacity", id))
 }
 
 // columns has the columns of a layout; one that is not declared is nil.
@@ -158,66 +167,8 @@ func columnName(table abi.TableID, id abi.ColumnID) string {
 	if table == abi.TableStrings {
 		return "strings"
 	}
-	if id >= abi.ArenaOf {
-		id -= abi.ArenaOf
-	}
-	switch id {
-	case abi.NodeName:
-		return "node: name"
-	case abi.NodeFlags:
-		return "node: flags"
-	case abi.NodeAllocatable:
-		return "node: allocatable"
-	case abi.NodeRequested:
-		return "node: requested"
-	case abi.NodeNonZeroRequested:
-		return "node: nonZeroRequested"
-	case abi.NodeLabels:
-		return "node: labels"
-	case abi.NodeAnnotations:
-		return "nodeAnnotations"
-	case abi.NodeTaints:
-		return "node: taints"
-	case abi.NodePorts:
-		return "node: ports"
-	case abi.NodeImages:
-		return "node: images"
-	case abi.NodeConditions:
-		return "nodeConditions"
-	case abi.NodePods:
-		return "node: pods"
-	case abi.NodeGenerations:
-		return "node: generation"
-	case abi.NodeLabel:
-		return "nodeLabels"
-	case abi.PodNamespace:
-		return "pods: namespace"
-	case abi.PodPriority:
-		return "pods: priority"
-	case abi.PodRequests:
-		return "pods: requests"
-	case abi.PodLabels:
-		return "pods: labels"
-	case abi.PodAnnotations:
-		return "podAnnotations"
-	case abi.PodOwner:
-		return "pods: owner"
-	case abi.PodLabel:
-		return "podLabels"
-	case abi.PodFlags:
-		return "pods: flags"
-	case abi.PodUID:
-		return "pods: uid"
-	case abi.PlacedPodName:
-		return "pods: name"
-	case abi.NodeZone:
-		return "node: zone"
-	case abi.NamespaceName:
-		return "namespaces: name"
-	case abi.NamespaceLabels:
-		return "namespaces: labels"
-	case abi.NamespaceLabel:
-		return "namespaceLabels"
+	if e := fields.Of(id); e != nil {
+		return e.Manifest()
 	}
 	return fmt.Sprintf("column %d", id)
 }

@@ -67,6 +67,7 @@ export const ARENA: u32 = 256;
 
 /** Columns of tables, and fields of the pod record (SPEC.md, sections 4 and 6). */
 export const enum Column {
+  // Generated from abi/fields.
   NodeName = 1,
   NodeFlags = 2,
   NodeAllocatable = 3,
@@ -102,6 +103,7 @@ export const enum Column {
 }
 
 export const enum Field {
+  // Generated from abi/fields.
   Name = 128,
   NodeName = 129,
   NodeSelector = 130,

@@ -157,6 +157,7 @@ pub mod column {
     /// The distance from a column of spans to its arena (ABI-4.8).
     pub const ARENA: u32 = 256;
 
+    // Generated from abi/fields.
     pub const NODE_NAME: u32 = 1;
     pub const NODE_FLAGS: u32 = 2;
     pub const NODE_ALLOCATABLE: u32 = 3;
@@ -194,6 +195,7 @@ pub mod column {
 /// Fields of the pod record (SPEC.md, section 6).
 pub mod field {
     #![allow(missing_docs)]
+    // Generated from abi/fields.
     pub const NAME: u32 = 128;
     pub const NODE_NAME: u32 = 129;
     pub const NODE_SELECTOR: u32 = 130;

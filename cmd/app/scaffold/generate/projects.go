@@ -69,7 +69,7 @@ func projects() []project {
 				"go.mod":       "module example.com/@NAME@\n\ngo 1.26.0\n\nrequire github.com/berth-scheduler/berth v0.0.0\n\nreplace github.com/berth-scheduler/berth => ./berth\n",
 				"berth/go.mod": "module github.com/berth-scheduler/berth\n\ngo 1.26.0\n",
 			},
-			beside: []string{"abi/*.go", "abi/internal/region/*.go", "abi/schema/*.go", "abi/wire/*.go", "internal/nearest/*.go", "internal/plain/*.go"},
+			beside: []string{"abi/*.go", "abi/fields/*.go", "abi/internal/region/*.go", "abi/schema/*.go", "abi/wire/*.go", "internal/nearest/*.go", "internal/plain/*.go"},
 			folder: "berth",
 			files:  "| `@IDENT@.go` | the plugin |\n| `guest/main.go` | the module's exports |\n| `@IDENT@_test.go` | runs the scenarios natively |",
 			test:   "go test ./...\nberth plugin test .", toolchain: "Go 1.26 or newer",

@@ -1,0 +1,198 @@
+// Package fields is the table of what a plugin reads of a cluster: one entry for each column of a snapshot's tables and for each field
+// of the pod record. What has a line for each of them reads the table or is generated from it: the ids in package abi, the tables of
+// SPEC.md, the constants of the SDKs, the names in manifests, what a plugin of a tenant may read, and what a kept answer depends on.
+//
+// To add an entry, write it into the table and run go generate ./...; CONTRIBUTING.md says what else it needs.
+package fields
+
+//go:generate go run ./generate
+
+import (
+	"slices"
+
+	"github.com/berth-scheduler/berth/abi"
+)
+
+// Record is the place of the fields of the pod record, beside the tables of a snapshot.
+const Record abi.TableID = 0
+
+// Entry is a column of a table, or a field of the pod record.
+type Entry struct {
+	ID abi.ColumnID
+	// Table has the column; Record for a field of the pod record.
+	Table abi.TableID
+	// Go is the name of the id in package abi.
+	Go string
+	// SDK is the name of the id in the other SDKs, in PascalCase, to which they add that of the table. Empty if it is Name.
+	SDK string
+	// List is the list in the manifest's reads that declares the entry, and Name its name there; empty if the list has keys or types.
+	// Both are empty for what no module can read.
+	List, Name string
+	// AlsoName is another name in the list that declares the entry.
+	AlsoName string
+	// Arg says what several columns of this id differ by.
+	Arg Arg
+	// Type is the type of the elements. Span says that a row has a list of them; those of the record all are lists.
+	Type abi.Type
+	Span bool
+	// Elements describes those of the record that have no Type.
+	Elements string
+	// Meaning is what the elements are, with their unit, as SPEC.md has it.
+	Meaning string
+	// Since is the minor version of the ABI that first had it.
+	Since int
+	// Points are the extension points that see it. ClusterOnly says that no answer of scope node may depend on it (ABI-4.12, ABI-4.15).
+	Points      Points
+	ClusterOnly bool
+	// Grant is what a plugin of a tenant must be granted to read it, because it tells of other tenants; empty for nothing.
+	Grant string
+	// Source is whence the values come: a kept answer holds until one of these changes.
+	Source Source
+	// NotKept says why no answer that depends on it is kept for other pods, in words that end a sentence; empty if answers are kept.
+	NotKept string
+	// Refers says that its elements are those to which the elements of other fields refer, and nothing else.
+	Refers bool
+	// Native says that only native plugins read it, and Reserved that nobody does; SPEC.md has no meaning for it.
+	Native, Reserved bool
+}
+
+// Arg is what the arg of a column or a field numbers (ABI-4.9).
+type Arg uint8
+
+// The args.
+const (
+	ArgNone     Arg = iota
+	ArgResource     // of the list resources
+	ArgKey          // of the list that declares the entry; for pod: annotations of podAnnotations
+	ArgType         // of the list nodeConditions
+	ArgAmount       // 0 cpu, 1 memory
+)
+
+// Points is which extension points see an entry.
+type Points uint8
+
+// The sets of points.
+const (
+	PointsAll        Points = iota
+	PointsNodes             // that see nodes
+	PointsPods              // that see the pods on nodes
+	PointsNamespaces        // that see the table of namespaces
+	PointsPlaced            // that are about a pod on a node
+)
+
+// Has reports whether a point is in the set.
+func (s Points) Has(p abi.Point) bool {
+	switch s {
+	case PointsNodes:
+		return p >= abi.Hint
+	case PointsPods:
+		return p > abi.Hint
+	case PointsNamespaces:
+		return p > abi.Hint && !p.Aux()
+	case PointsPlaced:
+		return p == abi.Hint || p == abi.AddPod || p >= abi.Reserve
+	}
+	return true
+}
+
+// Source is a set of objects from which values come.
+type Source uint8
+
+// The sources. Each of those of nodes has a generation for each row of a snapshot.
+const (
+	FromNode       Source = 1 << iota // the object of the node
+	FromPods                          // the pods on the node
+	FromPod                           // the pod that a call is about, and the object of its namespace
+	FromNamespaces                    // the objects of all namespaces
+
+	// NumRowSources is how many sources of nodes there are; they have the lowest bits.
+	NumRowSources = 2
+)
+
+// All returns the entries in the order of their ids.
+func All() []Entry { return slices.Concat(nodes(), pods(), record(), stringTable(), namespaces()) }
+
+// Of returns the entry of an id, nil if it has none. The id of an arena has that of its column.
+func Of(id abi.ColumnID) *Entry {
+	if id >= abi.ArenaOf {
+		id -= abi.ArenaOf
+	}
+	for _, e := range All() {
+		if e.ID == id {
+			return &e
+		}
+	}
+	return nil
+}
+
+// Declared returns the entries that a name in a list of reads declares; of a list of keys those of the list, whatever the name.
+func Declared(list, name string) (out []Entry) {
+	for _, e := range All() {
+		if e.List == list && list != "" && (e.Name == "" || e.Name == name || e.AlsoName == name) {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// Names returns the names that a list of reads can have; none if it has keys or types.
+func Names(list string) (out []string) {
+	for _, e := range All() {
+		if e.List == list && e.Name != "" && !slices.Contains(out, e.Name) {
+			out = append(out, e.Name)
+		}
+	}
+	return out
+}
+
+// ArgList returns the list of reads whose places the arg is; empty if it is none of reads.
+func (e *Entry) ArgList() string {
+	switch {
+	case e.Arg == ArgResource:
+		return "resources"
+	case e.Arg == ArgKey && e.Table == Record:
+		return "podAnnotations"
+	case e.Arg == ArgKey || e.Arg == ArgType:
+		return e.List
+	}
+	return ""
+}
+
+// Manifest returns what a manifest calls the entry, such as "node: zone" or "nodeLabels"; empty if it has no name for it.
+func (e *Entry) Manifest() string {
+	switch {
+	case e.List == "" || e.Name == "":
+		return e.List
+	case e.AlsoName != "":
+		return e.List + ": " + e.Name + " or " + e.AlsoName
+	}
+	return e.List + ": " + e.Name
+}
+
+// List is a list in the manifest's reads.
+type List struct {
+	Name string
+	// Before and After say around a name what a plugin reads.
+	Before, After string
+}
+
+// Reading says what a plugin reads with a name in the list.
+func (l *List) Reading(name string) string { return l.Before + name + l.After }
+
+// Lists returns the lists in the order of ABI-9.4.
+func Lists() []List {
+	return []List{
+		{"node", "", " of nodes"},
+		{"nodeLabels", "the label ", " of nodes"},
+		{"nodeAnnotations", "the annotation ", " of nodes"},
+		{"nodeConditions", "the condition ", " of nodes"},
+		{"resources", "the resource ", " of nodes and pods"},
+		{"pods", "", " of placed pods"},
+		{"podLabels", "the label ", " of placed pods"},
+		{"podAnnotations", "the annotation ", " of pods"},
+		{"pod", "", " of the pod to be placed"},
+		{"namespaces", "", " of namespaces"},
+		{"namespaceLabels", "the label ", " of namespaces"},
+		{"published", "", " of another plugin"},
+	}
+}

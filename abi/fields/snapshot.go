@@ -1,0 +1,152 @@
+package fields
+
+import "github.com/berth-scheduler/berth/abi"
+
+// nodes returns table 1: one row a node. Quantities are in the unit of the resource: milli-CPU, bytes, or a count.
+func nodes() []Entry {
+	return []Entry{
+		{
+			ID: 1, Table: abi.TableNodes, Go: "NodeName", List: "node", Name: "name", Type: abi.TypeBytes, Span: true,
+			Meaning: "metadata.name", Points: PointsNodes, Source: FromNode,
+		},
+		{
+			ID: 2, Table: abi.TableNodes, Go: "NodeFlags", List: "node", Name: "flags", Type: abi.TypeU8,
+			Meaning: "bit 0: spec.unschedulable", Points: PointsNodes, Source: FromNode,
+		},
+		{
+			ID: 3, Table: abi.TableNodes, Go: "NodeAllocatable", List: "node", Name: "allocatable", Arg: ArgResource, Type: abi.TypeI64,
+			Meaning: "status.allocatable, in milli-CPU, bytes or a count", Points: PointsNodes, Source: FromNode,
+		},
+		{
+			ID: 4, Table: abi.TableNodes, Go: "NodeRequested", List: "node", Name: "requested", Arg: ArgResource, Type: abi.TypeI64,
+			Meaning: "sum of the requests of the pods on the node, of all namespaces, assumed ones included; for `pods` their number",
+			Points:  PointsPods, Source: FromPods,
+		},
+		{
+			ID: 5, Table: abi.TableNodes, Go: "NodeNonZeroRequested", List: "node", Name: "nonZeroRequested", Arg: ArgAmount,
+			Type: abi.TypeI64, Meaning: "as 4, containers without a request counted with 100 milli-CPU and 200 MiB", Points: PointsPods,
+			Source: FromPods,
+		},
+		{
+			ID: 6, Table: abi.TableNodes, Go: "NodeLabels", List: "node", Name: "labels", Type: abi.TypePair, Span: true,
+			Meaning: "metadata.labels, all of them", Points: PointsNodes, Source: FromNode,
+		},
+		{
+			ID: 7, Table: abi.TableNodes, Go: "NodeAnnotations", SDK: "Annotation", List: "nodeAnnotations", Arg: ArgKey,
+			Type: abi.TypeU32, Meaning: "value id of metadata.annotations[key]", Points: PointsNodes, Source: FromNode,
+		},
+		{
+			ID: 8, Table: abi.TableNodes, Go: "NodeTaints", List: "node", Name: "taints", Type: abi.TypeTaint, Span: true,
+			Meaning: "spec.taints", Points: PointsNodes, Source: FromNode,
+		},
+		{
+			ID: 9, Table: abi.TableNodes, Go: "NodePorts", List: "node", Name: "ports", Type: abi.TypePort, Span: true,
+			Meaning: "host ports in use by pods of all namespaces; the id of `0.0.0.0` is every address", Points: PointsPods,
+			Grant: "ports", Source: FromPods,
+		},
+		{
+			ID: 10, Table: abi.TableNodes, Go: "NodeImages", List: "node", Name: "images", Type: abi.TypeImage, Span: true,
+			Meaning: "status.images, an entry a name", Points: PointsNodes, Grant: "images", Source: FromNode,
+		},
+		{
+			ID: 11, Table: abi.TableNodes, Go: "NodeConditions", SDK: "Condition", List: "nodeConditions", Arg: ArgType,
+			Type: abi.TypeU8, Meaning: "status.conditions: 0 absent, 1 True, 2 False, 3 Unknown", Points: PointsNodes, Source: FromNode,
+		},
+		{
+			ID: 12, Table: abi.TableNodes, Go: "NodePods", List: "node", Name: "pods", Type: abi.TypeU32, Span: true,
+			Meaning: "slots of the pods on the node that the plugin may see, in table 2", Points: PointsPods, Source: FromPods,
+		},
+		{
+			ID: 13, Table: abi.TableNodes, Go: "NodeGenerations", List: "node", Name: "generation", Type: abi.TypeU64,
+			Meaning: "of the row", Points: PointsNodes, ClusterOnly: true, Grant: "generations", Source: FromNode | FromPods,
+		},
+		{
+			ID: 14, Table: abi.TableNodes, Go: "NodeLabel", SDK: "Label", List: "nodeLabels", Arg: ArgKey, Type: abi.TypeU32,
+			Meaning: "value id of metadata.labels[key]", Points: PointsNodes, Source: FromNode,
+		},
+		{ID: 15, Table: abi.TableNodes, Meaning: "reserved: all annotations as a list", Reserved: true},
+		{
+			ID: 16, Table: abi.TableNodes, Go: "NodeZone", List: "node", Name: "zone", Type: abi.TypeU32,
+			Meaning: "value id of the label topology.kubernetes.io/zone, or else of failure-domain.beta.kubernetes.io/zone",
+			Points:  PointsNodes, Source: FromNode,
+		},
+		{
+			ID: 17, Table: abi.TableNodes, Go: "NodeDeclaredFeatures", Meaning: "status.declaredFeatures", Points: PointsNodes,
+			Source: FromNode, Native: true,
+		},
+	}
+}
+
+// pods returns table 2: one row (a slot) a pod on a node.
+func pods() []Entry {
+	return []Entry{
+		{
+			ID: 64, Table: abi.TablePods, Go: "PodNamespace", List: "pods", Name: "namespace", Type: abi.TypeU32,
+			Meaning: "metadata.namespace", Points: PointsPods, Source: FromPods,
+		},
+		{
+			ID: 65, Table: abi.TablePods, Go: "PodPriority", List: "pods", Name: "priority", Type: abi.TypeI32, Meaning: "spec.priority",
+			Points: PointsPods, Source: FromPods,
+		},
+		{
+			ID: 66, Table: abi.TablePods, Go: "PodRequests", List: "pods", Name: "requests", Arg: ArgResource, Type: abi.TypeI64,
+			Meaning: "what the pod requests", Points: PointsPods, Source: FromPods,
+		},
+		{
+			ID: 67, Table: abi.TablePods, Go: "PodLabels", List: "pods", Name: "labels", Type: abi.TypePair, Span: true,
+			Meaning: "metadata.labels, all of them", Points: PointsPods, Source: FromPods,
+		},
+		{
+			ID: 68, Table: abi.TablePods, Go: "PodAnnotations", SDK: "Annotation", List: "podAnnotations", Arg: ArgKey,
+			Type: abi.TypeU32, Meaning: "value id of metadata.annotations[key], what plugins reserved included", Points: PointsPods,
+			Source: FromPods,
+		},
+		{
+			ID: 69, Table: abi.TablePods, Go: "PodOwner", List: "pods", Name: "owner", Type: abi.TypeU32,
+			Meaning: "`Kind/name` of the controlling owner; 0 for none", Points: PointsPods, Source: FromPods,
+		},
+		{
+			ID: 70, Table: abi.TablePods, Go: "PodLabel", SDK: "Label", List: "podLabels", Arg: ArgKey, Type: abi.TypeU32,
+			Meaning: "value id of metadata.labels[key]", Points: PointsPods, Source: FromPods,
+		},
+		{
+			ID: 71, Table: abi.TablePods, Go: "PodFlags", List: "pods", Name: "flags", Type: abi.TypeU8, Meaning: "bit 0: being deleted",
+			Points: PointsPods, Source: FromPods,
+		},
+		{ID: 72, Table: abi.TablePods, Meaning: "reserved: all annotations as a list", Reserved: true},
+		{
+			ID: 73, Table: abi.TablePods, Go: "PodUID", SDK: "UID", List: "pods", Name: "uid", Type: abi.TypeBytes, Span: true,
+			Meaning: "metadata.uid", Points: PointsPods, Source: FromPods,
+		},
+		{
+			ID: 74, Table: abi.TablePods, Go: "PlacedPodName", List: "pods", Name: "name", Type: abi.TypeBytes, Span: true,
+			Meaning: "metadata.name", Points: PointsPods, Source: FromPods,
+		},
+	}
+}
+
+// stringTable returns table 3: one row an id.
+func stringTable() []Entry {
+	return []Entry{{ID: 192, Table: abi.TableStrings, Go: "StringBytes", SDK: "String", Type: abi.TypeBytes, Span: true, Meaning: "the string"}}
+}
+
+// namespaces returns table 4: one row a namespace that has an object.
+func namespaces() []Entry {
+	return []Entry{
+		{
+			ID: 224, Table: abi.TableNamespaces, Go: "NamespaceName", List: "namespaces", Name: "name", Type: abi.TypeU32,
+			Meaning: "metadata.name, the id that pods' namespaces have", Points: PointsNamespaces, ClusterOnly: true,
+			Grant: "namespaces", Source: FromNamespaces, NotKept: "it reads all namespaces",
+		},
+		{
+			ID: 225, Table: abi.TableNamespaces, Go: "NamespaceLabels", List: "namespaces", Name: "labels", Type: abi.TypePair,
+			Span: true, Meaning: "metadata.labels, all of them", Points: PointsNamespaces, ClusterOnly: true, Grant: "namespaces",
+			Source: FromNamespaces, NotKept: "it reads all namespaces",
+		},
+		{
+			ID: 226, Table: abi.TableNamespaces, Go: "NamespaceLabel", SDK: "Label", List: "namespaceLabels", Arg: ArgKey,
+			Type: abi.TypeU32, Meaning: "value id of metadata.labels[key]", Points: PointsNamespaces, ClusterOnly: true,
+			Grant: "namespaces", Source: FromNamespaces, NotKept: "it reads all namespaces",
+		},
+	}
+}
