@@ -17,6 +17,7 @@ type Keeper struct {
 	projection *projection
 	name       string // of the projection
 	answers    map[string]*Answers
+	reads      []plugin.Read // of the pod
 	key, sums  []byte
 	once       *Once
 	costly     bool
@@ -33,7 +34,8 @@ func (s *Store) Keeper(p plugin.Plugin) *Keeper {
 	k := &Keeper{store: s, info: info, answers: make(map[string]*Answers), once: s.Once()}
 	k.aggregates, _ = p.(plugin.Aggregates)
 	_, k.costly = p.(plugin.Fallible)
-	columns := columnsOf(info.Reads)
+	columns, pod := split(info.Reads)
+	k.reads = pod
 	k.name = nameOf(columns, info.Namespaces, k.costly)
 	if s.projections[k.name] == nil {
 		s.projections[k.name] = newProjection(columns, info.Namespaces, k.costly)
@@ -76,7 +78,7 @@ func (k *Keeper) For(c *plugin.Cycle, namespace *state.Namespace) *Answers {
 	s := k.store
 	s.Follow(c.Snapshot)
 	k.projection.follow(c.Snapshot, &s.journal)
-	k.key = appendKey(k.key[:0], k.info.Reads, c.Pod, namespace)
+	k.key = appendKey(k.key[:0], k.reads, c.Pod, namespace)
 	a, ok := k.answers[string(k.key)]
 	if !ok {
 		if !k.once.Again(k.key, k.within()) {

@@ -13,12 +13,10 @@ import (
 )
 
 // appendKey appends what a plugin reads of a pod, namespace labels included. Two pods have
-// the same bytes if and only if they are alike to the plugin.
+// the same bytes if and only if they are alike to the plugin. All reads are of the pod.
 func appendKey(b []byte, reads []plugin.Read, pod *state.Pod, namespace *state.Namespace) []byte {
 	for i := range reads {
-		if c := reads[i].Column; !ofPods(c) && !ofObject(c) && !ofPlaced(c) {
-			b = appendField(append(b, byte(c)), &reads[i], pod, namespace)
-		}
+		b = appendField(appendID(b, reads[i].Column), &reads[i], pod, namespace)
 	}
 	return b
 }
@@ -159,6 +157,9 @@ func appendMap(b []byte, m map[string]string, keys []string) []byte {
 	return b
 }
 
+// appendID appends the whole of an id.
+func appendID(b []byte, id abi.ColumnID) []byte { return binary.AppendUvarint(b, uint64(id)) }
+
 func appendText(b []byte, s string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
 }
@@ -166,7 +167,7 @@ func appendText(b []byte, s string) []byte {
 // appendReads appends what is read, as the name of a projection.
 func appendReads(b []byte, reads []plugin.Read) []byte {
 	for i := range reads {
-		b = append(b, byte(reads[i].Column))
+		b = appendID(b, reads[i].Column)
 		if reads[i].Args == nil {
 			b = append(b, 0)
 			continue

@@ -10,6 +10,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/abi/fields"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
@@ -18,13 +19,12 @@ import (
 // row's stamp moves when one of its columns has changed, and not when only generations
 // have. Columns are compared by their hashes, under a seed that nobody can know.
 type projection struct {
-	columns []plugin.Read
-	placed  []plugin.Read // of those, the ones of the pods table
+	// sources are those from which columns of the nodes table come, with these columns.
+	sources []source
+	placed  []plugin.Read // columns of the pods table
 	// namespaces are those of whose pods something is read; nil means all.
 	namespaces []string
 	users      int
-	object     bool   // some columns come from the node's object
-	pods       bool   // some come from the node's pods
 	at         uint64 // in the journal
 	stamps     []uint32
 	seen       []seen
@@ -37,19 +37,39 @@ type projection struct {
 	hashes   []slotHash // by slot
 }
 
-// seen is what a row was when it was looked at last.
-type seen struct{ objectGeneration, podsGeneration, objectHash, podsHash uint64 }
+// source is one of the objects behind a row, by its number among fields.NumRowSources, and what is read of it.
+type source struct {
+	number  int
+	columns []plugin.Read
+	placed  bool // the pods table is read
+}
+
+// seen is what a row was when it was looked at last, by source.
+type seen struct{ generation, hash [fields.NumRowSources]uint64 }
 
 // slotHash is the hash of what is read of a pod on a node.
 type slotHash struct{ generation, hash uint64 }
 
 func newProjection(columns []plugin.Read, namespaces []string, shared bool) *projection {
-	p := &projection{columns: columns, namespaces: namespaces, seed: maphash.MakeSeed()}
+	p := &projection{namespaces: namespaces, seed: maphash.MakeSeed()}
 	for _, c := range columns {
-		p.pods = p.pods || ofPods(c.Column)
-		p.object = p.object || ofObject(c.Column)
-		if ofPlaced(c.Column) {
+		if entry(c.Column).Table == abi.TablePods {
 			p.placed = append(p.placed, c)
+		}
+	}
+	for number := range fields.NumRowSources {
+		from := source{number: number}
+		for _, c := range columns {
+			switch e := entry(c.Column); {
+			case e.Table != abi.TableNodes || e.Source>>number&1 == 0:
+			case c.Column == abi.NodePods && c.Args != nil:
+				from.placed = true
+			default:
+				from.columns = append(from.columns, c)
+			}
+		}
+		if from.placed || from.columns != nil {
+			p.sources = append(p.sources, from)
 		}
 	}
 	if shared {
@@ -110,18 +130,17 @@ func (p *projection) follow(s *state.Snapshot, j *journal) {
 
 // look compares a row with what it was.
 func (p *projection) look(s *state.Snapshot, row uint32) {
-	t, was := &s.Nodes, &p.seen[row]
+	was := &p.seen[row]
 	moved := p.stamps[row] == 0
-	if g := t.ObjectGeneration[row]; p.object && g != was.objectGeneration {
-		was.objectGeneration = g
-		if h := p.hash(s, row, ofObject); h != was.objectHash || moved {
-			was.objectHash, moved = h, true
+	for i := range p.sources {
+		from := &p.sources[i]
+		g := generation(s, row, from.number)
+		if g == was.generation[from.number] {
+			continue
 		}
-	}
-	if g := t.PodsGeneration[row]; p.pods && g != was.podsGeneration {
-		was.podsGeneration = g
-		if h := p.hash(s, row, ofPods); h != was.podsHash || moved {
-			was.podsHash, moved = h, true
+		was.generation[from.number] = g
+		if h := p.hash(s, row, from); h != was.hash[from.number] || moved {
+			was.hash[from.number], moved = h, true
 		}
 	}
 	if !moved {
@@ -130,25 +149,30 @@ func (p *projection) look(s *state.Snapshot, row uint32) {
 	p.next++
 	p.stamps[row] = p.next
 	if p.contents != nil {
-		p.contents.set(row, maphash.Comparable(p.seed, [...]uint64{was.objectHash, was.podsHash}), p.next)
+		p.contents.set(row, maphash.Comparable(p.seed, was.hash), p.next)
 	}
 }
 
-// hash returns the hash of those columns of a row.
-func (p *projection) hash(s *state.Snapshot, row uint32, of func(abi.ColumnID) bool) uint64 {
+// generation returns the generation of a row's source.
+func generation(s *state.Snapshot, row uint32, number int) uint64 {
+	switch fields.Source(1 << number) {
+	case fields.FromNode:
+		return s.Nodes.ObjectGeneration[row]
+	case fields.FromPods:
+		return s.Nodes.PodsGeneration[row]
+	}
+	panic(fmt.Sprintf("BUG: reuse: rows have no generation of source %d", number))
+}
+
+// hash returns the hash of what is read of a row's source.
+func (p *projection) hash(s *state.Snapshot, row uint32, from *source) uint64 {
 	b := p.scratch[:0]
-	pods := false
-	for i := range p.columns {
-		switch c := &p.columns[i]; {
-		case c.Column == abi.NodePods && c.Args != nil:
-			pods = of(c.Column)
-		case of(c.Column):
-			b = appendColumn(b, s, row, c)
-		}
+	for i := range from.columns {
+		b = appendColumn(b, s, row, from.number, &from.columns[i])
 	}
 	p.scratch = b
 	h := maphash.Bytes(p.seed, b)
-	if pods {
+	if from.placed {
 		for _, slot := range s.Nodes.Pods.Row(row) {
 			h += p.placedHash(s, slot) // their order means nothing (ABI-4.7)
 		}
@@ -174,7 +198,7 @@ func (p *projection) placedHash(s *state.Snapshot, slot uint32) uint64 {
 	}
 	b := p.scratch[:0]
 	for i := range p.placed {
-		b = appendPlaced(append(b, byte(p.placed[i].Column)), &p.placed[i], pod)
+		b = appendPlaced(appendID(b, p.placed[i].Column), &p.placed[i], pod)
 	}
 	p.scratch = b
 	h.hash = maphash.Bytes(p.seed, append(b, 0))
@@ -209,34 +233,36 @@ func appendPlaced(b []byte, read *plugin.Read, pod *state.Pod) []byte {
 	panic(fmt.Sprintf("BUG: reuse: no hash of column %d", read.Column))
 }
 
-// ofPods reports whether a column of the nodes table depends on the node's pods.
-func ofPods(c abi.ColumnID) bool {
-	switch c {
-	case abi.NodeRequested, abi.NodeNonZeroRequested, abi.NodePorts, abi.NodePods, abi.NodeGenerations:
-		return true
+// entry returns the entry of what is read.
+func entry(id abi.ColumnID) *fields.Entry {
+	e := fields.Of(id)
+	if e == nil {
+		panic(fmt.Sprintf("BUG: reuse: package fields has no column %d", id))
 	}
-	return false
+	return e
 }
 
-// ofObject reports whether a column of the nodes table depends on the node's object.
-func ofObject(c abi.ColumnID) bool {
-	return c < abi.PodNamespace && (!ofPods(c) || c == abi.NodeGenerations)
+// split returns what is read of nodes and of pods on them, and what is read of the pod to be placed.
+func split(reads []plugin.Read) (columns, pod []plugin.Read) {
+	for _, r := range reads {
+		switch entry(r.Column).Table {
+		case abi.TableNodes, abi.TablePods:
+			columns = append(columns, r)
+		case fields.Record:
+			pod = append(pod, r)
+		default: // plugin.Info.Keyed
+			panic(fmt.Sprintf("BUG: reuse: answers that depend on column %d are kept", r.Column))
+		}
+	}
+	return columns, pod
 }
 
-// ofPlaced reports whether a column is one of the pods table.
-func ofPlaced(c abi.ColumnID) bool { return c >= abi.PodNamespace && c <= abi.PlacedPodName }
-
-// columnsOf returns the columns of the nodes and the pods table among what is read.
-func columnsOf(reads []plugin.Read) []plugin.Read {
-	return slices.DeleteFunc(slices.Clone(reads), func(r plugin.Read) bool { return !ofPods(r.Column) && !ofObject(r.Column) && !ofPlaced(r.Column) })
-}
-
-// appendColumn appends what a row has in a column. Two rows, or a row at two times of an
+// appendColumn appends what a row has in a column from a source. Two rows, or a row at two times of an
 // epoch, have the same if and only if the bytes are equal.
-func appendColumn(b []byte, s *state.Snapshot, row uint32, read *plugin.Read) []byte {
+func appendColumn(b []byte, s *state.Snapshot, row uint32, source int, read *plugin.Read) []byte {
 	t := &s.Nodes
 	node := t.Node[row].Object
-	b = append(b, byte(read.Column))
+	b = appendID(b, read.Column)
 	switch read.Column {
 	case abi.NodeName:
 		b = appendText(b, node.Name)
@@ -271,10 +297,8 @@ func appendColumn(b []byte, s *state.Snapshot, row uint32, read *plugin.Read) []
 		for _, p := range ports {
 			b = append(binary.AppendUvarint(binary.AppendUvarint(b, uint64(p.IP)), uint64(p.Port)), byte(p.Protocol))
 		}
-	case abi.NodePods: // with all that the pods table has of them
-		b = binary.AppendUvarint(b, t.PodsGeneration[row])
-	default: // whatever it is, it changes with a generation
-		b = binary.AppendUvarint(binary.AppendUvarint(b, t.ObjectGeneration[row]), t.PodsGeneration[row])
+	default: // whatever it is, as all pods with all that the pods table has of them, it changes with the generation
+		b = binary.AppendUvarint(b, generation(s, row, source))
 	}
 	return b
 }
