@@ -186,6 +186,9 @@ func TestRunEnds(t *testing.T) {
 	if err := <-ended; err != nil || out.placed["p"] != 1 {
 		t.Errorf("error %v, placed %v", err, out.placed)
 	}
+	if err := s.Do(context.Background(), func() {}); err == nil {
+		t.Error("a scheduler that has stopped answers")
+	}
 }
 
 type blockingBinder struct {

@@ -35,6 +35,7 @@ func (s *Scheduler) breaks() {
 		s.deps.Suspects.blame(s.subject, p)
 	})
 	s.broken = fmt.Errorf("%w: %w", ErrBroken, p)
+	s.endQuestions()
 	s.panicked(p)
 }
 

@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -17,7 +18,7 @@ import (
 //
 // # Errors
 //
-// The context ended first: the function may still be called later. The function panicked, or the loop is broken.
+// The context ended first: the function may still be called later. The function panicked, the loop is broken, or Run has ended.
 func (s *Scheduler) Do(ctx context.Context, call func()) error {
 	done := make(chan struct{})
 	var failed error
@@ -30,8 +31,22 @@ func (s *Scheduler) Do(ctx context.Context, call func()) error {
 	select {
 	case <-done:
 		return failed
+	case <-s.ended: // nobody handles what enters
+		return cmp.Or(s.broken, errEnded)
 	case <-ctx.Done():
 		return context.Cause(ctx)
+	}
+}
+
+// errEnded is the answer of a scheduler that has stopped.
+var errEnded = errors.New("the scheduler has stopped")
+
+// endQuestions ends those that wait for an answer. It is called where the loop runs.
+func (s *Scheduler) endQuestions() {
+	select {
+	case <-s.ended:
+	default:
+		close(s.ended)
 	}
 }
 

@@ -366,6 +366,10 @@ func TestBrokenLoop(t *testing.T) {
 					if err := m.scheduler.Standby(t.Context()); !errors.Is(err, scheduler.ErrBroken) {
 						t.Errorf("a broken loop stands by: %v", err)
 					}
+					// As a scrape of metrics does, with a context that never ends.
+					if err := m.scheduler.Do(t.Context(), func() { t.Error("it was called") }); !errors.Is(err, scheduler.ErrBroken) {
+						t.Errorf("a broken loop answers: %v", err)
+					}
 					continue
 				}
 				if broken < 2 {

@@ -187,6 +187,8 @@ type Scheduler struct {
 	points      []report.PointTiming // scratch, too
 	// stopped is closed when Run is to end; nil before Run.
 	stopped <-chan struct{}
+	// ended is closed when nothing that enters is handled any more: the loop is broken, or Run has ended.
+	ended chan struct{}
 	// retried is the time of a breaker for which the pods of its plugin in a namespace were released. Each
 	// profile has a breaker of its own.
 	retried map[lane]time.Time
@@ -253,6 +255,7 @@ func New(config Config, deps Deps) (*Scheduler, error) {
 		evicting:  make(map[uint64]evicting),
 		retried:   make(map[lane]time.Time),
 		totals:    newTotals(),
+		ended:     make(chan struct{}),
 		beside:    beside,
 
 		preempting: make(map[types.UID]*preemption),
@@ -295,6 +298,7 @@ func New(config Config, deps Deps) (*Scheduler, error) {
 // ErrBroken.
 func (s *Scheduler) Run(ctx context.Context) error {
 	s.stopped = ctx.Done()
+	defer s.endQuestions()
 	for ctx.Err() == nil && s.broken == nil {
 		if !s.Step(ctx) && s.broken == nil {
 			s.sleep(ctx)
