@@ -22,7 +22,7 @@ import (
 func (w *watched) source() debughttp.Source {
 	return debughttp.Source{
 		About: debughttp.About{Version: w.version}, Now: time.Now,
-		Places: onLoop(w, placesOf),
+		Places: onLoop(w, placesOf), Problems: w.problems,
 		Queue: func(ctx context.Context) ([]debughttp.Queued, error) {
 			pods, err := onLoop(w, queuedOf)(ctx)
 			oldestFirst(pods)

@@ -55,8 +55,19 @@ func (p *printer) live(pod *debughttp.Pod, now time.Time) {
 		}
 		p.text("%s is pending%s after attempt %d by profile %s, %s ago:\n%s", name, where, a.Try, a.Profile, ago, a.Message)
 	}
+	p.writing(pod, now)
 	p.attempt(a)
 	p.works(last.Plugins)
+}
+
+// writing prints what keeps decisions from the cluster: a write of the pod that fails, and bindings whose pods hold room already.
+func (p *printer) writing(pod *debughttp.Pod, now time.Time) {
+	if w := pod.FailedWrite; w != nil {
+		p.text("Its writes fail and are retried (%s %s, for %s, %s): %s", w.Verb, w.Kind, duration.HumanDuration(now.Sub(w.Since)), count(w.Tries, "attempt"), w.Error)
+	}
+	if pod.Binding > 0 && (pod.Cluster == nil || pod.Cluster.Node == "") {
+		p.text("Pods that wait for their binding: %d. What they request counts on their nodes already.", pod.Binding)
+	}
 }
 
 // now prints whether a pending pod would fit by now, or with which change.
@@ -85,6 +96,7 @@ func (p *printer) untried(pod *debughttp.Pod, now time.Time) {
 	switch {
 	case pod.Where != "" && (c == nil || c.Node == ""):
 		p.text("%s was not tried yet: it is %s.", name, pod.Where)
+		p.writing(pod, now)
 	case c == nil: // an answer of another version
 		p.text("Nothing is known of %s. %s", name, pod.ClusterError)
 	case ended(c):

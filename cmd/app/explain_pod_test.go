@@ -68,3 +68,35 @@ func TestPrintAnyPod(t *testing.T) {
 		}
 	}
 }
+
+// TestPrintWriting: a pod whose binding fails is said to, with the error, and a pod without room that others wait for their binding.
+func TestPrintWriting(t *testing.T) {
+	now := time.Unix(100_000, 0)
+	chosen := &debughttp.Explanation{Attempt: &report.Attempt{Profile: "berth", Try: 1, Node: "n1"}, At: now.Add(-40 * time.Second)}
+	failed := &debughttp.Explanation{Attempt: &report.Attempt{Profile: "berth", Try: 1, Message: "0/4 nodes are available: 4 Insufficient cpu."}, At: now.Add(-3 * time.Second)}
+	for _, c := range []struct {
+		pod  debughttp.Pod
+		want string
+	}{
+		{debughttp.Pod{Where: "binding", Last: chosen, Binding: 1, FailedWrite: &debughttp.FailedWrite{
+			Verb: "create", Kind: "pods/binding", Since: now.Add(-40 * time.Second), Tries: 23, Error: `admission webhook "w" denied the request`,
+		}}, `ns/p will go to n1, chosen 40s ago at attempt 1 by profile berth, and is binding.
+Its writes fail and are retried (create pods/binding, for 40s, 23 attempts): admission webhook "w" denied the request
+Pods that wait for their binding: 1. What they request counts on their nodes already.
+
+`},
+		{debughttp.Pod{Where: "unschedulable", Last: failed, Binding: 12}, `ns/p is pending (unschedulable) after attempt 1 by profile berth, 3s ago:
+0/4 nodes are available: 4 Insufficient cpu.
+Pods that wait for their binding: 12. What they request counts on their nodes already.
+
+`},
+	} {
+		c.pod.Namespace, c.pod.Name, c.pod.Cluster = "ns", "p", &debughttp.ClusterPod{SchedulerName: "berth"}
+		var out bytes.Buffer
+		p := &printer{w: &out, width: 240}
+		p.live(&c.pod, now)
+		if diff := cmp.Diff(c.want, out.String()); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	}
+}

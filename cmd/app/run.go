@@ -234,7 +234,7 @@ func (o *runOptions) schedule(ctx context.Context, s *config.Scheduler, modules 
 	}
 	cluster, err := kube.New(kube.Config{Profiles: profiles, Quiet: o.events == eventsFailures, HeldWrites: o.heldWrites},
 		kube.Deps{Client: clients.Main, Plugins: clients.Plugins, KubeConfig: clients.REST, Events: clients.Events, Covered: clients.Covered,
-			Reach: clients.Reach, Observer: w.metrics, Log: log, Panicked: w.panicked})
+			Reach: clients.Reach, Requests: clients.Requests, Observer: w.metrics, Log: log, Panicked: w.panicked})
 	if err != nil {
 		return err
 	}

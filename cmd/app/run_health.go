@@ -13,7 +13,7 @@ import (
 )
 
 // checks returns the checks of /livez and /readyz: those of kube-scheduler, under its names,
-// and one of the loop.
+// one of the loop, and those of what is written and watched.
 func (w *watched) checks(ctx context.Context, election *kube.Election) (live, ready []healthz.HealthChecker) {
 	var holds, canLead []healthz.HealthChecker
 	if election.Identity() != "" {
@@ -22,7 +22,8 @@ func (w *watched) checks(ctx context.Context, election *kube.Election) (live, re
 		canLead = []healthz.HealthChecker{healthz.NamedCheck(name, election.Ready)} // a restart does not grant a missing permission
 	}
 	live = []healthz.HealthChecker{healthz.PingHealthz, healthz.NamedCheck("loop", w.loopCheck)}
-	ready = []healthz.HealthChecker{healthz.NewShutdownHealthz(ctx.Done()), healthz.NamedCheck("sched-handler-sync", w.syncCheck)}
+	ready = []healthz.HealthChecker{healthz.NewShutdownHealthz(ctx.Done()), healthz.NamedCheck("sched-handler-sync", w.clusterCheck((*kube.Cluster).Synced)),
+		healthz.NamedCheck("writes", w.clusterCheck((*kube.Cluster).Blocked)), healthz.NamedCheck("watches", w.clusterCheck((*kube.Cluster).Unwatched))}
 	return slices.Concat(holds, live), slices.Concat(canLead, ready)
 }
 
@@ -39,9 +40,12 @@ func (w *watched) loopCheck(r *http.Request) error {
 	return running.assembly.Scheduler.Do(ctx, func() {})
 }
 
-func (w *watched) syncCheck(*http.Request) error {
-	if running := w.running.Load(); running != nil {
-		return running.cluster.Synced()
+// clusterCheck returns a check of the cluster that runs.
+func (w *watched) clusterCheck(check func(*kube.Cluster) error) func(*http.Request) error {
+	return func(*http.Request) error {
+		if running := w.running.Load(); running != nil {
+			return check(running.cluster)
+		}
+		return errors.New("starting")
 	}
-	return errors.New("starting")
 }

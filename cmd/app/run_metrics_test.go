@@ -40,6 +40,8 @@ const budgets = "it takes a plugin of a tenant that has pods retried; TestNeighb
 
 const rollouts = "it takes objects of the API; TestProgress of runtime/tenancy/follow and TestMetrics of runtime/telemetry have it"
 
+const refusals = "it takes an API server that refuses; TestFailingWrites and TestFailingWatches of runtime/kube have it"
+
 // notHere are metrics that nothing in TestRestEveryMetricMoves moves, with the reason.
 var notHere = map[string]string{
 	"berth_recording_stopped":                                 "it takes a disk that refuses; the tests of runtime/telemetry and runtime/record have it",
@@ -52,6 +54,11 @@ var notHere = map[string]string{
 	"scheduler_dra_bindingconditions_wait_duration_seconds":   "it takes a driver that prepares devices; TestMetrics of runtime/telemetry has it",
 	"berth_bugs_total":                                        "there are none that are known; TestMetrics of runtime/telemetry has it",
 	"berth_panics_total":                                      "there are none that are known; TestMetrics of runtime/telemetry has it",
+	"berth_write_failures_total":                              refusals,
+	"berth_write_failing_objects":                             refusals,
+	"berth_write_failing_seconds":                             refusals,
+	"berth_write_blocked_seconds":                             refusals,
+	"berth_watch_failing_seconds":                             refusals,
 	"berth_budget_waiting_pods":                               budgets,
 	"berth_budget_attempts_total":                             budgets,
 	"berth_budget_held_total":                                 budgets,

@@ -63,7 +63,7 @@ func refusedOf(files []assembly.FolderStatus) map[string]bool {
 const maxRefusal = 8 << 10
 
 // parts returns the states that events report: for each plugin from a module whether it is
-// called, and for each module of the folder whether it is used.
+// called, for each module of the folder whether it is used, and what of the requests to the API server fails.
 func (w *watched) parts() []kube.Part {
 	r := w.running.Load()
 	if r == nil {
@@ -73,7 +73,7 @@ func (w *watched) parts() []kube.Part {
 	if r.folder != nil {
 		files = r.folder.Status()
 	}
-	return partsOf(r.assembly.Status(), files)
+	return append(partsOf(r.assembly.Status(), files), r.cluster.FailingParts()...)
 }
 
 func partsOf(s assembly.Status, files []assembly.FolderStatus) (out []kube.Part) {

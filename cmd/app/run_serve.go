@@ -183,6 +183,10 @@ func (w *watched) state() *telemetry.State {
 		Pending:       map[string]int{"active": 0, "backoff": 0, "unschedulable": 0, "gated": 0},
 		Unschedulable: make(map[telemetry.PluginOf]int),
 		Writes:        r.cluster.PendingWrites(),
+		Failing:       failingOf(r.cluster.FailingWrites()), Watches: make(map[string]time.Duration),
+	}
+	for _, watch := range r.cluster.Watches() {
+		out.Watches[watch.Kind] = watch.For
 	}
 	status := r.assembly.Status()
 	out.Breakers, out.Guests = pluginsOf(status)
@@ -216,6 +220,35 @@ func (w *watched) state() *telemetry.State {
 		}
 	}); err != nil {
 		return nil
+	}
+	return out
+}
+
+// failedWrite returns why a pod cannot be written.
+func (w *watched) failedWrite(pod types.NamespacedName) *debughttp.FailedWrite {
+	if r := w.running.Load(); r != nil {
+		return (*debughttp.FailedWrite)(r.cluster.FailedWrite(pod))
+	}
+	return nil
+}
+
+// problems says what fails now.
+func (w *watched) problems() (out []string) {
+	for _, part := range w.parts() {
+		if part.Failed {
+			out = append(out, part.Failure.Note)
+		}
+	}
+	return out
+}
+
+// failingOf converts failing writes to metrics.
+func failingOf(writes []kube.FailingWrites) (out []telemetry.FailingWrites) {
+	for i := range writes {
+		f := &writes[i]
+		out = append(out, telemetry.FailingWrites{
+			Verb: f.Verb, Kind: f.Kind, Code: f.Code, Failures: f.Failures, Objects: f.Objects, Oldest: f.Oldest, Wholly: f.Wholly,
+		})
 	}
 	return out
 }
@@ -271,7 +304,7 @@ func (o *serveOptions) serve(
 	handler := debughttp.NewHandler(debughttp.Config{
 		Live: live, Ready: ready,
 		Metrics: w.metrics.Handler(), Resources: telemetry.ResourcesHandler(w.pods(election)), Configuration: configuration,
-		Recorder: w.recorder, Where: w.where, Lookup: w.lookup(clients), Plugins: w.plugins, Trials: func() any { return trials(w.trials()) }, WhatIf: whatif.Handler(w.whatIf), Again: whatif.AgainHandler(w.again), Now: w.podNow, Source: w.source(), Leader: election.Leader,
+		Recorder: w.recorder, Where: w.where, FailedWrite: w.failedWrite, Lookup: w.lookup(clients), Plugins: w.plugins, Trials: func() any { return trials(w.trials()) }, WhatIf: whatif.Handler(w.whatIf), Again: whatif.AgainHandler(w.again), Now: w.podNow, Source: w.source(), Leader: election.Leader,
 		Profiling: c.EnableProfiling,
 	})
 	var servers []*debughttp.Server

@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/berth-scheduler/berth/internal/plain"
 	"github.com/berth-scheduler/berth/runtime/console"
 )
 
@@ -40,6 +41,8 @@ type Source struct {
 	Now func() time.Time
 	// Places returns the number of pods by place, as Queued.Place names it.
 	Places func(ctx context.Context) (map[string]int, error)
+	// Problems (optional) says in a line each what of the scheduler fails now.
+	Problems func() []string
 	// Queue returns the pods that are not placed, those first that have been waiting the longest. It
 	// leaves out what attempts said.
 	Queue func(ctx context.Context) ([]Queued, error)
@@ -63,6 +66,8 @@ type Overview struct {
 	Profiles []string  `json:"profiles"`
 	// Places has the number of pods by place, as Queued.Place names it.
 	Places map[string]int `json:"places"`
+	// Problems says in a line each what fails now.
+	Problems []string `json:"problems,omitempty"`
 	// Decisions is the number of the last attempt.
 	Decisions uint64 `json:"decisions"`
 }
@@ -163,12 +168,25 @@ func asked[T any](of func(context.Context) (T, error)) http.HandlerFunc {
 	}
 }
 
+// places returns the number of pods by place; none if they are not counted.
+func (c *Config) places(ctx context.Context) (map[string]int, error) {
+	if c.Source.Places == nil {
+		return nil, nil //nolint:nilnil // as said
+	}
+	return c.Source.Places(ctx)
+}
+
 func (c *Config) overview(ctx context.Context) (*Overview, error) {
-	places, err := c.Source.Places(ctx)
+	places, err := c.places(ctx)
 	if err != nil {
 		return nil, err
 	}
 	out := &Overview{About: c.Source.About, Now: c.Source.Now(), Profiles: c.profiles(), Places: places}
+	if c.Source.Problems != nil {
+		for _, p := range c.Source.Problems() {
+			out.Problems = append(out.Problems, plain.Line(p, maxLine))
+		}
+	}
 	for _, last := range c.Recorder.Recent(1, func(*Explanation) bool { return true }) {
 		out.Decisions = last.Sequence
 	}

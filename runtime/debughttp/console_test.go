@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/runtime/console"
 	"github.com/berth-scheduler/berth/runtime/debughttp"
@@ -22,10 +24,17 @@ func always[T any](value T) func(context.Context) (T, error) {
 
 func consoleConfig(r *debughttp.Recorder) debughttp.Config {
 	c := config(r)
+	c.FailedWrite = func(pod types.NamespacedName) *debughttp.FailedWrite {
+		if pod.Name != "b" {
+			return nil
+		}
+		return &debughttp.FailedWrite{Verb: "create", Kind: "pods/binding", Since: time.Unix(1000, 0).UTC(), Tries: 3, Error: "no"}
+	}
 	c.Trials = func() any { return []string{} }
 	c.Source = debughttp.Source{
 		About: debughttp.About{Version: "v1"}, Now: func() time.Time { return time.Unix(2000, 0).UTC() },
-		Places: always(map[string]int{"gated": 1}), Nodes: always([]debughttp.Node{{Name: "n1"}}), Work: always([]debughttp.Work{{Plugin: "Fit", Calls: 7}}),
+		Places: always(map[string]int{"gated": 1, "binding": 2}), Problems: func() []string { return []string{"create pods/binding fails"} },
+		Nodes: always([]debughttp.Node{{Name: "n1"}}), Work: always([]debughttp.Work{{Plugin: "Fit", Calls: 7}}),
 		Queue: func(context.Context) ([]debughttp.Queued, error) {
 			return []debughttp.Queued{
 				{Namespace: "ns", Name: "a", UID: "a", Place: "unschedulable"}, {Namespace: "ns", Name: "b", UID: "a later one", Place: "active"},
@@ -56,7 +65,7 @@ func TestConsole(t *testing.T) {
 		for path, want := range map[string]string{
 			console.Path:                         "<title>Berth</title>",
 			console.Path + "main.js":             "import",
-			debughttp.OverviewPath:               `{"version":"v1","now":"1970-01-01T00:33:20Z","profiles":["p","q"],"places":{"gated":1},"decisions":3}`,
+			debughttp.OverviewPath:               `{"version":"v1","now":"1970-01-01T00:33:20Z","profiles":["p","q"],"places":{"binding":2,"gated":1},"problems":["create pods/binding fails"],"decisions":3}`,
 			debughttp.QueuePath:                  `{"total":3,"pods":[{"namespace":"ns","name":"a","profile":"","priority":0,"place":"unschedulable","attempts":0,"reason":"no room, 3"},`,
 			debughttp.NodesPath:                  `[{"name":"n1",`,
 			debughttp.WorkPath:                   `[{"plugin":"Fit","point":"","calls":7,"duration":0}]`,
@@ -65,6 +74,7 @@ func TestConsole(t *testing.T) {
 			debughttp.TrialsPath:                 `[]`,
 			debughttp.PluginsPath:                `{"plugins":[{`,
 			debughttp.ExplainPath + "ns/a":       `"history":[{"sequence":3,`,
+			debughttp.ExplainPath + "ns/b":       `"failedWrite":{"verb":"create","kind":"pods/binding","since":"1970-01-01T00:16:40Z","tries":3,"error":"no"},"binding":2,`,
 			debughttp.QueuePath + "?x=<script>a": `"reason":"held"`,
 		} {
 			w := get(t, h, http.MethodGet, path)

@@ -47,6 +47,8 @@ type Config struct {
 	Lookup func(ctx context.Context, pod types.NamespacedName) (*v1.Pod, error)
 	// Where returns where a pod is in the scheduler; empty if the scheduler does not know it.
 	Where func(ctx context.Context, pod types.NamespacedName) (string, error)
+	// FailedWrite (optional) returns why a pod cannot be written; nil if it can.
+	FailedWrite func(pod types.NamespacedName) *FailedWrite
 	// Plugins returns the plugins that run.
 	Plugins func(ctx context.Context) (*Plugins, error)
 	// Trials returns the results of plugins in shadow.
@@ -73,6 +75,10 @@ type Pod struct {
 	// Where is the pod's place: a queue, binding, waiting. It is empty if the scheduler does not
 	// know the pod as one to schedule.
 	Where string `json:"where,omitempty"`
+	// FailedWrite is why the pod's binding or another write of it fails and is retried; nil if none does.
+	FailedWrite *FailedWrite `json:"failedWrite,omitempty"`
+	// Binding is how many pods wait for their binding; they have their room already.
+	Binding int `json:"binding,omitempty"`
 	// Last is the last attempt; nil if it is not recorded.
 	Last *Explanation `json:"last,omitempty"`
 	// History is all attempts that are recorded, the latest first.
@@ -89,6 +95,17 @@ type Pod struct {
 	ClusterError string      `json:"clusterError,omitempty"`
 	// Profiles are the scheduler names of this scheduler.
 	Profiles []string `json:"profiles"`
+}
+
+// FailedWrite is a write that fails.
+type FailedWrite struct {
+	// Verb and Kind are as in RBAC, such as create and pods/binding.
+	Verb string `json:"verb"`
+	Kind string `json:"kind"`
+	// Since is when it failed first, and Tries counts the requests since then.
+	Since time.Time `json:"since"`
+	Tries int       `json:"tries"`
+	Error string    `json:"error"`
 }
 
 // Now is what would become of a pending pod by now.
@@ -190,6 +207,14 @@ func (c *Config) explain(w http.ResponseWriter, r *http.Request) {
 	out := Pod{Namespace: name.Namespace, Name: name.Name, Where: where, Profiles: c.profiles()}
 	if last, ok := c.Recorder.Last(name); ok {
 		out.Last = &last
+	}
+	if places, err := c.places(ctx); err == nil {
+		out.Binding = places["binding"]
+	}
+	if c.FailedWrite != nil {
+		if out.FailedWrite = c.FailedWrite(name); out.FailedWrite != nil {
+			out.FailedWrite.Error = plain.Lines(out.FailedWrite.Error, maxLine)
+		}
 	}
 	now, err := c.Lookup(ctx, name)
 	switch {

@@ -13,6 +13,7 @@ import (
 	componentconfigv1alpha1 "k8s.io/component-base/config/v1alpha1"
 
 	"github.com/berth-scheduler/berth/internal/bounded"
+	"github.com/berth-scheduler/berth/runtime/internal/clock"
 )
 
 // Connection says how to connect to the API server.
@@ -24,6 +25,8 @@ type Connection struct {
 	Master string
 	// Reach (optional) observes how requests end.
 	Reach *Reach
+	// Clock (optional) is the machine's if nil. The lease has one of its own.
+	Clock clock.Clock
 }
 
 // Clients are clients of the API server, each with its own rate limit, so that events,
@@ -40,8 +43,9 @@ type Clients struct {
 	Plugins rest.Interface
 	// REST is what the clients were made of.
 	REST *rest.Config
-	// Reach observes how the clients' requests end.
-	Reach *Reach
+	// Reach observes how the clients' requests end, and Requests which of them fail.
+	Reach    *Reach
+	Requests *Requests
 
 	tenure *tenure // of the lease, as Main asks for it
 }
@@ -71,6 +75,9 @@ func (c *Connection) Connect(ctx context.Context, lease componentconfigv1alpha1.
 		out.Reach = NewReach()
 	}
 	out.Reach.describe(c.Kubeconfig, base)
+	if out.Requests = newRequests(c.Clock); c.Clock == nil {
+		out.Requests.clock = clock.Real{}
+	}
 	main, events := named("scheduler"), named("events")
 	main.Wrap(out.tenure.wrap)
 	events.Wrap(out.tenure.wrapEvents)
@@ -90,7 +97,7 @@ func (c *Connection) Connect(ctx context.Context, lease componentconfigv1alpha1.
 		if err != nil {
 			return nil, fmt.Errorf("connect to %s: %w", base.Host, err)
 		}
-		client, err := kubernetes.NewForConfigAndClient(x.config, out.Reach.client(overHTTP))
+		client, err := kubernetes.NewForConfigAndClient(x.config, out.Requests.client(out.Reach.client(overHTTP)))
 		if err != nil {
 			return nil, fmt.Errorf("connect to %s: %w", base.Host, err)
 		}
@@ -101,7 +108,7 @@ func (c *Connection) Connect(ctx context.Context, lease componentconfigv1alpha1.
 	plugins.Dial = main.Dial
 	overHTTP, err := rest.HTTPClientFor(plugins)
 	if err == nil {
-		out.Plugins, err = newPluginClient(plugins, out.Reach.client(overHTTP), readAlone)
+		out.Plugins, err = newPluginClient(plugins, out.Requests.client(out.Reach.client(overHTTP)), readAlone)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("connect to %s: %w", base.Host, err)

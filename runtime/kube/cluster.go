@@ -58,6 +58,8 @@ type Deps struct {
 	// Reach (optional) knows whether the API server answers to Client and Events. What it
 	// finds is logged, with what waits to be written.
 	Reach *Reach
+	// Requests (optional) knows which requests of Client, Plugins and Events fail. What it finds is logged and told in events.
+	Requests *Requests
 	// Observer (optional) observes writes.
 	Observer WriteObserver
 	Clock    clock.Clock  // optional: the machine's if nil
@@ -161,6 +163,9 @@ func New(config Config, deps Deps) (*Cluster, error) {
 	c.devices = hostplugins.NewDevices(c.stores.Storage.Devices(), c.claims, c.waiters)
 	if deps.Reach != nil {
 		go c.tellReach(ctx, deps.Reach)
+	}
+	if deps.Requests != nil {
+		go c.tellFailures(ctx, deps.Requests)
 	}
 	return c, nil
 }

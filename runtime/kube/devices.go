@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"slices"
 	"sync"
 	"time"
@@ -278,7 +277,7 @@ func (w *claimWriter) beside(
 			err = caught
 		}
 		if err != nil && !errors.Is(err, ErrLeaseLost) {
-			w.cluster.log.LogAttrs(ctx, slog.LevelWarn, "cannot "+what, slog.String("resourceclaim", claim.Namespace+"/"+claim.Name), slog.Any("error", err))
+			w.cluster.deps.logFailure("cannot "+what, "resourceclaim", claim.Namespace+"/"+claim.Name, err)
 			failed()
 		}
 	}()

@@ -89,14 +89,14 @@ func (c *Cluster) podHandler(s Scheduler) cache.ResourceEventHandler {
 	return handle(
 		func(_, now *v1.Pod) {
 			if now.Spec.NodeName != "" {
-				c.forget(now.UID) // another scheduler may have bound it
+				c.forget(now) // another scheduler may have bound it
 			}
 			if now.Spec.NodeName != "" || ours[now.Spec.SchedulerName] {
 				s.SetPods(state.NewPod(now))
 			}
 		},
 		func(p *v1.Pod) {
-			c.forget(p.UID)
+			c.forget(p)
 			s.DeletePod(p.UID)
 		})
 }

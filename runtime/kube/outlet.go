@@ -26,7 +26,7 @@ func (c *Cluster) Binding(ctx context.Context, pod *state.Pod) error {
 // Scheduled implements scheduler.Outlet. It drops pending writes about failed attempts,
 // because the API server has set the condition with the binding.
 func (c *Cluster) Scheduled(pod *state.Pod, node string, left state.Feature) {
-	c.forget(pod.UID)
+	c.forget(pod.Object)
 	if c.config.Quiet || c.deps.Covered() != nil { // the next leader sees the binding
 		return
 	}
@@ -67,7 +67,8 @@ func (c *Cluster) NominationCleared(pod *state.Pod) {
 }
 
 // forget drops the writes of a pod that is bound or gone.
-func (c *Cluster) forget(uid types.UID) {
-	c.held.drop(uid)
-	c.status.drop(uid)
+func (c *Cluster) forget(pod *v1.Pod) {
+	c.held.drop(pod.UID)
+	c.status.drop(pod.UID)
+	c.deps.Requests.forget(types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name})
 }

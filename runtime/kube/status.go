@@ -204,7 +204,7 @@ func (w *statusWriter) write(uid types.UID) {
 	case err == nil || apierrors.IsNotFound(err) || apierrors.IsConflict(err): // a conflict is about the UID
 	case errors.Is(err, ErrLeaseLost): // the next leader writes it
 	default:
-		w.deps.Log.Error("cannot write pod status", "pod", s.pod.Namespace+"/"+s.pod.Name, "error", err)
+		w.deps.logFailure("cannot write pod status", "pod", s.pod.Namespace+"/"+s.pod.Name, err)
 	}
 }
 

@@ -1,6 +1,10 @@
 package telemetry
 
-import "github.com/prometheus/client_golang/prometheus"
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
 
 // State is a snapshot of the scheduler's gauges.
 type State struct {
@@ -17,6 +21,9 @@ type State struct {
 	Popped int
 	// Writes is the number of pending writes of pod status.
 	Writes int
+	// Failing are the writes that failed at some time, and Watches says of each watched kind how long it has not been watched; 0 if it is.
+	Failing []FailingWrites
+	Watches map[string]time.Duration
 	// Kept is what is kept of the answers of plugins.
 	Kept Kept
 	// Debts are preemptions whose pod is not bound yet.
@@ -35,6 +42,15 @@ type State struct {
 	Rollouts []Rollout
 	// Folder says for each file of a plugin folder whether its module was refused.
 	Folder map[string]bool
+}
+
+// FailingWrites are writes of a verb and a kind that failed with a code: the failures so far, the objects whose last write failed, for
+// how long the first of them has, and for how long all writes of the verb and the kind have.
+type FailingWrites struct {
+	Verb, Kind, Code string
+	Failures         int64
+	Objects          int
+	Oldest, Wholly   time.Duration
 }
 
 // PluginOf is a plugin in a profile.
@@ -121,6 +137,7 @@ type stateCollector struct {
 	keptKeys, keptBytes, evicted                                                               *prometheus.Desc
 	waiting, charged, held                                                                     *prometheus.Desc
 	debts, debtsTotal                                                                          *prometheus.Desc
+	writeFailures, writeObjects, writeOldest, writeWholly, unwatched                           *prometheus.Desc
 }
 
 func newStateCollector(state func() *State) *stateCollector {
@@ -136,8 +153,17 @@ func newStateCollector(state func() *State) *stateCollector {
 	ofRollout := func(name, help string, labels ...string) *prometheus.Desc {
 		return prometheus.NewDesc("berth_rollout_"+name, help, append([]string{"plugin"}, labels...), nil)
 	}
+	ofWrites := func(name, help string, labels ...string) *prometheus.Desc {
+		return prometheus.NewDesc("berth_write_"+name, help, append([]string{"verb", "kind"}, labels...), nil)
+	}
 	return &stateCollector{
 		state:         state,
+		writeFailures: ofWrites("failures_total", "Writes to the API server that failed, by verb, kind and code: the status of HTTP, or none without an answer.", "code"),
+		writeObjects:  ofWrites("failing_objects", "Objects whose last write failed.", "code"),
+		writeOldest:   ofWrites("failing_seconds", "For how long the first of these objects could not be written.", "code"),
+		writeWholly:   ofWrites("blocked_seconds", "For how long every write of the verb and the kind has failed; 0 if one succeeded since."),
+		unwatched: prometheus.NewDesc("berth_watch_failing_seconds",
+			"For how long objects of a kind could not be watched, so that decisions rest on what was; 0 if they are watched.", []string{"resource"}, nil),
 		keptKeys:      ofReuse("keys", "Kinds of pods for which answers of a plugin, or the sums of all, are kept."),
 		keptBytes:     ofReuse("bytes", "Memory of the answers that are kept."),
 		evicted:       ofReuse("evictions_total", "Kinds of pods whose kept answers made room for others."),
@@ -184,7 +210,8 @@ func newStateCollector(state func() *State) *stateCollector {
 func (c *stateCollector) Describe(out chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{c.inFlight, c.pending, c.queued, c.unschedulable, c.cache, c.goroutines, c.writes, c.breakerUp,
 		c.breakerFor, c.opened, c.starts, c.fuel, c.faults, c.refused, c.yanked, c.shadow, c.step, c.share, c.attempts, c.failed,
-		c.keptKeys, c.keptBytes, c.evicted, c.debts, c.debtsTotal, c.waiting, c.charged, c.held} {
+		c.keptKeys, c.keptBytes, c.evicted, c.debts, c.debtsTotal, c.waiting, c.charged, c.held,
+		c.writeFailures, c.writeObjects, c.writeOldest, c.writeWholly, c.unwatched} {
 		out <- d
 	}
 }
@@ -224,6 +251,7 @@ func (c *stateCollector) Collect(out chan<- prometheus.Metric) {
 	gauge(c.goroutines, s.Binding, "binding")
 	gauge(c.goroutines, s.Evicting, "preemption")
 	gauge(c.writes, s.Writes, "pod_status_patch")
+	c.failing(s, out)
 	gauge(c.keptKeys, s.Kept.Keys)
 	gauge(c.keptBytes, int(s.Kept.Bytes))
 	count(c.evicted, s.Kept.Evicted)
@@ -281,6 +309,27 @@ func (c *stateCollector) Collect(out chan<- prometheus.Metric) {
 		for kind, n := range g.Faults {
 			count(c.faults, n, g.Plugin, g.Digest, g.Profile, g.Point, kind)
 		}
+	}
+}
+
+// failing collects what of the requests to the API server fails.
+func (c *stateCollector) failing(s *State, out chan<- prometheus.Metric) {
+	seconds := func(d *prometheus.Desc, age time.Duration, values ...string) {
+		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, age.Seconds(), labels(values)...)
+	}
+	blocked := make(map[[2]string]bool)
+	for i := range s.Failing {
+		f := &s.Failing[i]
+		out <- prometheus.MustNewConstMetric(c.writeFailures, prometheus.CounterValue, float64(f.Failures), f.Verb, f.Kind, f.Code)
+		out <- prometheus.MustNewConstMetric(c.writeObjects, prometheus.GaugeValue, float64(f.Objects), f.Verb, f.Kind, f.Code)
+		seconds(c.writeOldest, f.Oldest, f.Verb, f.Kind, f.Code)
+		if key := [2]string{f.Verb, f.Kind}; !blocked[key] {
+			blocked[key] = true
+			seconds(c.writeWholly, f.Wholly, f.Verb, f.Kind)
+		}
+	}
+	for kind, age := range s.Watches {
+		seconds(c.unwatched, age, kind)
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	v1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/berth-scheduler/berth/test/internal/alerts"
@@ -59,6 +60,7 @@ func alertsFire(t *testing.T) {
 		}
 	}
 	o.refusedModule()
+	o.refusedBindings()
 	o.stopRecording()
 	o.fired["BerthPanics"] = true // only a bug causes it
 	rows, err := alerts.Table(filepath.Join("..", "..", "docs", "run.md"), "## Troubleshooting")
@@ -300,6 +302,36 @@ func (o *operator) refusedModule() {
 	o.silent()
 }
 
+// refusedBindings takes the permission to bind pods away for a while.
+func (o *operator) refusedBindings() {
+	o.Helper()
+	roles := o.client.RbacV1().ClusterRoles()
+	role, err := roles.Get(o.Context(), "berth", metav1.GetOptions{})
+	if err != nil {
+		o.Fatal(err)
+	}
+	role.Rules = slices.DeleteFunc(role.Rules, func(r rbacv1.PolicyRule) bool { return slices.Contains(r.Resources, "pods/binding") })
+	if _, err := roles.Update(o.Context(), role, metav1.UpdateOptions{}); err != nil {
+		o.Fatal(err)
+	}
+	for _, name := range []string{"unbound-1", "unbound-2"} {
+		if err := load.Pod(o.Context(), o.client, workload.Pod(o.namespace, name, 100, 100)); err != nil {
+			o.Fatal(err)
+		}
+	}
+	o.look("Its writes fail and are retried (create pods/binding", "explain", o.namespace+"/unbound-1")
+	o.awaitAlert("BerthWritesBlocked", true)
+	o.asks(o.server, "/readyz/writes", http.StatusInternalServerError, "create pods/binding: every write has failed for ")
+	o.apply(filepath.Join(deploy(), "rbac.yaml"))
+	if err := o.pods.await(o.Context(), "unbound-1", bound, "", patience); err != nil {
+		o.Fatal(err)
+	}
+	o.silent()
+	if n := strings.Count(o.process.Log(), "writes to the API server fail; retrying"); n != 1 {
+		o.Errorf("the log has %d lines about refused writes", n)
+	}
+}
+
 // notReady runs a replica without permissions.
 func (o *operator) notReady() {
 	o.Helper()
@@ -310,7 +342,7 @@ func (o *operator) notReady() {
 	// Access to its endpoints is checked with reviews that it may not create either.
 	p := run(o.T, o.Cluster, cluster.Scheduler{
 		Program: cluster.BerthProgram, User: cluster.Nobody, LeaderElection: true, Port: port, Name: "without-rights",
-		Flags: []string{"--authorization-always-allow-paths=/healthz,/readyz,/readyz/*,/livez"},
+		Flags: []string{"--authorization-always-allow-paths=/healthz,/readyz,/readyz/*,/livez,/metrics"},
 	})
 	s := serverAt(port)
 	look := func(check, want string) {
@@ -320,6 +352,15 @@ func (o *operator) notReady() {
 		})
 	}
 	look("sched-handler-sync", "needs list and watch on nodes")
+	o.until("BerthWatchFailing fires", func(context.Context) bool {
+		_, text := s.get(o.T, "/metrics", "")
+		if err := o.store.Scrape(text); err != nil {
+			o.Fatal(err)
+		}
+		return o.fires("BerthWatchFailing")
+	})
+	o.fired["BerthWatchFailing"] = true
+	look("watches", "nodes: not watched for ")
 	look("leaderElection", `needs get and update on leases.coordination.k8s.io "kube-scheduler" in namespace kube-system`)
 	if err := p.Kill(); err != nil {
 		o.Error(err)

@@ -28,7 +28,7 @@ function show() {
   const view = views[name];
   const own = state.of[name] ??= { filter: "", sort: null };
   patch(document.getElementById("header"), header(view.under ?? name));
-  patch(document.getElementById("status"), h("p", { id: "status", role: "status", class: state.error ? "alarm" : null }, state.error));
+  patch(document.getElementById("status"), problems());
   const paths = view.asks(rest);
   if (!state.overview || !state.answers.has(paths[0])) return;
   const context = { ...own, rest, overview: state.overview, now: state.overview.now, set: change => { Object.assign(own, change); show(); } };
@@ -38,6 +38,12 @@ function show() {
   const filter = document.getElementById("filter");
   if (filter && filter !== focused && filter.value !== own.filter) filter.value = own.filter;
   document.title = (rest.length ? rest.join("/") : view.title) + " · Berth";
+}
+
+// problems says why nothing is new, or what of the scheduler fails.
+function problems() {
+  const lines = state.error ? [state.error] : state.overview?.problems ?? [];
+  return h("p", { id: "status", role: "status", class: lines.length ? "alarm" : null }, lines.join("\n"));
 }
 
 function header(current) {

@@ -81,7 +81,9 @@ export const pods = {
     return [
       head,
       h("p", { class: "lead" }, p.where ? ["It is ", h("b", null, p.where), ". "] : null, on ? ["It is on ", h("b", null, on), p.cluster.phase ? ` (${p.cluster.phase}). ` : ". "] : null,
-        p.cluster?.deleted ? "It is being deleted. " : null, !p.last ? "No attempt of this pod is recorded." : null),
+        p.cluster?.deleted ? "It is being deleted. " : null, p.binding && !on ? `${plural(p.binding, "pod")} ${p.binding === 1 ? "waits" : "wait"} for the binding. ` : null, !p.last ? "No attempt of this pod is recorded." : null),
+      p.failedWrite ? h("p", { class: "alarm" }, `Its writes fail and are retried (${p.failedWrite.verb} ${p.failedWrite.kind}, since `, h("time", { datetime: p.failedWrite.since }, age(p.failedWrite.since, c.now)),
+        `, ${plural(p.failedWrite.tries, "attempt")}): ${p.failedWrite.error}`) : null,
       p.history?.length ? section("History", listed("Attempts, the latest first", p.history, c.now, null, "Decision", d => number(d.sequence))) : null,
       p.last ? section("Last attempt", ...attempt(p.last)) : null,
     ];
