@@ -126,15 +126,28 @@ func renderWakes(tables []wakeTable) string {
 	var b strings.Builder
 	for _, w := range tables {
 		fmt.Fprintf(&b, "\n## %s\n\n| reason | woken by |\n|---|---|\n", w.Plugin)
+		var texts []string
+		reasons := make(map[string][]string)
 		for _, r := range w.Reasons {
 			text := r.Because
 			for i, e := range r.Events {
-				if i > 0 {
+				switch {
+				case i > 0 && (e.Which == r.Events[i-1].Which || e.Which == "the same"): // one text for several events
+					at := strings.LastIndex(text, "`: ") + 1
+					text = text[:at] + ", `" + e.Event + "`" + text[at:]
+					continue
+				case i > 0:
 					text += "<br>"
 				}
 				text += "`" + e.Event + "`: " + e.Which
 			}
-			fmt.Fprintf(&b, "| %s | %s |\n", r.Reason, text)
+			if reasons[text] == nil {
+				texts = append(texts, text)
+			}
+			reasons[text] = append(reasons[text], r.Reason)
+		}
+		for _, text := range texts {
+			fmt.Fprintf(&b, "| %s | %s |\n", strings.Join(reasons[text], "<br>"), text)
 		}
 	}
 	return b.String()
