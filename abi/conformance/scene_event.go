@@ -5,6 +5,7 @@ import (
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/abi/conformance/internal/generate"
+	"github.com/berth-scheduler/berth/abi/fields"
 	"github.com/berth-scheduler/berth/abi/wire"
 )
 
@@ -46,42 +47,27 @@ func makeEvent(g *generate.Generator, man *wire.Manifest, bare bool) *Event {
 			e.NewPod = &after
 		}
 	default:
-		e.Resource, e.Name = resourceOf(registered.Resource), g.Pod(true).Metadata.Name
-		if !slices.Contains(clusterScoped(), registered.Resource) {
+		e.Resource, e.Name = fields.EventKind(registered.Resource), g.Pod(true).Metadata.Name
+		if !clusterScoped(registered.Resource) {
 			e.Namespace = g.Pod(true).Metadata.Namespace
 		}
 	}
 	return e
 }
 
-// clusterScoped are resources whose objects have no namespace.
-func clusterScoped() []string {
-	return []string{
-		"PersistentVolume", "storage.k8s.io/CSINode", "storage.k8s.io/CSIDriver", "storage.k8s.io/VolumeAttachment", "storage.k8s.io/StorageClass",
-		"resource.k8s.io/ResourceSlice", "resource.k8s.io/DeviceClass",
-	}
-}
-
-func resourceOf(name string) abi.EventKind {
-	names := []string{
-		"PersistentVolume", "PersistentVolumeClaim", "storage.k8s.io/CSINode", "storage.k8s.io/CSIDriver", "storage.k8s.io/VolumeAttachment",
-		"storage.k8s.io/CSIStorageCapacity", "storage.k8s.io/StorageClass", "resource.k8s.io/ResourceClaim", "resource.k8s.io/ResourceSlice",
-		"resource.k8s.io/DeviceClass",
-	}
-	if at := slices.Index(names, name); at >= 0 {
-		return abi.EventPersistentVolume + abi.EventKind(at)
-	}
-	return abi.EventOther
+// clusterScoped reports whether the objects of a resource have no namespace.
+func clusterScoped(resource string) bool {
+	return slices.ContainsFunc(fields.Events(), func(e fields.Event) bool { return e.Resource == resource && e.Cluster })
 }
 
 func actionOf(name string, g *generate.Generator) abi.EventAction {
-	names := []string{
-		"Add", "Delete", "UpdateNodeAllocatable", "UpdateNodeLabel", "UpdateNodeTaint", "UpdateNodeCondition", "UpdateNodeAnnotation",
-		"UpdateNodeDeclaredFeature", "UpdatePodLabel", "UpdatePodScaleDown", "UpdatePodToleration", "UpdatePodSchedulingGatesEliminated",
-		"UpdatePodGeneratedResourceClaim", "Update",
+	if name == "Update" {
+		return abi.ActionUpdateOther
 	}
-	if at := slices.Index(names, name); at >= 0 {
-		return 1 << at
+	for _, a := range fields.Actions() {
+		if a.Name == name {
+			return a.Bit
+		}
 	}
 	return []abi.EventAction{abi.ActionAdd, abi.ActionDelete, abi.ActionUpdateOther}[g.Rand().IntN(3)]
 }

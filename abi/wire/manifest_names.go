@@ -1,29 +1,35 @@
 package wire
 
-import "strings"
+import (
+	"slices"
+	"strings"
+
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/abi/fields"
+)
 
 // Names that a manifest may use. They are functions, not variables, because the package has no
 // state.
 
 // eventResources returns the resources of k8s.io/kube-scheduler/framework.
-func eventResources() []string {
-	return []string{
-		"Pod", "Node", "PersistentVolume", "PersistentVolumeClaim", "storage.k8s.io/CSINode", "storage.k8s.io/CSIDriver",
-		"storage.k8s.io/VolumeAttachment", "storage.k8s.io/CSIStorageCapacity", "storage.k8s.io/StorageClass",
-		"resource.k8s.io/ResourceClaim", "resource.k8s.io/ResourceSlice", "resource.k8s.io/DeviceClass",
-		"scheduling.k8s.io/PodGroup", "*",
+func eventResources() (out []string) {
+	for _, e := range fields.Events() {
+		if e.Resource != "" && !slices.Contains(out, e.Resource) {
+			out = append(out, e.Resource)
+		}
 	}
+	return out
 }
 
 // eventActions returns the action types of k8s.io/kube-scheduler/framework.
 func eventActions() []string {
-	return []string{
-		"Add", "Delete", "Update", "All",
-		"UpdateNodeAllocatable", "UpdateNodeLabel", "UpdateNodeTaint", "UpdateNodeCondition", "UpdateNodeAnnotation",
-		"UpdateNodeDeclaredFeature",
-		"UpdatePodLabel", "UpdatePodScaleDown", "UpdatePodToleration", "UpdatePodSchedulingGatesEliminated",
-		"UpdatePodGeneratedResourceClaim",
+	out := []string{"Add", "Delete", "Update", "All"}
+	for _, a := range fields.Actions() {
+		if a.Bit > abi.ActionDelete && a.Bit != abi.ActionUpdateOther {
+			out = append(out, a.Name)
+		}
 	}
+	return out
 }
 
 // actionApplies reports whether an action can happen to a resource: those named after Pod or

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/abi/fields"
 )
 
 // signature makes a FuncType from letters: i for i32, I for i64.
@@ -84,15 +85,11 @@ func HostFunction(name string) (FuncType, bool) {
 	return FuncType{}, false
 }
 
-func hostFunctions() []namedFunc {
-	return []namedFunc{
-		{name: abi.HostLog, typ: signature("iii", "")},
-		{name: abi.HostStateGet, typ: signature("iiii", "i")},
-		{name: abi.HostStateSet, typ: signature("iiii", "i")},
-		{name: abi.HostPublishedGet, typ: signature("iii", "i")},
-		{name: abi.HostPodObject, typ: signature("iii", "i")},
-		{name: abi.HostNodeObject, typ: signature("iii", "i")},
+func hostFunctions() (out []namedFunc) {
+	for _, f := range fields.Functions() {
+		out = append(out, namedFunc{name: f.Name, typ: signature(f.Params, f.Result)})
 	}
+	return out
 }
 
 func hostFunctionNames() []string { return functionNames(hostFunctions()) }

@@ -59,8 +59,10 @@ func tells(m *wire.Manifest) (out []telling) {
 	if len(m.Reads.Published) > 0 {
 		add(v1alpha1.ReadPublished, "published: "+m.Reads.Published[0])
 	}
-	if slices.Contains(m.Host, abi.HostNodeObject) {
-		add(v1alpha1.ReadNodeObjects, abi.HostNodeObject)
+	for _, f := range fields.Functions() {
+		if f.Grant != "" && slices.Contains(m.Host, f.Name) {
+			add(v1alpha1.Read(f.Grant), f.Name)
+		}
 	}
 	if m.Points.Hint != nil {
 		if resource := ofVolumes(m.Events); resource != "" {
@@ -77,12 +79,15 @@ func ofVolumes(events []wire.ManifestEvent) string {
 	if len(events) == 0 {
 		return "all resources"
 	}
+	all := fields.Events()
 	for _, e := range events {
-		switch e.Resource {
-		case "PersistentVolume", "PersistentVolumeClaim", "storage.k8s.io/VolumeAttachment", "storage.k8s.io/CSIStorageCapacity", "resource.k8s.io/ResourceClaim":
-			return e.Resource
-		case "*":
+		tells := func(known fields.Event) bool { return known.Resource == e.Resource && known.Grant != "" }
+		switch {
+		case !slices.ContainsFunc(all, tells):
+		case e.Resource == "*":
 			return "all resources"
+		default:
+			return e.Resource
 		}
 	}
 	return ""

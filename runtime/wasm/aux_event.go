@@ -4,6 +4,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/abi/fields"
 	"github.com/berth-scheduler/berth/abi/wire"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
@@ -62,28 +63,6 @@ func eventKind(r state.EventResource) abi.EventKind {
 		return abi.EventPlacedPod
 	case state.UnscheduledPodResource, state.TargetPodResource:
 		return abi.EventUnplacedPod
-	case state.NodeResource:
-		return abi.EventNode
-	case state.PersistentVolumeResource:
-		return abi.EventPersistentVolume
-	case state.PersistentVolumeClaimResource:
-		return abi.EventPersistentVolumeClaim
-	case state.CSINodeResource:
-		return abi.EventCSINode
-	case state.CSIDriverResource:
-		return abi.EventCSIDriver
-	case state.VolumeAttachmentResource:
-		return abi.EventVolumeAttachment
-	case state.CSIStorageCapacityResource:
-		return abi.EventCSIStorageCapacity
-	case state.StorageClassResource:
-		return abi.EventStorageClass
-	case state.ResourceClaimResource:
-		return abi.EventResourceClaim
-	case state.ResourceSliceResource:
-		return abi.EventResourceSlice
-	case state.DeviceClassResource:
-		return abi.EventDeviceClass
 	}
-	return abi.EventOther
+	return fields.EventKind(string(r))
 }

@@ -26,11 +26,10 @@ func readsOf(m *wire.Manifest) (out []plugin.Read) {
 		}
 		out = append(out, read)
 	}
-	if slices.Contains(m.Host, abi.HostNodeObject) {
-		out = append(out, plugin.Read{Column: abi.NodeGenerations})
-	}
-	if slices.Contains(m.Host, abi.HostPodObject) {
-		out = append(out, plugin.Read{Column: abi.PodWhole})
+	for _, f := range fields.Functions() {
+		if f.Reads != 0 && slices.Contains(m.Host, f.Name) {
+			out = append(out, plugin.Read{Column: f.Reads})
+		}
 	}
 	return out
 }

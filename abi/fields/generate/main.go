@@ -4,6 +4,7 @@ package main
 
 import (
 	"fmt"
+	"go/format"
 	"os"
 	"path/filepath"
 	"strings"
@@ -44,6 +45,10 @@ func (f *file) renewed(content string) (string, error) {
 			return "", fmt.Errorf("it does not have %q once, followed by %q", p.after, p.until)
 		}
 		content = before + p.after + p.text + p.until + end
+	}
+	if filepath.Ext(f.path) == ".go" {
+		formatted, err := format.Source([]byte(content))
+		return string(formatted), err
 	}
 	return content, nil
 }

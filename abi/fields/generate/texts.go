@@ -18,15 +18,29 @@ func files() []file {
 	const generated = "Generated from abi/fields.\n"
 	out := []file{
 		{path: "column_ids.go", parts: []part{{"const (\n", ")\n", goIDs()}}},
-		{path: "SPEC.md"},
+		{path: "events.go", parts: []part{
+			{"// The resources. " + generated + "const (\n", ")\n", goKinds()},
+			{"// The actions, as in k8s.io/kube-scheduler/framework. " + generated + "const (\n", ")\n", goActions()},
+		}},
+		{path: "SPEC.md", parts: []part{
+			{"| resource | | | |\n|---:|---|---:|---|\n", "\n\n", specKinds()},
+			{"bits that are not listed may be set (4.5): ", ".\n3.11", specActions()},
+		}},
+		{path: "sdk/rust/src/event.rs", parts: []part{
+			{"impl EventKind {\n    // " + generated, "}\n", rustKinds()}, {"impl EventAction {\n    // " + generated, "}\n", rustActions()},
+		}},
 		{path: "sdk/rust/src/abi.rs", parts: []part{
 			{"    pub const ARENA: u32 = 256;\n\n    // " + generated, "}\n", rust.constants(tables...)},
 			{"pub mod field {\n    #![allow(missing_docs)]\n    // " + generated, "}\n", rust.constants(fields.Record)},
 		}},
 		{path: "sdk/c/src/abi.h", parts: []part{
+			{"typedef enum {\n  // " + generated + "  BERTH_EVENT_ANY", "} BerthEventKind;", strings.TrimPrefix(cKinds(), "  BERTH_EVENT_ANY")},
+			{"typedef enum {\n  // " + generated + "  BERTH_ADD", "} BerthEventAction;", strings.TrimPrefix(cActions(), "  BERTH_ADD")},
 			{"its arena (ABI-4.8)\n\n  // " + generated, "\n  BERTH__U8", c.constants(append(tables, fields.Record)...)},
 		}},
 		{path: "sdk/assemblyscript/assembly/abi.ts", parts: []part{
+			{"export const enum EventKind {\n  // " + generated, "}\n", asKinds()},
+			{"export const enum EventAction {\n  // " + generated, "}\n", asActions()},
 			{"export const enum Column {\n  // " + generated, "}\n", as.constants(tables...)},
 			{"export const enum Field {\n  // " + generated, "}\n", as.constants(fields.Record)},
 		}},
@@ -38,7 +52,7 @@ func files() []file {
 		abi.TableStrings:    "### Table 3, strings: one row an id\n\n| id | | type | meaning |\n|---:|---|---|---|\n",
 		abi.TableNamespaces: "### Table 4, namespaces: one row a namespace that has an object\n\n" + columnsHead,
 	} {
-		out[1].parts = append(out[1].parts, part{heading, "\n\n", strings.TrimSuffix(specRows(abi.TableID(table)), "\n")})
+		out[2].parts = append(out[2].parts, part{heading, "\n\n", strings.TrimSuffix(specRows(abi.TableID(table)), "\n")})
 	}
 	return out
 }
@@ -163,14 +177,13 @@ func (n *naming) constants(tables ...abi.TableID) string {
 // snake turns PascalCase into SNAKE_CASE.
 func snake(pascal string) string {
 	var b strings.Builder
-	was := true
+	was := false
 	for i, r := range pascal {
-		if upper := unicode.IsUpper(r); upper && !was && i > 0 {
-			b.WriteByte('_')
-			was = true
-		} else {
-			was = upper
+		upper := unicode.IsUpper(r)
+		if upper && i > 0 && (!was || i+1 < len(pascal) && unicode.IsLower(rune(pascal[i+1]))) {
+			b.WriteByte('_') // a word begins, also after CSI
 		}
+		was = upper
 		b.WriteRune(unicode.ToUpper(r))
 	}
 	return b.String()

@@ -16,6 +16,7 @@ export const enum Code {
 
 /** The resource of a cluster event (ABI-3.10). */
 export const enum EventKind {
+  // Generated from abi/fields.
   Any = 0,
   AssignedPod = 1,
   UnscheduledPod = 2,
@@ -34,6 +35,7 @@ export const enum EventKind {
 
 /** A set of changes to the object of an event, as in k8s.io/kube-scheduler/framework. */
 export const enum EventAction {
+  // Generated from abi/fields.
   Add = 1 << 0,
   Delete = 1 << 1,
   UpdateNodeAllocatable = 1 << 2,

@@ -16,6 +16,7 @@ typedef enum {
 
 /// The resource of a cluster event (ABI-3.10).
 typedef enum {
+  // Generated from abi/fields.
   BERTH_EVENT_ANY = 0,
   BERTH_EVENT_ASSIGNED_POD = 1,
   BERTH_EVENT_UNSCHEDULED_POD = 2,
@@ -34,6 +35,7 @@ typedef enum {
 
 /// A set of changes to the object of an event, as in k8s.io/kube-scheduler/framework.
 typedef enum {
+  // Generated from abi/fields.
   BERTH_ADD = 1 << 0,
   BERTH_DELETE = 1 << 1,
   BERTH_UPDATE_NODE_ALLOCATABLE = 1 << 2,

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/abi/fields"
 )
 
 // event parses a hint line and the indented lines after it.
@@ -16,8 +17,8 @@ func (f *file) event(words []string) (Event, error) {
 		return Event{}, fmt.Errorf("hint needs a resource and actions, and a namespace (or -) and name unless it is about a node or a pod")
 	}
 	e := Event{Resource: words[0]}
-	if _, ok := kinds()[e.Resource]; !ok {
-		return e, unknown("resource", e.Resource, slices.Collect(maps.Keys(kinds()))...)
+	if fields.EventKind(e.Resource) == abi.EventOther {
+		return e, unknown("resource", e.Resource, resources()...)
 	}
 	for _, name := range list(words[1]) {
 		bit, ok := actionNames()[name]
@@ -63,4 +64,14 @@ func (e *Event) object(which string, words []string) error {
 		return err
 	}
 	return fmt.Errorf("an event of %s has a name here, not objects", e.Resource)
+}
+
+// resources returns the resources that have a number (ABI-3.10).
+func resources() (out []string) {
+	for _, e := range fields.Events() {
+		if e.Kind > abi.EventPlacedPod { // the resource of pods once
+			out = append(out, e.Resource)
+		}
+	}
+	return out
 }

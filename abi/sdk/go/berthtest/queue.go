@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/abi/fields"
 	berth "github.com/berth-scheduler/berth/abi/sdk/go"
 	"github.com/berth-scheduler/berth/abi/wire"
 )
@@ -174,31 +175,19 @@ func (e *Event) kind() uint32 {
 			return 1
 		}
 	}
-	return kinds()[e.Resource]
-}
-
-// kinds returns the numbers of resources in events. Pods that are not placed have this one.
-func kinds() map[string]uint32 {
-	return map[string]uint32{
-		"Pod": 2, "Node": 3, "PersistentVolume": 4, "PersistentVolumeClaim": 5, "storage.k8s.io/CSINode": 6, "storage.k8s.io/CSIDriver": 7,
-		"storage.k8s.io/VolumeAttachment": 8, "storage.k8s.io/CSIStorageCapacity": 9, "storage.k8s.io/StorageClass": 10,
-		"resource.k8s.io/ResourceClaim": 11, "resource.k8s.io/ResourceSlice": 12, "resource.k8s.io/DeviceClass": 13,
-	}
+	return uint32(fields.EventKind(e.Resource))
 }
 
 // actionNames returns the names of actions in a manifest, and their bits; Update and All
 // combine all that apply.
 func actionNames() map[string]abi.EventAction {
-	return map[string]abi.EventAction{
-		"Add": abi.ActionAdd, "Delete": abi.ActionDelete, "Update": ^(abi.ActionAdd | abi.ActionDelete), "All": ^abi.EventAction(0),
-		"UpdateNodeAllocatable": abi.ActionUpdateNodeAllocatable, "UpdateNodeLabel": abi.ActionUpdateNodeLabel,
-		"UpdateNodeTaint": abi.ActionUpdateNodeTaint, "UpdateNodeCondition": abi.ActionUpdateNodeCondition,
-		"UpdateNodeAnnotation": abi.ActionUpdateNodeAnnotation, "UpdateNodeDeclaredFeature": abi.ActionUpdateNodeDeclaredFeature,
-		"UpdatePodLabel": abi.ActionUpdatePodLabel, "UpdatePodScaleDown": abi.ActionUpdatePodScaleDown,
-		"UpdatePodToleration":                abi.ActionUpdatePodToleration,
-		"UpdatePodSchedulingGatesEliminated": abi.ActionUpdatePodSchedulingGatesEliminated,
-		"UpdatePodGeneratedResourceClaim":    abi.ActionUpdatePodGeneratedResourceClaim,
+	out := map[string]abi.EventAction{}
+	for _, a := range fields.Actions() {
+		out[a.Name] = a.Bit
 	}
+	delete(out, "UpdateOther")
+	out["Update"], out["All"] = ^(abi.ActionAdd | abi.ActionDelete), ^abi.EventAction(0)
+	return out
 }
 
 // check refuses an event that the manifest does not register, because hint is not called for it

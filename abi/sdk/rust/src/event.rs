@@ -121,11 +121,12 @@ impl Base {
 pub struct EventKind(pub u32);
 
 impl EventKind {
-    /// Any, or one that is not listed here.
+    // Generated from abi/fields.
+    /// Any, or one that is not listed.
     pub const OTHER: EventKind = EventKind(0);
-    /// A pod on a node.
+    /// Pod on a node.
     pub const PLACED_POD: EventKind = EventKind(1);
-    /// A pod that is not placed.
+    /// Pod that is not placed.
     pub const UNPLACED_POD: EventKind = EventKind(2);
     /// Node.
     pub const NODE: EventKind = EventKind(3);
@@ -156,9 +157,10 @@ impl EventKind {
 pub struct EventAction(pub u32);
 
 impl EventAction {
-    /// The object was added.
+    // Generated from abi/fields.
+    /// Add.
     pub const ADD: EventAction = EventAction(1);
-    /// The object was deleted.
+    /// Delete.
     pub const DELETE: EventAction = EventAction(1 << 1);
     /// UpdateNodeAllocatable.
     pub const UPDATE_NODE_ALLOCATABLE: EventAction = EventAction(1 << 2);
