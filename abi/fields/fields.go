@@ -35,8 +35,11 @@ type Entry struct {
 	// Type is the type of the elements. Span says that a row has a list of them; those of the record all are lists.
 	Type abi.Type
 	Span bool
-	// Elements describes those of the record that have no Type.
+	// Count is how many elements a field of the record has; 0 if it is a list.
+	Count int
+	// Elements describes those of the record that have no Type, and Size is their size in bytes.
 	Elements string
+	Size     int
 	// Meaning is what the elements are, with their unit, as SPEC.md has it.
 	Meaning string
 	// Since is the minor version of the ABI that first had it.
@@ -143,6 +146,14 @@ func Names(list string) (out []string) {
 		}
 	}
 	return out
+}
+
+// ElementSize returns the size of an element in bytes.
+func (e *Entry) ElementSize() int {
+	if e.Type == 0 {
+		return e.Size
+	}
+	return e.Type.Size()
 }
 
 // ArgList returns the list of reads whose places the arg is; empty if it is none of reads.

@@ -14,12 +14,12 @@ func record() []Entry {
 			Meaning: "spec.nodeName; from reserve on the chosen node", Points: PointsPlaced, Source: FromPod,
 		},
 		{
-			ID: 130, Go: "PodNodeSelector", List: "pod", Name: "nodeSelector", Elements: "requirement",
+			ID: 130, Go: "PodNodeSelector", List: "pod", Name: "nodeSelector", Elements: "requirement", Size: abi.RequirementSize,
 			Meaning: "spec.nodeSelector: all must hold", Source: FromPod,
 		},
 		{
 			ID: 131, Go: "PodTolerations", List: "pod", Name: "tolerations",
-			Elements: "24 bytes: u32 key, u32 value, u32 operator (1 Equal, 2 Exists), u32 effect (0 all), i64 toleration seconds, −1 for none",
+			Elements: "24 bytes: u32 key, u32 value, u32 operator (1 Equal, 2 Exists), u32 effect (0 all), i64 toleration seconds, −1 for none", Size: abi.TolerationSize,
 			Meaning: "spec.tolerations; key 0 with Exists is every key; the value of an Equal toleration or a taint without one is the id " +
 				"of the empty string, that of an Exists toleration is 0; a toleration that compares numbers (Gt, Lt) is left out",
 			Source: FromPod,
@@ -54,33 +54,33 @@ func record() []Entry {
 			Native: true,
 		},
 		{
-			ID: 140, Go: "IncomingNamespace", List: "pod", Name: "namespace", Type: abi.TypeU32,
+			ID: 140, Go: "IncomingNamespace", List: "pod", Name: "namespace", Type: abi.TypeU32, Count: 1,
 			Meaning: "one element, metadata.namespace", Source: FromPod,
 		},
-		{ID: 141, Go: "IncomingPriority", List: "pod", Name: "priority", Type: abi.TypeI64, Meaning: "one element", Source: FromPod},
+		{ID: 141, Go: "IncomingPriority", List: "pod", Name: "priority", Type: abi.TypeI64, Count: 1, Meaning: "one element", Source: FromPod},
 		{
-			ID: 142, Go: "IncomingRequests", List: "pod", Name: "requests", Arg: ArgResource, Type: abi.TypeI64, Meaning: "one element",
+			ID: 142, Go: "IncomingRequests", List: "pod", Name: "requests", Arg: ArgResource, Type: abi.TypeI64, Count: 1, Meaning: "one element",
 			Source: FromPod,
 		},
 		{ID: 143, Go: "IncomingLabels", List: "pod", Name: "labels", Type: abi.TypePair, Meaning: "metadata.labels", Source: FromPod},
 		{
-			ID: 144, Go: "IncomingAnnotations", List: "pod", Name: "annotations", Arg: ArgKey, Type: abi.TypeU32,
+			ID: 144, Go: "IncomingAnnotations", List: "pod", Name: "annotations", Arg: ArgKey, Type: abi.TypeU32, Count: 1,
 			Meaning: "one element, metadata.annotations of `podAnnotations`", Source: FromPod,
 		},
 		{
-			ID: 145, Go: "IncomingOwner", List: "pod", Name: "owner", Type: abi.TypeU32, Meaning: "one element, `Kind/name`",
+			ID: 145, Go: "IncomingOwner", List: "pod", Name: "owner", Type: abi.TypeU32, Count: 1, Meaning: "one element, `Kind/name`",
 			Source: FromPod,
 		},
 		{
-			ID: 146, Go: "PodRequiredTerms", SDK: "RequiredTerms", List: "pod", Name: "affinity", Elements: "term",
+			ID: 146, Go: "PodRequiredTerms", SDK: "RequiredTerms", List: "pod", Name: "affinity", Elements: "term", Size: abi.TermSize,
 			Meaning: "required node affinity: one must hold; absent if there is none", Source: FromPod,
 		},
 		{
-			ID: 147, Go: "PodPreferredTerms", SDK: "PreferredTerms", List: "pod", Name: "affinity", Elements: "term",
+			ID: 147, Go: "PodPreferredTerms", SDK: "PreferredTerms", List: "pod", Name: "affinity", Elements: "term", Size: abi.TermSize,
 			Meaning: "preferred node affinity", Source: FromPod,
 		},
 		{
-			ID: 148, Go: "PodRequirements", SDK: "Requirements", List: "pod", Name: "affinity", Elements: "requirement",
+			ID: 148, Go: "PodRequirements", SDK: "Requirements", List: "pod", Name: "affinity", Elements: "requirement", Size: abi.RequirementSize,
 			Meaning: "those that terms refer to", Source: FromPod, Refers: true,
 		},
 		{
@@ -88,7 +88,7 @@ func record() []Entry {
 			Type: abi.TypeU32, Meaning: "string ids that requirements refer to", Source: FromPod, Refers: true,
 		},
 		{
-			ID: 150, Go: "IncomingNonZero", List: "pod", Name: "nonZeroRequested", Type: abi.TypeI64,
+			ID: 150, Go: "IncomingNonZero", List: "pod", Name: "nonZeroRequested", Type: abi.TypeI64, Count: 2,
 			Meaning: "two elements: milli-CPU, bytes", Source: FromPod,
 		},
 		{

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/abi/fields"
 )
 
 // PodView is a pod record (ABI-6).
@@ -20,21 +21,13 @@ type FieldView struct {
 	Data []byte
 }
 
-// fieldSize is the size of an element of a field; 0 for an unknown id.
-func fieldSize(id abi.ColumnID) uint32 {
-	switch id {
-	case 128, 129, 152:
-		return 1
-	case 133, 134, 140, 144, 145, 149:
-		return 4
-	case 132, 141, 142, 143, 150, 151:
-		return 8
-	case 146, 147:
-		return 16
-	case 130, 131, 148:
-		return 24
+// recordField returns the entry of a field; nil for an unknown id.
+func recordField(id abi.ColumnID) *fields.Entry {
+	e := fields.Of(id)
+	if e == nil || id >= abi.ArenaOf || e.Table != fields.Record || e.Native {
+		return nil
 	}
-	return 0
+	return e
 }
 
 // DecodePod reads a pod record, which may be followed by other bytes.
@@ -60,9 +53,9 @@ func DecodePod(record []byte) (*PodView, error) {
 				return nil, decodeError("ABI-6.2", "field %d.%d after %d.%d", f.ID, f.Arg, last.ID, last.Arg)
 			}
 		}
-		if size1 := fieldSize(f.ID); size1 > 0 {
+		if known := recordField(f.ID); known != nil {
 			offset := uint64(get32(e, 8))
-			end := offset + uint64(f.Count)*uint64(size1)
+			end := offset + uint64(f.Count)*uint64(known.ElementSize())
 			if offset%8 != 0 || offset < 8+16*n || end > size {
 				return nil, decodeError("ABI-6.2", "field %d.%d from %d to %d of %d", f.ID, f.Arg, offset, end, size)
 			}
@@ -89,7 +82,7 @@ func (p *PodView) Text(s *Snapshot) (map[string]string, error) {
 	out := make(map[string]string, len(p.Fields))
 	for i := range p.Fields {
 		f := &p.Fields[i]
-		if f.Data == nil && f.Count > 0 || f.ID == 148 || f.ID == 149 {
+		if f.Data == nil && f.Count > 0 || f.ID == abi.PodRequirements || f.ID == abi.PodRequirementIDs {
 			continue
 		}
 		text, err := p.field(s, f)
@@ -102,20 +95,15 @@ func (p *PodView) Text(s *Snapshot) (map[string]string, error) {
 }
 
 func (p *PodView) field(s *Snapshot, f *FieldView) (string, error) {
-	switch f.ID {
-	case 128, 129, 152:
-		return s.list(f.Data, 12, false)
-	case 132:
-		return s.list(f.Data, 10, false)
-	case 133, 134, 140, 144, 145:
-		return s.list(f.Data, 3, false)
-	case 141, 142, 150:
-		return s.list(f.Data, 6, false)
-	case 143, 151:
-		return s.list(f.Data, 8, false)
+	known := recordField(f.ID)
+	if known == nil {
+		return "[]", nil
+	}
+	if known.Type != 0 {
+		return s.list(f.Data, known.Type, false)
 	}
 	var out []string
-	size := fieldSize(f.ID)
+	size := known.ElementSize()
 	for data := f.Data; len(data) > 0; data = data[size:] {
 		text, err := p.element(s, f.ID, data[:size])
 		if err != nil {

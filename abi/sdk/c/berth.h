@@ -169,6 +169,7 @@ typedef enum {
 
 /// The resource of a cluster event (ABI-3.10).
 typedef enum {
+  // Generated from abi/fields.
   BERTH_EVENT_ANY = 0,
   BERTH_EVENT_ASSIGNED_POD = 1,
   BERTH_EVENT_UNSCHEDULED_POD = 2,
@@ -187,6 +188,7 @@ typedef enum {
 
 /// A set of changes to the object of an event, as in k8s.io/kube-scheduler/framework.
 typedef enum {
+  // Generated from abi/fields.
   BERTH_ADD = 1 << 0,
   BERTH_DELETE = 1 << 1,
   BERTH_UPDATE_NODE_ALLOCATABLE = 1 << 2,

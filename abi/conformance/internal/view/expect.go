@@ -29,111 +29,119 @@ func Expect(r *Reads, c *cluster.Cluster) *Snapshot {
 // cell of column 12.
 func ExpectNode(r *Reads, c *cluster.Cluster, n *cluster.Node) Cells {
 	out := Cells{}
+	r.each(abi.TableNodes, func(id abi.ColumnID, arg int) { out[Key(id, arg)] = nodeCell(r, c, n, id, arg) })
+	return out
+}
+
+func nodeCell(r *Reads, c *cluster.Cluster, n *cluster.Node, id abi.ColumnID, arg int) string {
 	name := n.Metadata.Name
-	out.when(r.HasNode("name"), abi.NodeName, 0, func() string { return quote(name) })
-	out.when(r.HasNode("flags"), abi.NodeFlags, 0, func() string { return bit(n.Spec.Unschedulable) })
-	for k, resource := range r.Resources {
-		out.when(r.HasNode("allocatable"), abi.NodeAllocatable, k, func() string { return number(n.Allocatable(resource)) })
-		out.when(r.HasNode("requested"), abi.NodeRequested, k, func() string { return number(c.Requested(name, resource)) })
-	}
-	if r.HasNode("nonZeroRequested") {
-		var cpu, memory int64
+	var all []string
+	switch id {
+	case abi.NodeName:
+		return quote(name)
+	case abi.NodeFlags:
+		return bit(n.Spec.Unschedulable)
+	case abi.NodeAllocatable:
+		return number(n.Allocatable(r.Resources[arg]))
+	case abi.NodeRequested:
+		return number(c.Requested(name, r.Resources[arg]))
+	case abi.NodeNonZeroRequested:
+		var amounts [2]int64
 		for _, p := range c.PodsOn(name) {
-			podCPU, podMemory := p.NonZeroRequests()
-			cpu, memory = cpu+podCPU, memory+podMemory
+			cpu, memory := p.NonZeroRequests()
+			amounts[0], amounts[1] = amounts[0]+cpu, amounts[1]+memory
 		}
-		out[Key(abi.NodeNonZeroRequested, 0)], out[Key(abi.NodeNonZeroRequested, 1)] = number(cpu), number(memory)
-	}
-	out.when(r.HasNode("labels"), abi.NodeLabels, 0, func() string { return pairs(n.Metadata.Labels) })
-	out.keyed(abi.NodeAnnotations, r.NodeAnnotations, n.Metadata.Annotations)
-	out.when(r.HasNode("taints"), abi.NodeTaints, 0, func() string {
-		var all []string
+		return number(amounts[arg])
+	case abi.NodeLabels:
+		return pairs(n.Metadata.Labels)
+	case abi.NodeAnnotations:
+		return value(n.Metadata.Annotations, r.NodeAnnotations[arg])
+	case abi.NodeTaints:
 		for _, t := range n.Spec.Taints {
 			all = append(all, fmt.Sprintf("%q=%q:%s", t.Key, t.Value, t.Effect))
 		}
-		return list(all)
-	})
-	out.when(r.HasNode("ports"), abi.NodePorts, 0, func() string {
-		var all []string
+	case abi.NodePorts:
 		for _, p := range c.PodsOn(name) {
 			all = append(all, hostPorts(p)...)
 		}
-		return list(all)
-	})
-	out.when(r.HasNode("images"), abi.NodeImages, 0, func() string {
-		var all []string
+	case abi.NodeImages:
 		for _, image := range n.Status.Images {
 			for _, name := range image.Names {
 				all = append(all, fmt.Sprintf("%q:%d", name, image.Size))
 			}
 		}
-		return list(all)
-	})
-	for k, typ := range r.NodeConditions {
-		out[Key(abi.NodeConditions, k)] = number(condition(n, typ))
-	}
-	out.when(r.HasNode("pods"), abi.NodePods, 0, func() string {
-		var all []string
+	case abi.NodeConditions:
+		return number(condition(n, r.NodeConditions[arg]))
+	case abi.NodePods:
 		for _, p := range c.PodsOn(name) {
 			if r.Sees(p.Metadata.Namespace) {
 				all = append(all, ExpectPlaced(r, p).text())
 			}
 		}
-		return list(all)
-	})
-	out.when(r.HasNode("generation"), abi.NodeGenerations, 0, func() string { return free })
-	out.keyed(abi.NodeLabel, r.NodeLabels, n.Metadata.Labels)
-	out.when(r.HasNode("zone"), abi.NodeZone, 0, func() string {
+	case abi.NodeGenerations:
+		return free
+	case abi.NodeLabel:
+		return value(n.Metadata.Labels, r.NodeLabels[arg])
+	case abi.NodeZone:
 		for _, key := range []string{"topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone"} {
 			if zone, ok := n.Metadata.Labels[key]; ok {
 				return quote(zone)
 			}
 		}
 		return absent
-	})
-	return out
+	default:
+		panic(fmt.Sprintf("BUG: view: nobody knows what column %d shows", id))
+	}
+	return list(all)
 }
 
 // ExpectPlaced returns the cells of a pod on a node (ABI-4, table 2).
 func ExpectPlaced(r *Reads, p *cluster.Pod) Cells {
 	out := Cells{}
-	out.when(r.HasPods("namespace"), abi.PodNamespace, 0, func() string { return quote(p.Metadata.Namespace) })
-	out.when(r.HasPods("priority"), abi.PodPriority, 0, func() string { return number(priority(p)) })
-	if r.HasPods("requests") {
-		for k, resource := range r.Resources {
-			out[Key(abi.PodRequests, k)] = number(p.Requests(resource))
-		}
-	}
-	out.when(r.HasPods("labels"), abi.PodLabels, 0, func() string { return pairs(p.Metadata.Labels) })
-	out.keyed(abi.PodAnnotations, r.PodAnnotations, p.Metadata.Annotations)
-	out.when(r.HasPods("owner"), abi.PodOwner, 0, func() string { return Owner(p) })
-	out.keyed(abi.PodLabel, r.PodLabels, p.Metadata.Labels)
-	out.when(r.HasPods("flags"), abi.PodFlags, 0, func() string { return bit(p.Metadata.Deletion != "") })
-	out.when(r.HasPods("uid"), abi.PodUID, 0, func() string { return quote(p.Metadata.UID) })
-	out.when(r.HasPods("name"), abi.PlacedPodName, 0, func() string { return quote(p.Metadata.Name) })
+	r.each(abi.TablePods, func(id abi.ColumnID, arg int) { out[Key(id, arg)] = placedCell(r, p, id, arg) })
 	return out
+}
+
+func placedCell(r *Reads, p *cluster.Pod, id abi.ColumnID, arg int) string {
+	switch id {
+	case abi.PodNamespace:
+		return quote(p.Metadata.Namespace)
+	case abi.PodPriority:
+		return number(priority(p))
+	case abi.PodRequests:
+		return number(p.Requests(r.Resources[arg]))
+	case abi.PodLabels:
+		return pairs(p.Metadata.Labels)
+	case abi.PodAnnotations:
+		return value(p.Metadata.Annotations, r.PodAnnotations[arg])
+	case abi.PodOwner:
+		return Owner(p)
+	case abi.PodLabel:
+		return value(p.Metadata.Labels, r.PodLabels[arg])
+	case abi.PodFlags:
+		return bit(p.Metadata.Deletion != "")
+	case abi.PodUID:
+		return quote(p.Metadata.UID)
+	case abi.PlacedPodName:
+		return quote(p.Metadata.Name)
+	}
+	panic(fmt.Sprintf("BUG: view: nobody knows what column %d shows", id))
 }
 
 func expectNamespace(r *Reads, n *cluster.Namespace) Cells {
-	out := Cells{}
-	out[Key(abi.NamespaceName, 0)] = quote(n.Metadata.Name) // declared or not (ABI-4.14)
-	out.when(r.HasNamespace("labels"), abi.NamespaceLabels, 0, func() string { return pairs(n.Metadata.Labels) })
-	out.keyed(abi.NamespaceLabel, r.NamespaceLabels, n.Metadata.Labels)
+	out := Cells{Key(abi.NamespaceName, 0): quote(n.Metadata.Name)} // declared or not (ABI-4.14)
+	r.each(abi.TableNamespaces, func(id abi.ColumnID, arg int) {
+		switch id {
+		case abi.NamespaceName:
+		case abi.NamespaceLabels:
+			out[Key(id, arg)] = pairs(n.Metadata.Labels)
+		case abi.NamespaceLabel:
+			out[Key(id, arg)] = value(n.Metadata.Labels, r.NamespaceLabels[arg])
+		default:
+			panic(fmt.Sprintf("BUG: view: nobody knows what column %d shows", id))
+		}
+	})
 	return out
-}
-
-// when sets a cell if it is declared.
-func (c Cells) when(declared bool, id abi.ColumnID, arg int, value func() string) {
-	if declared {
-		c[Key(id, arg)] = value()
-	}
-}
-
-// keyed sets the cells of declared keys.
-func (c Cells) keyed(id abi.ColumnID, keys []string, from map[string]string) {
-	for k, key := range keys {
-		c[Key(id, k)] = value(from, key)
-	}
 }
 
 func value(from map[string]string, key string) string {

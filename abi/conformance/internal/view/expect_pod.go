@@ -1,106 +1,107 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/abi/conformance/cluster"
+	"github.com/berth-scheduler/berth/abi/fields"
 )
 
 // ExpectPod returns the fields of a pod's record (ABI-6). node is the chosen one,
 // empty before reserve.
 func ExpectPod(r *Reads, c *cluster.Cluster, p *cluster.Pod, node string) Cells {
 	out := Cells{}
-	text := func(name string, id abi.ColumnID, value string) {
-		out.when(r.HasPod(name), id, 0, func() string { return quote(value) })
-	}
-	text("name", abi.PodName, p.Metadata.Name)
-	if node == "" {
-		node = p.Spec.NodeName
-	}
-	text("nodeName", abi.PodNodeName, node)
-	text("uid", abi.IncomingUID, p.Metadata.UID)
-	out.when(r.HasPod("nodeSelector"), abi.PodNodeSelector, 0, func() string {
-		var all []string
-		for key, value := range p.Spec.NodeSelector {
-			all = append(all, requirement(&cluster.Requirement{Key: key, Operator: "In", Values: []string{value}}))
+	r.each(fields.Record, func(id abi.ColumnID, arg int) {
+		if text, there := field(r, c, p, node, id, arg); there {
+			out[Key(id, arg)] = text
 		}
-		return list(all)
-	})
-	out.when(r.HasPod("tolerations"), abi.PodTolerations, 0, func() string {
-		var all []string
-		for i := range p.Spec.Tolerations {
-			all = append(all, toleration(&p.Spec.Tolerations[i]))
-		}
-		return list(all)
-	})
-	out.when(r.HasPod("hostPorts"), abi.PodHostPorts, 0, func() string { return list(hostPorts(p)) })
-	out.when(r.HasPod("images"), abi.PodImages, 0, func() string {
-		var all []string
-		for i := range p.Spec.Containers {
-			all = append(all, quote(ImageName(p.Spec.Containers[i].Image)))
-		}
-		return list(all)
-	})
-	out.when(r.HasPod("schedulingGates"), abi.PodSchedulingGates, 0, func() string {
-		var all []string
-		for _, gate := range p.Spec.SchedulingGates {
-			all = append(all, quote(gate.Name))
-		}
-		return list(all)
-	})
-	expectMetadata(r, c, p, out)
-	if r.HasPod("affinity") {
-		expectAffinity(p, out)
-	}
-	out.when(r.HasPod("nonZeroRequested"), abi.IncomingNonZero, 0, func() string {
-		cpu, memory := p.NonZeroRequests()
-		return fmt.Sprintf("%d, %d", cpu, memory)
 	})
 	return out
 }
 
-func expectMetadata(r *Reads, c *cluster.Cluster, p *cluster.Pod, out Cells) {
-	out.when(r.HasPod("namespace"), abi.IncomingNamespace, 0, func() string { return quote(p.Metadata.Namespace) })
-	out.when(r.HasPod("priority"), abi.IncomingPriority, 0, func() string { return number(priority(p)) })
-	if r.HasPod("requests") {
-		for k, resource := range r.Resources {
-			out[Key(abi.IncomingRequests, k)] = number(p.Requests(resource))
+// field returns what a field shows; there is false if it is absent, or shown where it is referenced.
+func field(r *Reads, c *cluster.Cluster, p *cluster.Pod, node string, id abi.ColumnID, arg int) (text string, there bool) {
+	switch id {
+	case abi.PodName:
+		return quote(p.Metadata.Name), true
+	case abi.PodNodeName:
+		return quote(cmp.Or(node, p.Spec.NodeName)), true
+	case abi.IncomingUID:
+		return quote(p.Metadata.UID), true
+	case abi.IncomingNamespace:
+		return quote(p.Metadata.Namespace), true
+	case abi.IncomingPriority:
+		return number(priority(p)), true
+	case abi.IncomingRequests:
+		return number(p.Requests(r.Resources[arg])), true
+	case abi.IncomingNonZero:
+		cpu, memory := p.NonZeroRequests()
+		return fmt.Sprintf("%d, %d", cpu, memory), true
+	case abi.IncomingLabels:
+		return pairs(p.Metadata.Labels), true
+	case abi.IncomingAnnotations:
+		return value(p.Metadata.Annotations, r.PodAnnotations[arg]), true
+	case abi.IncomingOwner:
+		return Owner(p), true
+	case abi.PodRequirements, abi.PodRequirementIDs:
+		return "", false
+	}
+	var all []string
+	switch id {
+	case abi.PodNodeSelector:
+		for key, value := range p.Spec.NodeSelector {
+			all = append(all, requirement(&cluster.Requirement{Key: key, Operator: "In", Values: []string{value}}))
 		}
-	}
-	out.when(r.HasPod("labels"), abi.IncomingLabels, 0, func() string { return pairs(p.Metadata.Labels) })
-	if r.HasPod("annotations") {
-		out.keyed(abi.IncomingAnnotations, r.PodAnnotations, p.Metadata.Annotations)
-	}
-	out.when(r.HasPod("owner"), abi.IncomingOwner, 0, func() string { return Owner(p) })
-	out.when(r.HasPod("namespaceLabels"), abi.IncomingNamespaceLabels, 0, func() string {
+	case abi.PodTolerations:
+		for i := range p.Spec.Tolerations {
+			all = append(all, toleration(&p.Spec.Tolerations[i]))
+		}
+	case abi.PodHostPorts:
+		all = hostPorts(p)
+	case abi.PodImages:
+		for i := range p.Spec.Containers {
+			all = append(all, quote(ImageName(p.Spec.Containers[i].Image)))
+		}
+	case abi.PodSchedulingGates:
+		for _, gate := range p.Spec.SchedulingGates {
+			all = append(all, quote(gate.Name))
+		}
+	case abi.PodRequiredTerms, abi.PodPreferredTerms:
+		return terms(p, id)
+	case abi.IncomingNamespaceLabels:
 		if n := c.Namespace(p.Metadata.Namespace); n != nil {
-			return pairs(n.Metadata.Labels)
+			return pairs(n.Metadata.Labels), true
 		}
-		return list(nil)
-	})
+	default:
+		panic(fmt.Sprintf("BUG: view: nobody knows what field %d shows", id))
+	}
+	return list(all), true
 }
 
-func expectAffinity(p *cluster.Pod, out Cells) {
-	var required, preferred []string
-	has := false
+// terms returns those of node affinity. Field 146 is absent if there is none (ABI-6.2).
+func terms(p *cluster.Pod, id abi.ColumnID) (text string, there bool) {
+	affinity := &cluster.NodeAffinity{}
 	if a := p.Spec.Affinity; a != nil && a.Node != nil {
-		if a.Node.Required != nil {
-			has = true
-			for i := range a.Node.Required.Terms {
-				required = append(required, term(&a.Node.Required.Terms[i], 0))
-			}
-		}
-		for i := range a.Node.Preferred {
-			preferred = append(preferred, term(&a.Node.Preferred[i].Term, a.Node.Preferred[i].Weight))
-		}
+		affinity = a.Node
 	}
-	if has { // 6.2: field 146 is absent if there is none
-		out[Key(abi.PodRequiredTerms, 0)] = list(required)
+	var all []string
+	if id == abi.PodPreferredTerms {
+		for i := range affinity.Preferred {
+			all = append(all, term(&affinity.Preferred[i].Term, affinity.Preferred[i].Weight))
+		}
+		return list(all), true
 	}
-	out[Key(abi.PodPreferredTerms, 0)] = list(preferred)
+	if affinity.Required == nil {
+		return "", false
+	}
+	for i := range affinity.Required.Terms {
+		all = append(all, term(&affinity.Required.Terms[i], 0))
+	}
+	return list(all), true
 }
 
 // requirement is one requirement on a label: key, operator, sorted values, operand.

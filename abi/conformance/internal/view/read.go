@@ -7,14 +7,18 @@ import (
 	"strconv"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/abi/fields"
 	"github.com/berth-scheduler/berth/abi/wire"
 )
 
 // Reader reads a snapshot in guest memory (ABI-4).
-type Reader struct{ s *wire.Snapshot }
+type Reader struct {
+	s       *wire.Snapshot
+	entries map[abi.ColumnID]fields.Entry
+}
 
 // NewReader returns a reader of a snapshot.
-func NewReader(s *wire.Snapshot) *Reader { return &Reader{s} }
+func NewReader(s *wire.Snapshot) *Reader { return &Reader{s, entriesByID()} }
 
 func u16(b []byte) uint16 { return binary.LittleEndian.Uint16(b) }
 func u32(b []byte) uint32 { return binary.LittleEndian.Uint32(b) }
@@ -78,8 +82,14 @@ func mistake(rule, format string, args ...any) error {
 }
 
 func (r *Reader) cell(t *wire.TableView, c *wire.ColumnView, row uint32) (string, error) {
-	if want := typeOf(c.ID); want != 0 && c.Type != want {
-		return "", mistake("ABI-4", "the type is %d, expected %d", c.Type, want)
+	if e, known := r.entries[c.ID]; known {
+		want := e.Type
+		if e.Span {
+			want = abi.TypeSpan
+		}
+		if c.Type != want {
+			return "", mistake("ABI-4", "the type is %d, expected %d", c.Type, want)
+		}
 	}
 	if c.Type != abi.TypeSpan {
 		e, err := c.Element(row)
@@ -183,25 +193,15 @@ func (r *Reader) String(id uint32) (string, error) {
 	return text, err
 }
 
-// typeOf returns the type of a column; 0 if unknown.
-func typeOf(id abi.ColumnID) abi.Type {
-	switch id {
-	case abi.NodeName, abi.NodeLabels, abi.NodeTaints, abi.NodePorts, abi.NodeImages, abi.NodePods,
-		abi.PodLabels, abi.PodUID, abi.PlacedPodName, abi.NamespaceLabels, abi.StringBytes:
-		return abi.TypeSpan
-	case abi.NodeFlags, abi.NodeConditions, abi.PodFlags:
-		return abi.TypeU8
-	case abi.NodeAllocatable, abi.NodeRequested, abi.NodeNonZeroRequested, abi.PodRequests:
-		return abi.TypeI64
-	case abi.NodeAnnotations, abi.NodeLabel, abi.NodeZone, abi.PodNamespace, abi.PodAnnotations, abi.PodOwner, abi.PodLabel,
-		abi.NamespaceName, abi.NamespaceLabel:
-		return abi.TypeU32
-	case abi.NodeGenerations:
-		return abi.TypeU64
-	case abi.PodPriority:
-		return abi.TypeI32
+// entriesByID returns the entries that modules can read.
+func entriesByID() map[abi.ColumnID]fields.Entry {
+	out := map[abi.ColumnID]fields.Entry{}
+	for _, e := range fields.All() {
+		if !e.Native && !e.Reserved {
+			out[e.ID] = e
+		}
 	}
-	return 0
+	return out
 }
 
 // Strings checks the strings table: row 0 is empty, and no string has two ids (ABI-4.6,

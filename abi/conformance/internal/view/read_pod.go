@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/abi/fields"
 	"github.com/berth-scheduler/berth/abi/wire"
 )
 
@@ -21,7 +22,7 @@ func (r *Reader) Pod(record []byte) (Cells, error) {
 	out := Cells{}
 	for i := range p.Fields {
 		f := &p.Fields[i]
-		if f.ID == abi.PodRequirements || f.ID == abi.PodRequirementIDs {
+		if r.entries[f.ID].Refers {
 			continue // shown where they are referenced
 		}
 		text, err := r.field(p, f)
@@ -34,36 +35,29 @@ func (r *Reader) Pod(record []byte) (Cells, error) {
 }
 
 func (r *Reader) field(p *wire.PodView, f *wire.FieldView) (string, error) {
-	switch f.ID {
-	case abi.PodName, abi.PodNodeName, abi.IncomingUID:
-		return quote(string(f.Data)), nil
-	case abi.IncomingNamespace, abi.IncomingOwner, abi.IncomingAnnotations:
-		if f.Count != 1 {
-			return "", mistake("ABI-6.2", "%d elements, expected one", f.Count)
-		}
-		return r.String(u32(f.Data))
-	case abi.IncomingPriority, abi.IncomingRequests:
-		if f.Count != 1 {
-			return "", mistake("ABI-6.2", "%d elements, expected one", f.Count)
-		}
-		return number(i64(f.Data)), nil
-	case abi.IncomingNonZero:
-		if f.Count != 2 {
-			return "", mistake("ABI-6.2", "%d elements, expected two", f.Count)
-		}
-		return fmt.Sprintf("%d, %d", i64(f.Data), i64(f.Data[8:])), nil
-	}
-	size := map[abi.ColumnID]int{
-		abi.PodHostPorts: 8, abi.PodImages: 4, abi.PodSchedulingGates: 4, abi.IncomingLabels: 8, abi.IncomingNamespaceLabels: 8,
-		abi.PodRequiredTerms: abi.TermSize, abi.PodPreferredTerms: abi.TermSize,
-		abi.PodNodeSelector: abi.RequirementSize, abi.PodTolerations: abi.TolerationSize,
-	}[f.ID]
-	if size == 0 {
+	e, known := r.entries[f.ID]
+	if !known || e.Table != fields.Record {
 		return "", mistake("ABI-6.2", "an unknown field")
 	}
+	if e.Count > 0 && int(f.Count) != e.Count {
+		return "", mistake("ABI-6.2", "%d elements, expected %d", f.Count, e.Count)
+	}
+	switch {
+	case e.Type == abi.TypeBytes:
+		return quote(string(f.Data)), nil
+	case e.Count == 1 && e.Type == abi.TypeU32:
+		return r.String(u32(f.Data))
+	case e.Count > 0 && e.Type == abi.TypeI64:
+		var all []string
+		for data := f.Data; len(data) > 0; data = data[8:] {
+			all = append(all, number(i64(data)))
+		}
+		return strings.Join(all, ", "), nil
+	}
+	size := e.ElementSize()
 	var all []string
 	for data := f.Data; len(data) > 0; data = data[size:] {
-		text, err := r.podElement(p, f.ID, data[:size])
+		text, err := r.podElement(p, &e, data[:size])
 		if err != nil {
 			return "", err
 		}
@@ -72,17 +66,15 @@ func (r *Reader) field(p *wire.PodView, f *wire.FieldView) (string, error) {
 	return list(all), nil
 }
 
-func (r *Reader) podElement(p *wire.PodView, id abi.ColumnID, e []byte) (string, error) {
-	switch id {
-	case abi.PodHostPorts:
-		return r.element(abi.TypePort, e)
-	case abi.PodImages, abi.PodSchedulingGates:
+func (r *Reader) podElement(p *wire.PodView, f *fields.Entry, e []byte) (string, error) {
+	switch {
+	case f.Type == abi.TypeU32:
 		return r.String(u32(e))
-	case abi.IncomingLabels, abi.IncomingNamespaceLabels:
-		return r.element(abi.TypePair, e)
-	case abi.PodNodeSelector:
+	case f.Type != 0:
+		return r.element(f.Type, e)
+	case f.ID == abi.PodNodeSelector:
 		return r.requirement(p, e)
-	case abi.PodTolerations:
+	case f.ID == abi.PodTolerations:
 		return r.toleration(e)
 	}
 	return r.term(p, e)
