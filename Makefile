@@ -145,7 +145,7 @@ chart: ## test deploy/chart with Helm's library: that it installs what kustomize
 	cd test/chart && go mod tidy -diff && go vet .
 	@$(call RUNTESTS_IN,test/chart) -packages . -- -count=1
 
-market: examples ## test the market's pages and the console in Chromium, docs/market.md against another project's registry, and SBOMs with CycloneDX's library
+market: examples ## test the market's pages and the console in Chromium, and docs/market.md against another project's registry
 	cd test/market && go mod tidy -diff && go vet .
 	@$(call RUNTESTS_IN,test/market) -packages . -- -count=1
 

@@ -15,6 +15,7 @@ import (
 	"runtime/debug"
 	"strings"
 
+	cdx "github.com/CycloneDX/cyclonedx-go"
 	"github.com/spf13/cobra"
 
 	"github.com/berth-scheduler/berth/internal/bounded"
@@ -96,7 +97,7 @@ func programParts(ctx context.Context, file, version string) ([]byte, error) {
 // pluginParts lists what a plugin in a folder was built from; nil if its toolchain has no
 // lock file. The plugin has been built, so what the toolchain locks is locked.
 func pluginParts(ctx context.Context, dir string, l *module.Loaded) ([]byte, error) {
-	var parts []sbom.Component
+	var parts []cdx.Component
 	var err error
 	switch languageOf(dir) {
 	case "go":
@@ -117,16 +118,16 @@ func pluginParts(ctx context.Context, dir string, l *module.Loaded) ([]byte, err
 	return sbom.Text(whole(l.Manifest.Name, l.Manifest.Version, l.Digest), parts)
 }
 
-func whole(name, version, digest string) sbom.Component {
-	return sbom.Component{
-		Type: "application", Name: name, Version: version,
-		Hashes: []sbom.Hash{{Algorithm: "SHA-256", Content: strings.TrimPrefix(digest, "sha256:")}},
+func whole(name, version, digest string) *cdx.Component {
+	return &cdx.Component{
+		Type: cdx.ComponentTypeApplication, Name: name, Version: version,
+		Hashes: &[]cdx.Hash{{Algorithm: cdx.HashAlgoSHA256, Value: strings.TrimPrefix(digest, "sha256:")}},
 	}
 }
 
 // lockedParts reads the first lock file that is in a folder or above it: a workspace has
 // one for all its crates.
-func lockedParts(dir, own string, read func(lock []byte, own string) ([]sbom.Component, error), names ...string) ([]sbom.Component, error) {
+func lockedParts(dir, own string, read func(lock []byte, own string) ([]cdx.Component, error), names ...string) ([]cdx.Component, error) {
 	at, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, err
@@ -149,7 +150,7 @@ func lockedParts(dir, own string, read func(lock []byte, own string) ([]sbom.Com
 }
 
 // goParts lists the modules whose packages are in a plugin.
-func goParts(ctx context.Context, dir string) ([]sbom.Component, error) {
+func goParts(ctx context.Context, dir string) ([]cdx.Component, error) {
 	cmd := goCommand(ctx, "go", guestFolder(dir), "list", "-deps", "-json=Module", ".")
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr

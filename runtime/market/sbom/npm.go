@@ -8,11 +8,13 @@ import (
 	"fmt"
 	"path"
 	"strings"
+
+	cdx "github.com/CycloneDX/cyclonedx-go"
 )
 
 // NPM lists the packages of a package-lock.json of version 2 or 3, but not the package that it
 // belongs to, if that has the name own.
-func NPM(lock []byte, own string) ([]Component, error) {
+func NPM(lock []byte, own string) ([]cdx.Component, error) {
 	var f struct {
 		Name     string
 		Packages map[string]struct {
@@ -26,7 +28,7 @@ func NPM(lock []byte, own string) ([]Component, error) {
 	if f.Packages == nil {
 		return nil, errors.New("read package-lock.json: it has no packages: make it again with npm 7 or newer")
 	}
-	var out []Component
+	var out []cdx.Component
 	for at, p := range f.Packages {
 		_, name, installed := cutLast(at, "node_modules/")
 		if !installed {
@@ -41,16 +43,15 @@ func NPM(lock []byte, own string) ([]Component, error) {
 		if p.Link || at == "" && name == own {
 			continue // a link's folder is there, too
 		}
-		c := Component{Type: "library", Name: name, Version: p.Version, Hashes: integrity(p.Integrity)}
+		c := cdx.Component{Type: cdx.ComponentTypeLibrary, Name: name, Version: p.Version, Hashes: integrity(p.Integrity)}
 		if installed {
-			c.PURL = purl("npm", name, p.Version)
+			c.PackageURL = purl("npm", name, p.Version)
 		}
 		if p.Dev {
-			c.Scope = "excluded"
+			c.Scope = cdx.ScopeExcluded
 		}
 		if p.License != "" {
-			c.Licenses = make([]License, 1)
-			c.Licenses[0].License.Name = p.License
+			c.Licenses = &cdx.Licenses{{License: &cdx.License{Name: p.License}}}
 		}
 		out = append(out, c)
 	}
@@ -65,14 +66,17 @@ func cutLast(s, separator string) (before, after string, found bool) {
 }
 
 // integrity reads digests such as sha512-BASE64, separated by spaces.
-func integrity(text string) []Hash {
-	var out []Hash
+func integrity(text string) *[]cdx.Hash {
+	var out []cdx.Hash
 	for field := range strings.FieldsSeq(text) {
 		kind, value, _ := strings.Cut(field, "-")
-		algorithm := map[string]string{"sha256": "SHA-256", "sha384": "SHA-384", "sha512": "SHA-512"}[kind]
+		algorithm := map[string]cdx.HashAlgorithm{"sha256": cdx.HashAlgoSHA256, "sha384": cdx.HashAlgoSHA384, "sha512": cdx.HashAlgoSHA512}[kind]
 		if sum, err := base64.StdEncoding.DecodeString(value); err == nil && algorithm != "" {
-			out = append(out, Hash{Algorithm: algorithm, Content: hex.EncodeToString(sum)})
+			out = append(out, cdx.Hash{Algorithm: algorithm, Value: hex.EncodeToString(sum)})
 		}
 	}
-	return out
+	if len(out) == 0 {
+		return nil
+	}
+	return &out
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	cdx "github.com/CycloneDX/cyclonedx-go"
+
 	"github.com/berth-scheduler/berth/internal/golden"
 	"github.com/berth-scheduler/berth/runtime/market/sbom"
 )
@@ -22,8 +24,7 @@ func read(t *testing.T, name string) []byte {
 }
 
 // TestText: a list names what the toolchain locks, with digests and places; the same parts in
-// another order give the same bytes. test/market holds the golden files against
-// CycloneDX's own library.
+// another order give the same bytes.
 func TestText(t *testing.T) {
 	crates, err := sbom.Cargo(read(t, "Cargo.lock"), "rack-aware")
 	if err != nil {
@@ -38,8 +39,11 @@ func TestText(t *testing.T) {
 		{Path: "github.com/example/fork", Version: "v1.0.0", Replace: &debug.Module{Path: "github.com/other/fork", Version: "v1.0.1"}},
 		{Path: "github.com/berth-scheduler/berth", Version: "v0.0.0", Replace: &debug.Module{Path: "./berth"}},
 	})
-	for name, parts := range map[string][]sbom.Component{"cargo": crates, "npm": packages, "go": modules, "none": nil} {
-		whole := sbom.Component{Type: "application", Name: "rack-aware", Version: "0.1.0", Hashes: []sbom.Hash{{Algorithm: "SHA-256", Content: strings.Repeat("ab", 32)}}}
+	for name, parts := range map[string][]cdx.Component{"cargo": crates, "npm": packages, "go": modules, "none": nil} {
+		whole := &cdx.Component{
+			Type: cdx.ComponentTypeApplication, Name: "rack-aware", Version: "0.1.0",
+			Hashes: &[]cdx.Hash{{Algorithm: cdx.HashAlgoSHA256, Value: strings.Repeat("ab", 32)}},
+		}
 		text, err := sbom.Text(whole, parts)
 		if err != nil {
 			t.Fatal(err)
@@ -64,4 +68,4 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-func second(_ []sbom.Component, err error) error { return err }
+func second(_ []cdx.Component, err error) error { return err }
