@@ -46,6 +46,7 @@ require (
 	github.com/xlab/treeprint v1.2.0 // indirect
 	go.uber.org/atomic v1.11.0 // indirect
 	google.golang.org/api v0.247.0 // indirect
+	pgregory.net/rapid v1.3.0 // indirect
 )
 
 require (

@@ -105,4 +105,4 @@ func Endless(q resource.Quantity) bool {
 	return q.AsDec().Scale() < -maxDigits && q.Sign() != 0
 }
 
-const maxDigits = 100
+const maxDigits = 1000

@@ -1,7 +1,6 @@
 package input
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -35,47 +34,60 @@ func (k *Known) Refusal(pod *v1.Pod) string {
 	return few(why)
 }
 
-// aboveOwnLimits lists the requests of containers that are above their limit, or with their limits above those of the pod itself. Of
-// what cannot be overcommitted, a request and its limit must be equal.
+// aboveOwnLimits lists requests that are above their limit, and what containers have beyond the pod itself, as validation of a pod does
+// (validateResourceRequirements and validatePodResourceConsistency in pkg/apis/core/validation of k8s.io/kubernetes).
 func aboveOwnLimits(pod *v1.Pod) []string {
 	why := []string{}
+	say := func(format string, args ...any) { why = append(why, fmt.Sprintf(format, args...)) }
 	for _, list := range [][]v1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {
 		for i := range list {
-			own := &list[i].Resources
-			for _, name := range sorted(own.Requests) {
-				request := own.Requests[name]
-				limit, limited := own.Limits[name]
-				whole := isDevice(name) || isHugePages(name)
-				switch {
-				case !limited && whole:
-					why = append(why, fmt.Sprintf("container %s requests %s of %s and has no limit", list[i].Name, request.String(), name))
-				case limited && request.Cmp(limit) > 0, limited && whole && request.Cmp(limit) != 0:
-					why = append(why, fmt.Sprintf("container %s requests %s of %s and has a limit of %s", list[i].Name, request.String(), name,
-						limit.String()))
-				}
-			}
-			if pod.Spec.Resources == nil {
-				continue
-			}
-			for _, name := range sorted(pod.Spec.Resources.Limits) {
-				most := pod.Spec.Resources.Limits[name]
-				if limit := own.Limits[name]; limit.Cmp(most) > 0 {
-					why = append(why, fmt.Sprintf("container %s has a limit of %s of %s, the pod one of %s", list[i].Name, limit.String(), name,
-						most.String()))
-				}
+			aboveLimit("container "+list[i].Name, &list[i].Resources, say)
+		}
+	}
+	own := pod.Spec.Resources
+	if own == nil {
+		return why
+	}
+	aboveLimit("the pod", own, say)
+	for i := range pod.Spec.Containers { // not init containers
+		c := &pod.Spec.Containers[i]
+		for _, name := range sorted(own.Limits) {
+			most := own.Limits[name]
+			if limit, limited := c.Resources.Limits[name]; limited && limit.Cmp(most) > 0 {
+				say("container %s has a limit of %s of %s, the pod one of %s", c.Name, limit.String(), name, most.String())
 			}
 		}
 	}
-	if own := pod.Spec.Resources; own != nil {
-		sums := helper.AggregateContainerRequests(pod, helper.PodResourcesOptions{})
-		for _, name := range sorted(own.Requests) {
-			request := own.Requests[name]
-			if sum := sums[name]; sum.Cmp(request) > 0 {
-				why = append(why, fmt.Sprintf("the pod requests %s of %s, its containers %s", request.String(), name, sum.String()))
-			}
+	sums := helper.AggregateContainerRequests(pod, helper.PodResourcesOptions{})
+	for _, name := range sorted(own.Requests) {
+		request := own.Requests[name]
+		if sum := sums[name]; sum.Cmp(request) > 0 {
+			say("the pod requests %s of %s, its containers %s", request.String(), name, sum.String())
+		}
+	}
+	sums = helper.AggregateContainerLimits(pod, helper.PodResourcesOptions{})
+	for _, name := range sorted(own.Limits) {
+		most := own.Limits[name]
+		if sum := sums[name]; isHugePages(name) && sum.Cmp(most) > 0 {
+			say("the pod has a limit of %s of %s, its containers %s", most.String(), name, sum.String())
 		}
 	}
 	return why
+}
+
+// aboveLimit says which requests are above their limit. Of what cannot be overcommitted, a request and its limit must be equal.
+func aboveLimit(who string, r *v1.ResourceRequirements, say func(format string, args ...any)) {
+	for _, name := range sorted(r.Requests) {
+		request := r.Requests[name]
+		limit, limited := r.Limits[name]
+		whole := isDevice(name) || isHugePages(name)
+		switch {
+		case !limited && whole:
+			say("%s requests %s of %s and has no limit", who, request.String(), name)
+		case limited && request.Cmp(limit) > 0, limited && whole && request.Cmp(limit) != 0:
+			say("%s requests %s of %s and has a limit of %s", who, request.String(), name, limit.String())
+		}
+	}
 }
 
 // outside lists what a pod has outside of the limits of a LimitRange.
@@ -120,12 +132,13 @@ func violations(item *v1.LimitRangeItem, requests, limits v1.ResourceList) (why 
 		least := finite(item.Min[name])
 		request, requested := requests[name]
 		limit, limited := limits[name]
+		asked, allowed, bound := inOneUnit(request, limit, least)
 		switch {
 		case !requested:
 			say("requests no %s, at least %s is required", name, least.String())
-		case compare(request, least) < 0:
+		case asked < bound:
 			say("requests %s of %s, at least %s is required", request.String(), name, least.String())
-		case limited && compare(limit, least) < 0:
+		case limited && allowed < bound:
 			say("has a limit of %s of %s, at least %s is required", limit.String(), name, least.String())
 		}
 	}
@@ -133,21 +146,27 @@ func violations(item *v1.LimitRangeItem, requests, limits v1.ResourceList) (why 
 		most := finite(item.Max[name])
 		request, requested := requests[name]
 		limit, limited := limits[name]
+		asked, allowed, bound := inOneUnit(request, limit, most)
 		switch {
 		case !limited:
 			say("has no limit of %s, at most %s is allowed", name, most.String())
-		case compare(limit, most) > 0:
+		case allowed > bound:
 			say("has a limit of %s of %s, at most %s is allowed", limit.String(), name, most.String())
-		case requested && compare(request, most) > 0:
+		case requested && asked > bound:
 			say("requests %s of %s, at most %s is allowed", request.String(), name, most.String())
 		}
 	}
 	for _, name := range sorted(item.MaxLimitRequestRatio) {
 		most := finite(item.MaxLimitRequestRatio[name])
 		request, limit := requests[name], limits[name]
-		if request.IsZero() || limit.IsZero() {
+		asked, allowed, _ := inOneUnit(request, limit, most)
+		ratio, highest := float64(allowed)/float64(asked), most.Value()
+		if highest <= resource.MaxMilliValue {
+			ratio, highest = float64(ratio*1000), most.MilliValue()
+		}
+		if asked == 0 || allowed == 0 {
 			say("needs a request and a limit of %s, with a ratio of at most %s", name, most.String())
-		} else if limit.AsApproximateFloat64()/request.AsApproximateFloat64() > most.AsApproximateFloat64() {
+		} else if ratio > float64(highest) {
 			say("has a limit of %s and a request of %s of %s, a ratio of at most %s is allowed", limit.String(), request.String(), name,
 				most.String())
 		}
@@ -155,12 +174,14 @@ func violations(item *v1.LimitRangeItem, requests, limits v1.ResourceList) (why 
 	return why
 }
 
-// compare orders quantities as admission does: by thousandths if they are not too large, else by whole units.
-func compare(a, b resource.Quantity) int {
-	if x, y := quantity.Whole(a), quantity.Whole(b); x > resource.MaxMilliValue || y > resource.MaxMilliValue {
-		return cmp.Compare(x, y)
+// inOneUnit returns a request, a limit and what a LimitRange says as admission compares them: in thousandths, or in whole units if any of
+// the three is above resource.MaxMilliValue, and rounded up. An amount beyond an int64 wraps or becomes 0, as it does there.
+func inOneUnit(request, limit, said resource.Quantity) (r, l, s int64) {
+	r, l, s = request.Value(), limit.Value(), said.Value()
+	if max(r, l, s) <= resource.MaxMilliValue {
+		r, l, s = request.MilliValue(), limit.MilliValue(), said.MilliValue()
 	}
-	return cmp.Compare(quantity.Milli(a), quantity.Milli(b))
+	return r, l, s
 }
 
 // anyEndless reports whether a pod has a quantity that would take minutes to add up or to print.
