@@ -8,6 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	helper "k8s.io/component-helpers/resource"
+
+	"github.com/berth-scheduler/berth/runtime/quantity"
 )
 
 // defaultPod is SetDefaults_Pod and SetDefaults_PodSpec of k8s.io/kubernetes
@@ -30,14 +32,33 @@ func defaultPod(p *v1.Pod) {
 	}
 	for _, list := range [][]v1.Container{s.InitContainers, s.Containers} {
 		for i := range list {
+			inThousandths(list[i].Resources.Limits)
+			inThousandths(list[i].Resources.Requests)
 			requestsFromLimits(&list[i].Resources)
 			defaultPorts(list[i].Ports, s.HostNetwork)
 		}
+	}
+	inThousandths(s.Overhead)
+	if s.Resources != nil {
+		inThousandths(s.Resources.Limits)
+		inThousandths(s.Resources.Requests)
 	}
 	if !isNew(p) { // otherwise admission comes first
 		defaultPodLevel(p)
 	}
 	mergeMatchLabelKeys(p)
+}
+
+// inThousandths rounds amounts up, as the API server does before it compares or adds them.
+func inThousandths(list v1.ResourceList) {
+	for name, q := range list {
+		if _, is := q.AsInt64(); is || quantity.Endless(q) {
+			continue
+		}
+		if !q.RoundUp(resource.Milli) {
+			list[name] = q
+		}
+	}
 }
 
 // requestsFromLimits sets missing requests. Quantities are copied, so that resources do not

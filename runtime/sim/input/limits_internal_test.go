@@ -72,3 +72,17 @@ func TestPodLevelLimits(t *testing.T) {
 		}
 	}
 }
+
+// TestThousandths: the API server rounds amounts up to thousandths before it compares them.
+func TestThousandths(t *testing.T) {
+	list := func(q string) v1.ResourceList { return v1.ResourceList{v1.ResourceCPU: resource.MustParse(q)} }
+	pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: v1.PodSpec{Containers: []v1.Container{
+		{Name: "c", Image: "i", Resources: v1.ResourceRequirements{Requests: list("100u"), Limits: list("1n")}},
+	}}}
+	if err := Prepare("pod", v1.SchemeGroupVersion.WithKind("Pod"), pod); err != nil {
+		t.Fatal(err)
+	}
+	if got := pod.Spec.Containers[0].Resources.Requests[v1.ResourceCPU]; got.String() != "1m" {
+		t.Errorf("the request is %s", &got)
+	}
+}
