@@ -19,6 +19,9 @@ func (p *printer) whatIf(a *whatif.Answer) {
 	if s.NodesUsed > 0 && s.AddedNodesUsed > 0 {
 		p.text("They would be on %s, %d of them added.", count(s.NodesUsed, "node"), s.AddedNodesUsed)
 	}
+	if s.Bound > 0 {
+		p.text("%s would be bound to the node in spec.nodeName, without a scheduler; the node may refuse a pod that does not fit.", count(s.Bound, "pod"))
+	}
 	if s.DaemonPods > 0 {
 		p.text("%s of DaemonSets came to the added nodes first.", count(s.DaemonPods, "pod"))
 	}
@@ -124,8 +127,11 @@ func (p *printer) wouldBePlaced(pods []whatif.Pod) {
 	rows := make([]table.Row, 0, len(groups))
 	for _, g := range groups {
 		result := "fits"
-		if g.first.Code == whatif.FitsAfterPreemption {
+		switch g.first.Code {
+		case whatif.FitsAfterPreemption:
 			result = "fits after preemption"
+		case whatif.Bound:
+			result = "bound"
 		}
 		name := g.first.Namespace + "/" + g.first.Name
 		if g.first.From != "" {

@@ -24,6 +24,8 @@ const (
 	DoesNotFit Outcome = "DoesNotFit"
 	// Gated: it is not tried.
 	Gated Outcome = "Gated"
+	// Bound: the pod itself names its node, so no scheduler places it, and the node may refuse it.
+	Bound Outcome = "Bound"
 	// NotAdmitted: the API server would refuse the pod, so there would be none.
 	NotAdmitted Outcome = "NotAdmitted"
 	// Failed: an error ended the attempt, which says nothing about the pod.

@@ -19,6 +19,7 @@ const (
 	FitsAfterPreemption = report.FitsAfterPreemption
 	DoesNotFit          = report.DoesNotFit
 	Gated               = report.Gated
+	Bound               = report.Bound
 	NotAdmitted         = report.NotAdmitted
 )
 
@@ -69,6 +70,8 @@ type Summary struct {
 	FitAfterPreemption int `json:"fitAfterPreemption"`
 	DoNotFit           int `json:"doNotFit"`
 	Gated              int `json:"gated"`
+	// Bound are pods with spec.nodeName, which no scheduler places.
+	Bound int `json:"bound,omitempty"`
 	// NotAdmitted are pods that the API server would refuse: LimitRanges and ResourceQuotas do.
 	NotAdmitted int `json:"notAdmitted,omitempty"`
 	// Victims are pods that would be preempted.
@@ -93,6 +96,8 @@ func (s *Summary) count(p *Pod) {
 		s.FitAfterPreemption++
 	case Gated:
 		s.Gated++
+	case Bound:
+		s.Bound++
 	case NotAdmitted:
 		s.NotAdmitted++
 	case DoesNotFit, report.Failed: // answers have no failures
@@ -192,7 +197,7 @@ func (q *question) preempted(out *Answer, r *sim.Result) {
 	for _, e := range r.Evicted {
 		if i, ok := q.byUID[e.UID]; ok {
 			a := &q.pods[i].answer
-			a.Code, a.Message = DoesNotFit, "it would be preempted for "+e.For
+			a.Code, a.Node, a.Message = DoesNotFit, "", "it would be preempted for "+e.For
 		}
 		victim := e.Namespace + "/" + e.Pod
 		if i, ok := q.byUID[e.ForUID]; ok {

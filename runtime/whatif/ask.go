@@ -213,7 +213,7 @@ func (q *question) admit(where string, pod *v1.Pod) error {
 	for _, u := range unknown {
 		q.doubt(u)
 	}
-	if !q.profiles[pod.Spec.SchedulerName] {
+	if pod.Spec.NodeName == "" && !q.profiles[pod.Spec.SchedulerName] {
 		return fmt.Errorf("%s: pod %s: spec.schedulerName: no profile is named %q; profiles are %s", where, pod.Namespace+"/"+cmp.Or(pod.Name, pod.GenerateName+"0"),
 			pod.Spec.SchedulerName, strings.Join(slices.Sorted(maps.Keys(q.profiles)), ", "))
 	}
@@ -265,10 +265,21 @@ func (q *question) doubt(what string) {
 	}
 }
 
-// add asks about a pod.
+// add asks about a pod. One that names its node is there without a scheduler.
 func (q *question) add(pod *v1.Pod, answer Pod) {
 	answer.Namespace, answer.Name = pod.Namespace, pod.Name
 	q.byUID[pod.UID] = len(q.pods)
+	if name := pod.Spec.NodeName; name != "" {
+		answer.Code, answer.Node = Bound, name
+		if slices.ContainsFunc(q.config.Nodes, func(n *v1.Node) bool { return n.Name == name }) {
+			q.config.Bound = append(q.config.Bound, state.NewPod(pod))
+		} else {
+			answer.Code, answer.Node = DoesNotFit, ""
+			answer.Message = fmt.Sprintf("spec.nodeName: there is no node %q, so the pod would never run", name)
+		}
+		q.pods = append(q.pods, asked{pod: pod, answer: answer})
+		return
+	}
 	q.pods = append(q.pods, asked{pod: pod, answer: answer})
 	q.config.Arrivals = append(q.config.Arrivals, input.Arrival{Pod: pod, At: q.begin()})
 }

@@ -133,7 +133,7 @@ func sampleDaemons(bound []*state.Pod, known []*appsv1.DaemonSet) (out []*v1.Pod
 func onto(sample *v1.Pod, node *v1.Node) *v1.Pod {
 	pod := sample.DeepCopy()
 	pod.Name = metav1.GetControllerOfNoCopy(pod).Name
-	pod.ResourceVersion, pod.Status, pod.DeletionTimestamp = "", v1.PodStatus{}, nil
+	pod.ResourceVersion, pod.Status, pod.DeletionTimestamp, pod.Spec.NodeName = "", v1.PodStatus{}, nil, ""
 	input.PinTo(pod, node.Name)
 	if !input.RunsDaemon(pod, node) {
 		return nil
@@ -141,12 +141,12 @@ func onto(sample *v1.Pod, node *v1.Node) *v1.Pod {
 	return pod
 }
 
-// daemon adds a pod of a DaemonSet to an added node: the scheduler places it, unless it is another scheduler's.
+// daemon adds a pod of a DaemonSet to an added node: the scheduler places it, unless it is another scheduler's or names the node.
 func (q *question) daemon(pod *v1.Pod, node *v1.Node) {
 	pod.Name = fmt.Sprintf("%s-%d", cmp.Or(pod.Name, pod.GenerateName), q.daemons)
 	pod.UID = types.UID(fmt.Sprintf("whatif-daemon-%d", q.daemons))
 	q.daemons++
-	if q.profiles[pod.Spec.SchedulerName] {
+	if q.profiles[pod.Spec.SchedulerName] && pod.Spec.NodeName == "" {
 		q.config.Arrivals = append(q.config.Arrivals, input.Arrival{Pod: pod})
 		return
 	}

@@ -42,8 +42,8 @@ const (
 type Request struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
-	// Pods are to be placed. What a pod has only once it exists, such as its node, does not
-	// count.
+	// Pods are to be placed. What a pod has only once it exists does not count: its status, and the node of one that ran, or has a
+	// resourceVersion or a creationTimestamp. A pod with another spec.nodeName is there without a scheduler.
 	Pods []Pods `json:"pods"`
 	// AddNodes are nodes that the cluster does not have yet.
 	AddNodes []Nodes `json:"addNodes,omitempty"`

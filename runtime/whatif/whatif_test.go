@@ -384,7 +384,7 @@ func FuzzDecode(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if s := a.Summary; s.Pods != len(a.Pods)+len(a.Displaced) || s.Pods != s.Fit+s.FitAfterPreemption+s.DoNotFit+s.Gated || len(a.Pods) != pods {
+		if s := a.Summary; s.Pods != len(a.Pods)+len(a.Displaced) || s.Pods != s.Fit+s.FitAfterPreemption+s.DoNotFit+s.Gated+s.Bound || len(a.Pods) != pods {
 			t.Fatalf("%d pods were asked about: %+v", pods, s)
 		}
 		for _, p := range a.Pods {

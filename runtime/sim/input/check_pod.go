@@ -21,6 +21,9 @@ func (c *checker) pod(p *v1.Pod) {
 	if s.NodeName != "" && len(validation.IsDNS1123Subdomain(s.NodeName)) > 0 {
 		c.bad("spec.nodeName", fmt.Sprintf("%q is not a node's name", s.NodeName), "write the name of a node, or remove it")
 	}
+	if s.NodeName != "" && len(s.SchedulingGates) > 0 {
+		c.bad("spec.nodeName", "a pod with scheduling gates cannot have a node", "remove it, or the gates")
+	}
 	if len(s.Containers) == 0 {
 		c.bad("spec.containers", "a pod needs a container", "write one, such as - name: main")
 	}

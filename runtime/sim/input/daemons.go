@@ -42,9 +42,9 @@ func RunsDaemon(pod *v1.Pod, node *v1.Node) bool {
 	return !untolerated
 }
 
-// PinTo has a pod of a DaemonSet go to its node: by node affinity, which replaces the required terms of the template.
+// PinTo has a pod of a DaemonSet go to its node: by node affinity, which replaces the required terms of the template. A node that
+// the template names stays, so no scheduler places the pod.
 func PinTo(pod *v1.Pod, node string) {
-	pod.Spec.NodeName = ""
 	a := &v1.Affinity{}
 	if pod.Spec.Affinity != nil {
 		*a = *pod.Spec.Affinity

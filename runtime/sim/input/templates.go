@@ -31,8 +31,9 @@ type Templates struct {
 }
 
 // LoadTemplates reads the pods of files and directories as LoadCluster does. A Deployment, Job, CronJob, ReplicaSet, StatefulSet
-// or ReplicationController stands for the pods that it creates. What a pod has only once it exists, such as its node, does not
-// count. Kinds that make no pods are left out, and so is what another object of the files makes.
+// or ReplicationController stands for the pods that it creates. What a pod has only once it exists, such as its status and the
+// node of one that comes from an API server, does not count. Kinds that make no pods are left out, and so is what another object of
+// the files makes.
 //
 // With known, which may be nil, pods are checked as the API server's admission would. They are not changed: that
 // happens where the question is answered.
@@ -211,8 +212,11 @@ func ofTemplates() *kinds {
 		others: "remove it",
 		clean: func(o object) {
 			if pod, ok := o.Object.(*v1.Pod); ok {
-				o.meta.UID, o.meta.DeletionTimestamp = "", nil
-				pod.Spec.NodeName, pod.Status = "", v1.PodStatus{}
+				ran := pod.Status.Phase != "" && pod.Status.Phase != v1.PodPending
+				if ran || o.meta.ResourceVersion != "" || !o.meta.CreationTimestamp.IsZero() {
+					pod.Spec.NodeName = "" // a scheduler's choice
+				}
+				o.meta.UID, o.meta.DeletionTimestamp, pod.Status = "", nil, v1.PodStatus{}
 			}
 		},
 	}
