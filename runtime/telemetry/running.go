@@ -6,8 +6,8 @@ import "github.com/prometheus/client_golang/prometheus"
 type Module struct{ Plugin, Digest string }
 
 // Running names all modules that run as plugins now. The series of others are removed, since tenants choose names and publish as many
-// modules as they like; those of native plugins stay. Call it from time to time also without a change: an attempt that ends late makes
-// series of a plugin that is gone.
+// modules as they like; those of native plugins stay. Each scrape calls it with the modules of its State: a folder's files change, too,
+// and an attempt that ends late makes series of a plugin that is gone. Whoever changes plugins calls it in case that nobody scrapes.
 func (m *Metrics) Running(all []Module) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -37,5 +37,24 @@ func (m *Metrics) Running(all []Module) {
 		for _, v := range m.byName {
 			v.DeletePartialMatch(prometheus.Labels{"plugin": label(x.Plugin)})
 		}
+	}
+}
+
+// pruning returns now, which then removes the series of modules that do not run.
+func (m *Metrics) pruning(now func() *State) func() *State {
+	if now == nil {
+		return nil
+	}
+	return func() *State {
+		s := now()
+		if s == nil {
+			return nil
+		}
+		all := make([]Module, 0, len(s.Breakers))
+		for i := range s.Breakers {
+			all = append(all, Module{Plugin: s.Breakers[i].Plugin, Digest: s.Breakers[i].Digest})
+		}
+		m.Running(all)
+		return s
 	}
 }

@@ -19,9 +19,11 @@ import (
 func TestSeriesGoWithTheirPlugin(t *testing.T) {
 	const gone = "team-a/p"
 	of := telemetry.PluginOf{Plugin: gone, Profile: "default-scheduler"}
+	breaker := telemetry.Breaker{PluginOf: of, Digest: "sha256:1", Open: true, Namespaces: []string{"team-a"}, Starts: map[string]int64{"lost": 6}}
+	runs := telemetry.Breaker{PluginOf: telemetry.PluginOf{Plugin: "team-b/p", Profile: "default-scheduler"}, Digest: "sha256:2"}
 	now := &telemetry.State{
 		Unschedulable: map[telemetry.PluginOf]int{of: 3},
-		Breakers:      []telemetry.Breaker{{PluginOf: of, Open: true, Namespaces: []string{"team-a"}, Starts: map[string]int64{"lost": 6}}},
+		Breakers:      []telemetry.Breaker{breaker, runs},
 		Guests:        []telemetry.Guest{{PluginOf: of, Point: "Filter", Fuel: 1, Faults: map[string]int64{"trap": 5}}},
 		Trials:        []telemetry.TrialCounts{{PluginOf: of, Decisions: map[string]int64{"elsewhere": 3}}},
 		Yanks:         []telemetry.Yank{{PluginOf: of}},
@@ -57,7 +59,7 @@ func TestSeriesGoWithTheirPlugin(t *testing.T) {
 			t.Errorf("%s has a label plugin: observe it in this test", metric)
 		}
 	}
-	now = &telemetry.State{}
+	now = &telemetry.State{Breakers: []telemetry.Breaker{runs}}
 	m.Running([]telemetry.Module{other})
 	if left := shown(gone); len(left) > 0 {
 		t.Errorf("series of a plugin that is gone: %v", left)
@@ -75,9 +77,15 @@ func TestSeriesGoWithTheirPlugin(t *testing.T) {
 	if left := shown(gone); len(left) > 0 {
 		t.Errorf("series of a plugin that is gone, after it was late found to be broken: %v", left)
 	}
+	observe(gone, "sha256:1")
+	shown(gone)
+	if left := shown(gone); len(left) > 0 {
+		t.Errorf("series of a plugin that is gone, and nobody calls Running: %v", left)
+	}
 	if len(shown("team-b/p")) != len(others) || len(shown("compiled-in")) != len(native) || len(native) == 0 {
 		t.Error("series of other plugins are gone")
 	}
+	now.Breakers = []telemetry.Breaker{{PluginOf: of, Digest: "sha256:1"}, runs}
 	m.Running([]telemetry.Module{{Plugin: gone, Digest: "sha256:1"}, other})
 	observe(gone, "sha256:1")
 	if len(shown(gone)) != len(others) {

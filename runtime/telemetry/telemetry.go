@@ -163,7 +163,7 @@ func New(version string, now func() *State, places ...string) *Metrics {
 		Namespace: "berth", Name: "build_info", Help: "Always 1; the label has the version.", ConstLabels: prometheus.Labels{"version": version},
 	})
 	build.Set(1)
-	r.MustRegister(build, newStateCollector(now))
+	r.MustRegister(build, newStateCollector(m.pruning(now)))
 	return m
 }
 

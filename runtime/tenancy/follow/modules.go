@@ -72,15 +72,26 @@ const serverWorkers = 2
 func servers(ref module.Reference) []use {
 	host := ""
 	if at, err := oci.ParseReference(ref.Image); err == nil {
-		host = strings.TrimSuffix(at.Registry, ":443")
+		host = hostOf(at.Registry, ":443")
 	}
 	if u, err := url.Parse(ref.URL); err == nil && ref.URL != "" {
-		host = strings.TrimSuffix(u.Host, map[string]string{"https": ":443", "http": ":80"}[u.Scheme])
+		host = hostOf(u.Host, map[string]string{"https": ":443", "http": ":80"}[u.Scheme])
 	}
 	if host == "" {
 		return nil
 	}
-	return []use{{"the server " + strings.ToLower(host), serverWorkers}}
+	return []use{{"the server " + host, serverWorkers}}
+}
+
+// hostOf returns a host without its default port, and without the dot that ends an absolute name: a.example.:443 is a.example.
+func hostOf(host, defaultPort string) string {
+	name, port, found := strings.Cut(strings.ToLower(strings.TrimSuffix(host, defaultPort)), ":")
+	if found && !strings.Contains(port, ":") {
+		port = ":" + port
+	} else if found { // an address of IPv6
+		return name + ":" + port
+	}
+	return strings.TrimSuffix(name, ".") + port
 }
 
 // load is tenancy.Config.Load.

@@ -202,7 +202,8 @@ func TestServerNames(t *testing.T) {
 	want := servers(module.Reference{Image: "hangs.example/p:1"})
 	for _, ref := range []module.Reference{
 		{Image: "Hangs.Example/p:1"}, {Image: "hangs.example:443/p:1"}, {URL: "https://HANGS.example/p.wasm"},
-		{URL: "https://hangs.example:443/p.wasm"}, {URL: "http://hangs.example:80/p.wasm"},
+		{URL: "https://hangs.example:443/p.wasm"}, {URL: "http://hangs.example:80/p.wasm"}, {Image: "hangs.example./p:1"},
+		{Image: "hangs.example.:443/p:1"}, {URL: "https://hangs.example./p.wasm"}, {URL: "http://hangs.example.:80/p.wasm"},
 	} {
 		if got := servers(ref); !slices.Equal(got, want) {
 			t.Errorf("%s: %v, want %v", ref.Source(), got, want)
