@@ -109,6 +109,27 @@ test-rest: ## run the slow tests, which make test leaves out
 
 test-all: test test-rest ## run all tests
 
+# What strangers reach, by test: generated bombs for each reader, hostile registries and indexes, recordings, and floods of tenants
+# beside a quiet one. make test runs the same tests, so CI has no step for it.
+PERIMETER := Bombs ProtobufBombs ReadmeBombs LayoutBombs Attacks ManifestAttacks Bounds Depth ManyTwice HostileCounts ManyMistakes \
+	HugeFiles Files TooLarge SlowQuestion Pipes PipesThatStay KubeconfigOfPipe ServerEndless \
+	HostileRegistry HostileTarballs HostileIndex Hostile HostilePages LyingReferrers EndlessTags Guard Redirect ServerRedirects \
+	LyingIndex HostileAttachments AttachedByStrangers YankedElsewhere \
+	Hole Damaged DamagedSize Endless Stranger StrangersExtender \
+	Flood RefusedConfigurations LargeConfigurations ManyNamespaces ServerThatNeverAnswers ManyOfAServer ServerNames GrantsInTurn Turns \
+	LargeModules SeriesGoWithTheirPlugin
+OUTSIDE := internal/bounded abi/schema abi/wire cmd/app runtime/internal/strictyaml $(addprefix runtime/,module record replay whatif market tenancy \
+	kube extender debughttp telemetry)
+empty :=
+.PHONY: perimeter
+perimeter: ## hold what strangers reach against its bounds: bombs, hostile registries and recordings, floods of tenants
+	@for name in $(PERIMETER); do \
+		grep -rqE --include='*_test.go' "^func Test$$name\(" $(OUTSIDE) || { echo "perimeter: no package of OUTSIDE has Test$$name" >&2; exit 1; }; \
+	done
+	@names='$(subst $(empty) ,|,$(strip $(PERIMETER)))'; \
+	$(RUNTESTS) -packages "$$(grep -rlE --include='*_test.go' "^func Test($$names)\(" $(OUTSIDE) | xargs -n1 dirname | sort -u | sed 's|^|./|')" \
+		-- -vet=off $(LESS_GC) -run="^Test($$names)$$"
+
 # Files with tests that draw what they test.
 DRAWING := grep -rl --include='*_test.go' 'berth/internal/seeded"' abi internal runtime hostplugins cmd wasm-examples
 test-random: ## run the tests that draw cases with a new seed, and print it (BERTH_TEST_SEED=n repeats one)
