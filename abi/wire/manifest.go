@@ -153,6 +153,29 @@ func (r *ManifestReads) Declares(e *fields.Entry) bool {
 	return slices.Contains(names, e.Name) || e.AlsoName != "" && slices.Contains(names, e.AlsoName)
 }
 
+// DeclaredColumn is a column of a snapshot or a field of the pod record that a manifest declares, with the number of its args.
+type DeclaredColumn struct {
+	fields.Entry
+	Args int
+}
+
+// Columns returns what the reads declare, in the order of ids.
+func (r *ManifestReads) Columns() (out []DeclaredColumn) {
+	for _, e := range fields.All() {
+		if !r.Declares(&e) {
+			continue
+		}
+		n := 1
+		if list := e.ArgList(); list != "" {
+			n = len(r.List(list))
+		} else if e.Arg == fields.ArgAmount {
+			n = 2
+		}
+		out = append(out, DeclaredColumn{e, n})
+	}
+	return out
+}
+
 // Get returns the declaration of a point, nil if it is not declared.
 func (p *ManifestPoints) Get(point abi.Point) *ManifestPoint {
 	for _, n := range p.all() {

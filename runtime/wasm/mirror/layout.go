@@ -2,6 +2,7 @@ package mirror
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/abi/fields"
@@ -37,9 +38,15 @@ func (p *Projection) spec(c *capacities) wire.LayoutSpec {
 	pods := wire.TableSpec{ID: abi.TablePods, Capacity: c.slots}
 	namespaces := wire.TableSpec{ID: abi.TableNamespaces, Capacity: c.namespaces}
 	of := map[abi.TableID]*wire.TableSpec{nodes.ID: &nodes, strings.ID: &strings, pods.ID: &pods, namespaces.ID: &namespaces}
-	for _, e := range fields.All() {
-		if t := of[e.Table]; t != nil {
-			p.addColumns(t, &e, c)
+	declared := p.columns
+	for _, always := range []abi.ColumnID{abi.StringBytes, abi.NamespaceName} { // whenever their table is (ABI-4.13, ABI-4.14)
+		if !slices.ContainsFunc(declared, func(d wire.DeclaredColumn) bool { return d.ID == always }) {
+			declared = append([]wire.DeclaredColumn{{Entry: *fields.Of(always), Args: 1}}, declared...)
+		}
+	}
+	for i := range declared {
+		if t := of[declared[i].Table]; t != nil {
+			addColumns(t, &declared[i], c)
 		}
 	}
 	tables := []wire.TableSpec{nodes, strings}
@@ -52,25 +59,15 @@ func (p *Projection) spec(c *capacities) wire.LayoutSpec {
 	return wire.LayoutSpec{Tables: tables, PodRoom: c.podRoom, Batch: c.batch, RecordRoom: c.records, Keys: c.keys}
 }
 
-// addColumns adds the columns of an entry of package fields, if they are declared.
-func (p *Projection) addColumns(t *wire.TableSpec, e *fields.Entry, c *capacities) {
-	always := e.ID == abi.StringBytes || e.ID == abi.NamespaceName // whenever their table is (ABI-4.13, ABI-4.14)
-	if !always && !p.reads.Declares(e) {
+// addColumns adds the columns of an entry of package fields.
+func addColumns(t *wire.TableSpec, d *wire.DeclaredColumn, c *capacities) {
+	if d.Span {
+		t.Columns = append(t.Columns, wire.ColumnSpec{ID: d.ID, Type: abi.TypeSpan},
+			wire.ColumnSpec{ID: d.ID + abi.ArenaOf, Type: d.Type, Capacity: max(1, c.arena(d.ID))})
 		return
 	}
-	if e.Span {
-		t.Columns = append(t.Columns, wire.ColumnSpec{ID: e.ID, Type: abi.TypeSpan},
-			wire.ColumnSpec{ID: e.ID + abi.ArenaOf, Type: e.Type, Capacity: max(1, c.arena(e.ID))})
-		return
-	}
-	n := 1
-	if list := e.ArgList(); list != "" {
-		n = len(p.reads.List(list))
-	} else if e.Arg == fields.ArgAmount {
-		n = 2
-	}
-	for arg := range uint32(n) {
-		t.Columns = append(t.Columns, wire.ColumnSpec{ID: e.ID, Arg: arg, Type: e.Type})
+	for arg := range uint32(d.Args) {
+		t.Columns = append(t.Columns, wire.ColumnSpec{ID: d.ID, Arg: arg, Type: d.Type})
 	}
 }
 

@@ -1,9 +1,12 @@
 package mirror
 
 import (
+	"fmt"
+
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/abi/fields"
 	"github.com/berth-scheduler/berth/abi/wire"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
@@ -22,142 +25,115 @@ type podEncoder struct {
 // encode returns the record; it is valid until the next call. namespace is the pod's; nil if
 // its object is not known.
 func (e *podEncoder) encode(pod *state.Pod, namespace *state.Namespace) []byte {
-	b, reads := &e.b, e.p.pod
-	b.Reset()
+	e.b.Reset()
 	e.ids, e.requirements = e.ids[:0], e.requirements[:0]
-	if reads["name"] {
-		b.Field(abi.PodName, 0)
+	for i := range e.p.columns {
+		if d := &e.p.columns[i]; d.Table == fields.Record && (d.ID != abi.PodRequiredTerms || pod.HasRequired) {
+			for arg := range d.Args {
+				e.b.Field(d.ID, uint32(arg))
+				e.field(d.ID, arg, pod, namespace)
+			}
+		}
+	}
+	e.record = e.b.Bytes()
+	return e.record
+}
+
+// field writes the elements of a field. Those that elements refer to come later, because their ids are higher.
+func (e *podEncoder) field(id abi.ColumnID, arg int, pod *state.Pod, namespace *state.Namespace) {
+	b := &e.b
+	switch id {
+	case abi.PodName:
 		b.Text(pod.Name)
-	}
-	if reads["nodeName"] {
-		b.Field(abi.PodNodeName, 0)
+	case abi.PodNodeName:
 		b.Text(pod.NodeName())
+	case abi.PodHostPorts:
+		for _, p := range pod.HostPorts {
+			b.Port(wire.Port{IP: e.dict.Intern(p.IP), Port: p.Port, Protocol: p.Protocol})
+		}
+	case abi.PodImages:
+		for _, image := range pod.Images {
+			b.ID(e.dict.Intern(image))
+		}
+	case abi.PodSchedulingGates:
+		for i := range pod.Object.Spec.SchedulingGates {
+			b.ID(e.dict.Intern(pod.Object.Spec.SchedulingGates[i].Name))
+		}
+	case abi.IncomingNamespace:
+		b.ID(e.dict.Intern(pod.Namespace))
+	case abi.IncomingPriority:
+		b.I64(int64(pod.Priority))
+	case abi.IncomingRequests:
+		b.I64(pod.Requests.Amount(e.p.resources[arg]))
+	case abi.IncomingLabels:
+		e.pairs(pod.Object.Labels)
+	case abi.IncomingAnnotations:
+		value, there := pod.Object.Annotations[e.p.podAnnotations[arg]]
+		e.optional(value, there)
+	case abi.IncomingOwner:
+		owner := ownerOf(pod.Object)
+		e.optional(owner, owner != "")
+	case abi.IncomingNonZero:
+		b.I64(pod.NonZeroCPU)
+		b.I64(pod.NonZeroMemory)
+	case abi.IncomingNamespaceLabels:
+		if namespace != nil {
+			e.pairs(namespace.Labels)
+		}
+	case abi.IncomingUID:
+		b.Text(string(pod.UID))
+	default:
+		e.placement(id, pod)
 	}
-	if reads["nodeSelector"] {
-		b.Field(abi.PodNodeSelector, 0)
+}
+
+// placement writes the elements of a field that says on which nodes the pod may be.
+func (e *podEncoder) placement(id abi.ColumnID, pod *state.Pod) {
+	b := &e.b
+	switch id {
+	case abi.PodNodeSelector:
 		for i := range pod.Selector {
 			b.Requirement(e.requirement(&pod.Selector[i]))
 		}
-	}
-	if reads["tolerations"] {
-		b.Field(abi.PodTolerations, 0)
+	case abi.PodTolerations:
 		for i := range pod.Tolerations {
 			if t := &pod.Tolerations[i]; t.Operator != v1.TolerationOpLt && t.Operator != v1.TolerationOpGt { // which the ABI has no number for
 				b.Toleration(e.toleration(t))
 			}
 		}
-	}
-	if reads["hostPorts"] {
-		b.Field(abi.PodHostPorts, 0)
-		for _, p := range pod.HostPorts {
-			b.Port(wire.Port{IP: e.dict.Intern(p.IP), Port: p.Port, Protocol: p.Protocol})
+	case abi.PodRequiredTerms:
+		for i := range pod.Required {
+			b.Term(e.term(&pod.Required[i]))
 		}
-	}
-	if reads["images"] {
-		b.Field(abi.PodImages, 0)
-		for _, image := range pod.Images {
-			b.ID(e.dict.Intern(image))
+	case abi.PodPreferredTerms:
+		for i := range pod.Preferred {
+			b.Term(e.term(&pod.Preferred[i]))
 		}
-	}
-	if reads["schedulingGates"] {
-		b.Field(abi.PodSchedulingGates, 0)
-		for i := range pod.Object.Spec.SchedulingGates {
-			b.ID(e.dict.Intern(pod.Object.Spec.SchedulingGates[i].Name))
+	case abi.PodRequirements:
+		for _, r := range e.requirements {
+			b.Requirement(r)
 		}
-	}
-	e.metadata(pod)
-	e.affinity(pod)
-	if reads["nonZeroRequested"] {
-		b.Field(abi.IncomingNonZero, 0)
-		b.I64(pod.NonZeroCPU)
-		b.I64(pod.NonZeroMemory)
-	}
-	if reads["namespaceLabels"] {
-		b.Field(abi.IncomingNamespaceLabels, 0)
-		if namespace != nil {
-			e.pairs(namespace.Labels)
+	case abi.PodRequirementIDs:
+		for _, id := range e.ids {
+			b.ID(id)
 		}
+	default:
+		panic(fmt.Sprintf("BUG: mirror: nothing is written for field %d", id))
 	}
-	if reads["uid"] {
-		b.Field(abi.IncomingUID, 0)
-		b.Text(string(pod.UID))
-	}
-	e.record = b.Bytes()
-	return e.record
 }
 
-// metadata writes namespace, priority, requests, labels, annotations and owner.
-func (e *podEncoder) metadata(pod *state.Pod) {
-	b, reads := &e.b, e.p.pod
-	if reads["namespace"] {
-		b.Field(abi.IncomingNamespace, 0)
-		b.ID(e.dict.Intern(pod.Namespace))
-	}
-	if reads["priority"] {
-		b.Field(abi.IncomingPriority, 0)
-		b.I64(int64(pod.Priority))
-	}
-	if reads["requests"] {
-		for i, name := range e.p.resources {
-			b.Field(abi.IncomingRequests, uint32(i))
-			b.I64(pod.Requests.Amount(name))
-		}
-	}
-	if reads["labels"] {
-		b.Field(abi.IncomingLabels, 0)
-		e.pairs(pod.Object.Labels)
-	}
-	if reads["annotations"] {
-		for i, key := range e.p.podAnnotations {
-			b.Field(abi.IncomingAnnotations, uint32(i))
-			if value, ok := pod.Object.Annotations[key]; ok {
-				b.ID(e.dict.Intern(value))
-			} else {
-				b.ID(0)
-			}
-		}
-	}
-	if reads["owner"] {
-		b.Field(abi.IncomingOwner, 0)
-		if owner := ownerOf(pod.Object); owner != "" {
-			b.ID(e.dict.Intern(owner))
-		} else {
-			b.ID(0)
-		}
+// optional writes the id of a text, 0 if there is none.
+func (e *podEncoder) optional(text string, there bool) {
+	if there {
+		e.b.ID(e.dict.Intern(text))
+	} else {
+		e.b.ID(0)
 	}
 }
 
 func (e *podEncoder) pairs(labels map[string]string) {
 	for _, key := range state.SortedKeys(labels) {
 		e.b.Pair(wire.Pair{Key: e.dict.Intern(key), Value: e.dict.Intern(labels[key])})
-	}
-}
-
-// affinity writes the terms of node affinity, and what they and the node selector refer
-// to.
-func (e *podEncoder) affinity(pod *state.Pod) {
-	b, reads := &e.b, e.p.pod
-	if reads["affinity"] {
-		if pod.HasRequired {
-			b.Field(abi.PodRequiredTerms, 0)
-			for i := range pod.Required {
-				b.Term(e.term(&pod.Required[i]))
-			}
-		}
-		b.Field(abi.PodPreferredTerms, 0)
-		for i := range pod.Preferred {
-			b.Term(e.term(&pod.Preferred[i]))
-		}
-		b.Field(abi.PodRequirements, 0)
-		for _, r := range e.requirements {
-			b.Requirement(r)
-		}
-	}
-	if reads["affinity"] || reads["nodeSelector"] {
-		b.Field(abi.PodRequirementIDs, 0)
-		for _, id := range e.ids {
-			b.ID(id)
-		}
 	}
 }
 

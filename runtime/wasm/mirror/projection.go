@@ -11,7 +11,7 @@ import (
 // Projection says which part of a snapshot a plugin sees: the columns that its manifest
 // declares, and nothing else. It does not change.
 type Projection struct {
-	reads                      *wire.ManifestReads
+	columns                    []wire.DeclaredColumn
 	node, pods, pod, namespace map[string]bool
 	resources                  []v1.ResourceName
 	nodeLabels                 []string
@@ -28,7 +28,7 @@ type Projection struct {
 // pods the plugin may see; none means all.
 func NewProjection(reads *wire.ManifestReads, namespaces []string) *Projection {
 	p := &Projection{
-		reads: reads, node: setOf(reads.Node), pods: setOf(reads.Pods), pod: setOf(reads.Pod),
+		columns: reads.Columns(), node: setOf(reads.Node), pods: setOf(reads.Pods), pod: setOf(reads.Pod),
 		nodeLabels: reads.NodeLabels, nodeAnnotations: reads.NodeAnnotations, nodeConditions: reads.NodeConditions,
 		podLabels: reads.PodLabels, podAnnotations: reads.PodAnnotations,
 		namespace: setOf(reads.Namespaces), namespaceLabels: reads.NamespaceLabels,

@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/berth-scheduler/berth/abi"
-	"github.com/berth-scheduler/berth/abi/fields"
 	"github.com/berth-scheduler/berth/abi/wire"
 )
 
@@ -120,7 +119,7 @@ func diffRows(kind, name string, want, got []Cells) []string {
 type Reads struct {
 	*wire.ManifestReads
 	node, pod map[string]bool
-	columns   map[abi.TableID][]column
+	columns   []wire.DeclaredColumn
 	// attached are the namespaces that the plugin is attached to; nil means all.
 	attached []string
 }
@@ -135,7 +134,7 @@ func NewReads(m *wire.ManifestReads, attached []string) *Reads {
 		return out
 	}
 	return &Reads{
-		ManifestReads: m, node: set(m.Node), pod: set(m.Pod), columns: columnsOf(m), attached: attached,
+		ManifestReads: m, node: set(m.Node), pod: set(m.Pod), columns: m.Columns(), attached: attached,
 	}
 }
 
@@ -150,35 +149,13 @@ func (r *Reads) HasNode(name string) bool { return r.node[name] }
 // HasPod reports whether a name is in the list pod.
 func (r *Reads) HasPod(name string) bool { return r.pod[name] }
 
-// column is a column or a field that is declared, with how many args it has.
-type column struct {
-	id   abi.ColumnID
-	args int
-}
-
-// columnsOf returns what a manifest declares, by table.
-func columnsOf(m *wire.ManifestReads) map[abi.TableID][]column {
-	out := map[abi.TableID][]column{}
-	for _, e := range fields.All() {
-		if !m.Declares(&e) {
-			continue
-		}
-		n := 1
-		if list := e.ArgList(); list != "" {
-			n = len(m.List(list))
-		} else if e.Arg == fields.ArgAmount {
-			n = 2
-		}
-		out[e.Table] = append(out[e.Table], column{e.ID, n})
-	}
-	return out
-}
-
 // each calls set for each column of a table, or each field of the record, that is declared, and each of its args.
 func (r *Reads) each(table abi.TableID, set func(id abi.ColumnID, arg int)) {
-	for _, c := range r.columns[table] {
-		for arg := range c.args {
-			set(c.id, arg)
+	for _, c := range r.columns {
+		for arg := range c.Args {
+			if c.Table == table {
+				set(c.ID, arg)
+			}
 		}
 	}
 }
