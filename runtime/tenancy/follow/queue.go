@@ -60,14 +60,10 @@ type queue[K any, R any] struct {
 		round   int
 		jobs    map[string]map[string]*job[K, R] // by namespace and plugin
 		former  map[string][]*job[K, R]          // by namespace: plugins that have other keys since the last call of forget
-		turns   []string                         // namespaces, the next one first
-		waiting map[string][]*job[K, R]
+		waiting waits[K, R]
 		busy    map[string]bool
-		used    map[string]int    // by use.name: workers
-		served  map[string]uint64 // by grant: when it had its last turn
-		turn    uint64            // the last one
+		used    map[string]int // by use.name: workers
 		running int
-		seen    int // jobs that next has looked at
 		allowed map[string]*allowance
 		started time.Time // the end of starting; zero before anything was asked for
 	}
@@ -109,9 +105,9 @@ func newQueue[K any, R any](
 ) *queue[K, R] {
 	q := &queue[K, R]{work: work, clock: c, limited: limited, tell: tell, done: done}
 	q.mu.jobs, q.mu.former = make(map[string]map[string]*job[K, R]), make(map[string][]*job[K, R])
-	q.mu.waiting = make(map[string][]*job[K, R])
+	q.mu.waiting.init()
 	q.mu.busy, q.mu.allowed = make(map[string]bool), make(map[string]*allowance)
-	q.mu.used, q.mu.served = make(map[string]int), make(map[string]uint64)
+	q.mu.used = make(map[string]int)
 	return q
 }
 
@@ -225,6 +221,7 @@ func (j *job[K, R]) later(now time.Time) {
 func (q *queue[K, R]) resume(ctx context.Context) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	q.mu.waiting.again()
 	q.dispatch(ctx)
 }
 
@@ -232,11 +229,8 @@ func (q *queue[K, R]) resume(ctx context.Context) {
 func (q *queue[K, R]) wait() { q.group.Wait() }
 
 func (q *queue[K, R]) add(ctx context.Context, j *job[K, R]) {
-	if q.mu.waiting[j.namespace] == nil {
-		q.mu.turns = append(q.mu.turns, j.namespace)
-	}
-	q.mu.waiting[j.namespace] = append(q.mu.waiting[j.namespace], j)
-	if q.mu.running < workers && !q.mu.busy[j.namespace] && q.ready(j) { // what waited before is begun when something ends, and by resume
+	q.mu.waiting.add(j, q.mu.busy[j.namespace])
+	if q.mu.running < workers && q.ready(j) { // what waited before is begun when something ends, and by resume
 		q.dispatch(ctx)
 	}
 }
@@ -251,7 +245,7 @@ func (q *queue[K, R]) drop(j *job[K, R]) {
 // dispatch starts work while there are workers.
 func (q *queue[K, R]) dispatch(ctx context.Context) {
 	for q.mu.running < workers && ctx.Err() == nil {
-		j := q.next()
+		j := q.mu.waiting.next(q.mu.used, q.may)
 		if j == nil {
 			break
 		}
@@ -261,56 +255,20 @@ func (q *queue[K, R]) dispatch(ctx context.Context) {
 		for _, u := range j.uses {
 			q.mu.used[u.name]++
 		}
-		q.mu.turn++
-		q.mu.served[j.grant] = q.mu.turn
 		q.mu.busy[j.namespace] = true
 		q.mu.running++
 		q.group.Go(func() { q.do(ctx, j) })
 	}
-	if len(q.mu.turns) == 0 {
-		clear(q.mu.served)
-	}
 }
 
-// next takes the job that can be begun and whose grant had its turn the longest ago; of these, the smallest, and then that of the
-// namespace that had its turn the longest ago. It returns nil if there is none.
-func (q *queue[K, R]) next() *job[K, R] {
-	var best *job[K, R]
-	q.mu.turns = slices.DeleteFunc(q.mu.turns, func(ns string) bool {
-		waiting := slices.DeleteFunc(q.mu.waiting[ns], func(j *job[K, R]) bool { return j.dropped })
-		q.mu.waiting[ns] = waiting
-		if len(waiting) == 0 {
-			delete(q.mu.waiting, ns)
-			return true
-		}
-		if q.mu.busy[ns] {
-			return false
-		}
-		q.mu.seen += len(waiting)
-		if i := slices.IndexFunc(waiting, q.ready); i >= 0 && (best == nil || q.before(waiting[i], best)) {
-			best = waiting[i]
-		}
-		return false
-	})
-	if best != nil {
-		ns := best.namespace
-		q.mu.waiting[ns] = slices.DeleteFunc(q.mu.waiting[ns], func(j *job[K, R]) bool { return j == best })
-		q.mu.turns = append(slices.DeleteFunc(q.mu.turns, func(other string) bool { return other == ns }), ns) // it is the last one now
-	}
-	return best
+// may reports whether a job of a namespace, which was there at first or not, can be begun but for what others do.
+func (q *queue[K, R]) may(namespace string, first bool) bool {
+	return !q.mu.busy[namespace] && (first || q.allows(namespace))
 }
 
-// ready reports whether a job can be begun but for what others of its namespace do.
+// ready reports whether a job can be begun.
 func (q *queue[K, R]) ready(j *job[K, R]) bool {
-	return !slices.ContainsFunc(j.uses, func(u use) bool { return q.mu.used[u.name] >= u.most }) && (j.first || q.allows(j.namespace))
-}
-
-// before reports whether one job comes before another that is before it by the turns of namespaces.
-func (q *queue[K, R]) before(j, other *job[K, R]) bool {
-	if j.grant != other.grant {
-		return q.mu.served[j.grant] < q.mu.served[other.grant]
-	}
-	return j.size < other.size
+	return !slices.ContainsFunc(j.uses, func(u use) bool { return q.mu.used[u.name] >= u.most }) && q.may(j.namespace, j.first)
 }
 
 // allows reports whether the allowance of a namespace has a change left.
@@ -359,7 +317,9 @@ func (q *queue[K, R]) do(ctx context.Context, j *job[K, R]) {
 		if q.mu.used[u.name]--; q.mu.used[u.name] == 0 {
 			delete(q.mu.used, u.name)
 		}
+		q.mu.waiting.pull(u.name)
 	}
+	q.mu.waiting.unpark(j.namespace)
 	q.mu.running--
 	q.dispatch(ctx)
 	q.mu.Unlock()
