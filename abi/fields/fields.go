@@ -128,16 +128,6 @@ func Of(id abi.ColumnID) *Entry {
 	return nil
 }
 
-// Declared returns the entries that a name in a list of reads declares; of a list of keys those of the list, whatever the name.
-func Declared(list, name string) (out []Entry) {
-	for _, e := range All() {
-		if e.List == list && list != "" && (e.Name == "" || e.Name == name || e.AlsoName == name) {
-			out = append(out, e)
-		}
-	}
-	return out
-}
-
 // Names returns the names that a list of reads can have; none if it has keys or types.
 func Names(list string) (out []string) {
 	for _, e := range All() {
