@@ -13,13 +13,14 @@ import (
 type waits[K any, R any] struct {
 	jobs   int
 	lanes  map[string]*lane[K, R]   // by lane.name
-	active order[K, R]              // lanes that may have a job to begin
+	active *order[K, R]             // lanes that may have a job to begin
 	full   map[string]*order[K, R]  // lanes by the use that had no worker for them
+	freed  map[string]bool          // uses in full that may have a worker by now
 	parked map[string][]*lane[K, R] // by namespace: lanes with jobs of one that is at work, or has no change left
 	// turn counts what was begun, and grants by grant.
 	turn   uint64
 	grants map[string]*turns
-	// seen counts the lanes that next has looked at.
+	// seen counts the lanes that were looked at, and grants that were put in order again.
 	seen int
 }
 
@@ -38,9 +39,8 @@ type lane[K any, R any] struct {
 	first bool
 	jobs  map[string][]*job[K, R] // by namespace, in the order in which they came
 	heads heads                   // of the namespaces that are not parked
-	last  uint64                  // grant.last when it was put in order
 	in    *order[K, R]            // where it is; nil for nowhere
-	at    int
+	at    int                     // in its group
 }
 
 // head is the next job of a namespace in a lane. since is the turn at which it became that.
@@ -52,6 +52,7 @@ type head struct {
 func (w *waits[K, R]) init() {
 	w.lanes, w.full = make(map[string]*lane[K, R]), make(map[string]*order[K, R])
 	w.parked, w.grants = make(map[string][]*lane[K, R]), make(map[string]*turns)
+	w.active, w.freed = newOrder[K, R](), make(map[string]bool)
 }
 
 // add adds a job. busy reports whether its namespace is at work.
@@ -93,10 +94,9 @@ func (w *waits[K, R]) offer(l *lane[K, R], namespace string, park bool) {
 	rank := uint64(l.jobs[namespace][0].size) + patience*l.grant.begun
 	heap.Push(&l.heads, head{namespace: namespace, rank: rank, since: w.turn})
 	if l.in == nil {
-		l.last = l.grant.last
-		heap.Push(&w.active, l)
+		w.active.add(l)
 	} else {
-		heap.Fix(l.in, l.at)
+		l.in.fix(l)
 	}
 }
 
@@ -109,20 +109,36 @@ func (w *waits[K, R]) unpark(namespace string) {
 	}
 }
 
-// pull lets the first lane that waits for a worker try again.
-func (w *waits[K, R]) pull(u string) {
-	waiting := w.full[u]
-	if waiting == nil {
-		return
+// free lets the lanes that wait for a worker try again.
+func (w *waits[K, R]) free(u string) {
+	if w.full[u] != nil {
+		w.freed[u] = true
 	}
-	for l := (*waiting)[0]; l.last != l.grant.last; l = (*waiting)[0] {
-		l.last = l.grant.last
-		heap.Fix(waiting, 0)
+}
+
+// first returns the first lane of those that do not wait for a worker; nil if there is none.
+func (w *waits[K, R]) first(used map[string]int) (best *lane[K, R]) {
+	if len(w.active.groups) > 0 {
+		best = w.active.top(&w.seen)
 	}
-	heap.Push(&w.active, heap.Pop(waiting))
-	if waiting.Len() == 0 {
-		delete(w.full, u)
+	from := ""
+	for name := range w.freed {
+		l := w.full[name].top(&w.seen)
+		if i := slices.IndexFunc(l.uses, func(u use) bool { return u.name == name }); used[name] >= l.uses[i].most {
+			delete(w.freed, name)
+		} else if best == nil || l.grant.last < best.grant.last || l.grant.last == best.grant.last && l.before(best) {
+			best, from = l, name
+		}
 	}
+	if from != "" {
+		w.full[from].remove(best)
+		if len(w.full[from].groups) == 0 {
+			delete(w.full, from)
+			delete(w.freed, from)
+		}
+		w.active.add(best)
+	}
+	return best
 }
 
 // again lets all try again that may have a worker or a change by now.
@@ -130,8 +146,8 @@ func (w *waits[K, R]) again() {
 	for _, namespace := range slices.Collect(maps.Keys(w.parked)) {
 		w.unpark(namespace)
 	}
-	for _, u := range slices.Collect(maps.Keys(w.full)) {
-		w.pull(u)
+	for u := range w.full {
+		w.free(u)
 	}
 }
 
@@ -139,22 +155,14 @@ func (w *waits[K, R]) again() {
 // that of the namespace that had its turn the longest ago. It returns nil if there is none. may says whether a namespace may have a job
 // begun, first or not, or waits for unpark.
 func (w *waits[K, R]) next(used map[string]int, may func(namespace string, first bool) bool) *job[K, R] {
-	for len(w.active) > 0 {
-		l := w.active[0]
-		if l.last != l.grant.last {
-			l.last = l.grant.last
-			heap.Fix(&w.active, 0)
-			continue
-		}
-		w.seen++
+	for l := w.first(used); l != nil; l = w.first(used) {
 		if i := slices.IndexFunc(l.uses, func(u use) bool { return used[u.name] >= u.most }); i >= 0 {
 			full := l.uses[i].name
 			if w.full[full] == nil {
-				w.full[full] = &order[K, R]{}
+				w.full[full] = newOrder[K, R]()
 			}
-			heap.Pop(&w.active)
-			heap.Push(w.full[full], l)
-			w.instead(l, used)
+			w.active.remove(l)
+			w.full[full].add(l)
 			continue
 		}
 		namespace := l.heads[0].namespace
@@ -162,7 +170,7 @@ func (w *waits[K, R]) next(used map[string]int, may func(namespace string, first
 		heap.Pop(&l.heads)
 		if !j.dropped && !may(namespace, l.first) {
 			w.parked[namespace] = append(w.parked[namespace], l)
-			w.settle(l, used)
+			w.settle(l)
 			continue
 		}
 		w.jobs--
@@ -176,7 +184,7 @@ func (w *waits[K, R]) next(used map[string]int, may func(namespace string, first
 		} else {
 			w.offer(l, namespace, !j.dropped) // it is at work now
 		}
-		w.settle(l, used)
+		w.settle(l)
 		if !j.dropped {
 			return j
 		}
@@ -185,29 +193,17 @@ func (w *waits[K, R]) next(used map[string]int, may func(namespace string, first
 }
 
 // settle puts a lane in order that has lost a job, or its first namespace.
-func (w *waits[K, R]) settle(l *lane[K, R], used map[string]int) {
+func (w *waits[K, R]) settle(l *lane[K, R]) {
 	if len(l.heads) > 0 {
-		heap.Fix(l.in, l.at)
+		l.in.fix(l)
 		return
 	}
-	if l.in != nil {
-		heap.Remove(l.in, l.at)
-	}
+	l.in.remove(l)
 	if len(l.jobs) == 0 {
 		delete(w.lanes, l.name)
 	}
 	if w.jobs == 0 {
 		clear(w.grants)
-	}
-	w.instead(l, used)
-}
-
-// instead lets another lane have the workers that a lane does not take.
-func (w *waits[K, R]) instead(l *lane[K, R], used map[string]int) {
-	for _, u := range l.uses {
-		if used[u.name] < u.most {
-			w.pull(u.name)
-		}
 	}
 }
 
@@ -218,46 +214,133 @@ func (h heads) Len() int           { return len(h) }
 func (h heads) Less(i, j int) bool { return h[i].before(h[j]) }
 func (h heads) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
 func (h *heads) Push(x any)        { *h = append(*h, x.(head)) }
-
-func (h *heads) Pop() any {
-	last := (*h)[len(*h)-1]
-	*h = (*h)[:len(*h)-1]
-	return last
-}
+func (h *heads) Pop() any          { return pop((*[]head)(h)) }
 
 func (h head) before(other head) bool {
 	return cmp.Or(cmp.Compare(h.rank, other.rank), cmp.Compare(h.since, other.since)) < 0
 }
 
-// order is a heap of lanes.
-type order[K any, R any] []*lane[K, R]
-
-func (o order[K, R]) Len() int { return len(o) }
-
-func (o order[K, R]) Less(i, j int) bool {
-	if o[i].last != o[j].last {
-		return o[i].last < o[j].last
-	}
-	return o[i].heads[0].before(o[j].heads[0])
+// order is lanes in order: of a grant together, so that a turn of the grant changes one place.
+type order[K any, R any] struct {
+	groups groups[K, R]
+	of     map[*turns]*group[K, R]
 }
 
-func (o order[K, R]) Swap(i, j int) {
-	o[i], o[j] = o[j], o[i]
-	o[i].at, o[j].at = i, j
+// group is lanes of a grant.
+type group[K any, R any] struct {
+	lanes lanes[K, R]
+	last  uint64 // of the grant, when the group was put in order
+	at    int
+}
+
+func newOrder[K any, R any]() *order[K, R] { return &order[K, R]{of: make(map[*turns]*group[K, R])} }
+
+// add adds a lane with a job.
+func (o *order[K, R]) add(l *lane[K, R]) {
+	g := o.of[l.grant]
+	if g == nil {
+		g = &group[K, R]{last: l.grant.last}
+		o.of[l.grant] = g
+		heap.Push(&g.lanes, l)
+		heap.Push(&o.groups, g)
+	} else {
+		heap.Push(&g.lanes, l)
+		heap.Fix(&o.groups, g.at)
+	}
+	l.in = o
+}
+
+// fix puts a lane in order whose jobs have changed.
+func (o *order[K, R]) fix(l *lane[K, R]) {
+	g := o.of[l.grant]
+	heap.Fix(&g.lanes, l.at)
+	heap.Fix(&o.groups, g.at)
+}
+
+func (o *order[K, R]) remove(l *lane[K, R]) {
+	g := o.of[l.grant]
+	l.in = nil
+	if len(g.lanes) == 1 {
+		heap.Remove(&o.groups, g.at)
+		delete(o.of, l.grant)
+		return
+	}
+	heap.Remove(&g.lanes, l.at)
+	heap.Fix(&o.groups, g.at)
+}
+
+// top returns the first lane, and counts what it looks at.
+func (o *order[K, R]) top(seen *int) *lane[K, R] {
+	for {
+		*seen++
+		g := o.groups[0]
+		l := g.lanes[0]
+		if g.last == l.grant.last {
+			return l
+		}
+		g.last = l.grant.last
+		heap.Fix(&o.groups, 0)
+	}
+}
+
+// lanes is a heap of the lanes of a grant.
+type lanes[K any, R any] []*lane[K, R]
+
+func (a lanes[K, R]) Len() int           { return len(a) }
+func (a lanes[K, R]) Less(i, j int) bool { return a[i].before(a[j]) }
+func (a *lanes[K, R]) Pop() any          { return pop((*[]*lane[K, R])(a)) }
+
+func (a lanes[K, R]) Swap(i, j int) {
+	a[i], a[j] = a[j], a[i]
+	a[i].at, a[j].at = i, j
 }
 
 // Push implements heap.Interface.
-func (o *order[K, R]) Push(x any) {
+func (a *lanes[K, R]) Push(x any) {
 	l := x.(*lane[K, R])
-	l.in, l.at = o, len(*o)
-	*o = append(*o, l)
+	l.at = len(*a)
+	*a = append(*a, l)
 }
 
-// Pop implements heap.Interface.
-func (o *order[K, R]) Pop() any {
-	last := (*o)[len(*o)-1]
-	last.in = nil
-	(*o)[len(*o)-1] = nil
-	*o = (*o)[:len(*o)-1]
+// before compares lanes by their next jobs. One without a job, which is about to be removed, is the first.
+func (l *lane[K, R]) before(other *lane[K, R]) bool {
+	if len(l.heads) == 0 || len(other.heads) == 0 {
+		return len(l.heads) < len(other.heads)
+	}
+	return l.heads[0].before(other.heads[0])
+}
+
+// groups is a heap of grants.
+type groups[K any, R any] []*group[K, R]
+
+func (a groups[K, R]) Len() int  { return len(a) }
+func (a *groups[K, R]) Pop() any { return pop((*[]*group[K, R])(a)) }
+
+func (a groups[K, R]) Less(i, j int) bool {
+	if a[i].last != a[j].last {
+		return a[i].last < a[j].last
+	}
+	return a[i].lanes[0].before(a[j].lanes[0])
+}
+
+func (a groups[K, R]) Swap(i, j int) {
+	a[i], a[j] = a[j], a[i]
+	a[i].at, a[j].at = i, j
+}
+
+// Push implements heap.Interface.
+func (a *groups[K, R]) Push(x any) {
+	g := x.(*group[K, R])
+	g.at = len(*a)
+	*a = append(*a, g)
+}
+
+// pop takes the last of a list, and keeps nothing of it.
+func pop[T any](list *[]T) T {
+	var none T
+	i := len(*list) - 1
+	last := (*list)[i]
+	(*list)[i] = none
+	*list = (*list)[:i]
 	return last
 }

@@ -62,7 +62,7 @@ func (b *began) end(i int) {
 	delete(b.busy, j.namespace)
 	for _, u := range j.uses {
 		b.used[u.name]--
-		b.pull(u.name)
+		b.free(u.name)
 	}
 	b.unpark(j.namespace)
 }
@@ -113,7 +113,7 @@ func TestNext(t *testing.T) {
 // TestEndsLookAtFew: what is looked at when work ends does not grow with what waits: for one server, one grant, a server for each job, or
 // a grant for each job.
 func TestEndsLookAtFew(t *testing.T) {
-	const jobs, each = 8000, 4
+	const jobs, each = 8000, 8
 	for name, of := range map[string]func(i int) (grant, namespace, server string){
 		"one server":        func(i int) (string, string, string) { return fmt.Sprint("g", i%50), fmt.Sprint("n", i), "s" },
 		"one grant":         func(i int) (string, string, string) { return "g", fmt.Sprint("n", i), fmt.Sprint("s", i%50) },
@@ -140,7 +140,7 @@ func TestEndsLookAtFew(t *testing.T) {
 		if done != jobs || b.seen > each*jobs {
 			t.Errorf("%s: %d jobs are done, and %d lanes looked at, for %d", name, done, b.seen, jobs)
 		}
-		if len(b.lanes)+len(b.full)+len(b.parked)+len(b.grants)+len(slices.Collect(maps.Keys(b.busy))) > 0 {
+		if len(b.lanes)+len(b.full)+len(b.freed)+len(b.parked)+len(b.grants)+len(slices.Collect(maps.Keys(b.busy))) > 0 {
 			t.Errorf("%s: something is left", name)
 		}
 	}

@@ -317,7 +317,7 @@ func (q *queue[K, R]) do(ctx context.Context, j *job[K, R]) {
 		if q.mu.used[u.name]--; q.mu.used[u.name] == 0 {
 			delete(q.mu.used, u.name)
 		}
-		q.mu.waiting.pull(u.name)
+		q.mu.waiting.free(u.name)
 	}
 	q.mu.waiting.unpark(j.namespace)
 	q.mu.running--
