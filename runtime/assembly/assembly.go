@@ -91,6 +91,8 @@ type Config struct {
 	// WithoutExtenders asks no HTTP extender. NodeResourcesFit still leaves to them the resources
 	// that they handle.
 	WithoutExtenders bool
+	// WithoutShadow leaves out plugins in shadow, which decide nothing.
+	WithoutShadow bool
 }
 
 // CompareTolerations reports whether the operators Lt and Gt of tolerations compare numbers.

@@ -171,8 +171,11 @@ func attachedTrials(s *config.Scheduler, trials []trial, with *attached) []trial
 // buildTrials makes the pipelines of trials, beside the attached plugins that run. It reuses
 // those of old trials that are the same. An attached plugin that cannot be tried is refused. A trial
 // of the configuration is left out if what is attached is to blame, since only that is new;
-// otherwise, if it fails, buildTrials closes what it made.
+// otherwise, if it fails, buildTrials closes what it made. With Config.WithoutShadow there are none.
 func (a *Assembly) buildTrials(ctx context.Context, s *config.Scheduler, trials []trial, with *attached, old []trial, onlyAttached bool) ([]trial, error) {
+	if a.config.WithoutShadow {
+		return nil, nil
+	}
 	var out []trial
 	var errs []error
 	for _, t := range attachedTrials(s, trials, with) {

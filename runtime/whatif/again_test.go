@@ -26,7 +26,7 @@ import (
 )
 
 // refusing enables a module in shadow whose filter rejects all nodes.
-func refusing(t *testing.T, c *whatif.Cluster) {
+func refusing(t *testing.T, c *whatif.Cluster, of assembly.ModulesConfig) {
 	t.Helper()
 	data := wat.Compile(t, `(module
 		(memory (export "memory") 40)
@@ -39,7 +39,7 @@ func refusing(t *testing.T, c *whatif.Cluster) {
 	if err := os.WriteFile(file, data, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	modules := assembly.NewModules(assembly.ModulesConfig{})
+	modules := assembly.NewModules(of)
 	t.Cleanup(func() { _ = modules.Close(context.Background()) })
 	c.Scheduler.Modules = modules
 	m, err := modules.Load(module.Reference{Path: file, Use: module.Use{Mode: v1alpha1.ModeShadow}})
@@ -55,7 +55,7 @@ func refusing(t *testing.T, c *whatif.Cluster) {
 // before are back on their nodes or gone, and nobody was preempted.
 func TestAgain(t *testing.T) {
 	c := full()
-	refusing(t, c)
+	refusing(t, c, assembly.ModulesConfig{})
 	onA := func(p *v1.Pod) { p.Spec.NodeSelector = map[string]string{v1.LabelHostname: "a"} }
 	c.Nominated = []*v1.Pod{
 		pod("nominated", "1", 0, func(p *v1.Pod) { p.Status.NominatedNodeName = "b" }),
@@ -155,5 +155,17 @@ func TestAgainHandler(t *testing.T) {
 		if w.Code != c.code || !strings.HasPrefix(w.Body.String(), c.says) {
 			t.Errorf("%s: %d %s", path, w.Code, w.Body)
 		}
+	}
+}
+
+// TestWithoutShadow: a question runs no plugin in shadow, so it needs no memory for it.
+func TestWithoutShadow(t *testing.T) {
+	c := full()
+	refusing(t, c, assembly.ModulesConfig{Memory: 1 << 20})
+	if got := told(ask(t, c, &whatif.Request{Pods: []whatif.Pods{{Pod: pod("p", "1", 0)}}})); got != "p Fits b" {
+		t.Error(got)
+	}
+	if _, err := c.Again(t.Context(), "refuse", []*v1.Pod{pod("p", "1", 0)}); err == nil {
+		t.Error("the plugin has room")
 	}
 }

@@ -154,7 +154,7 @@ func (c *Cluster) question(r *Request) (*question, error) {
 			return ""
 		},
 	}
-	q.config.Assembly.WithoutExtenders = true
+	q.config.Assembly.WithoutExtenders, q.config.Assembly.WithoutShadow = true, true
 	q.known, q.profiles = c.Known.With(&r.Known), make(map[string]bool)
 	for i := range c.Scheduler.Scheduler.Profiles {
 		q.profiles[c.Scheduler.Scheduler.Profiles[i].SchedulerName] = true
