@@ -204,25 +204,25 @@ func (c *Cluster) Objects() Objects {
 // All implements scheduler.Objects.
 func (c *Cluster) All() []metav1.Object { return c.stores.All() }
 
-// Close finishes pending writes, until the context ends. The scheduler must have stopped
-// before.
+// Close finishes pending writes, until the context ends: after Run these are events, which the lease need not cover. The scheduler
+// must have stopped before.
 func (c *Cluster) Close(ctx context.Context) {
 	c.watches.stop()
 	c.finish(ctx)
+	if n := c.events.finish(ctx); n > 0 {
+		c.log.LogAttrs(ctx, slog.LevelWarn, "events were not written before exit", slog.Int64("events", n))
+	}
 	c.events.close()
 	c.silence()
 }
 
-// finish finishes pending writes of pods, until the context ends. Afterwards the lease is
-// released and another replica starts.
+// finish finishes the writes of pods and claims that have begun, until the context ends. Afterwards the lease is
+// released and another replica starts, which needs neither the pending status nor the events of this one.
 func (c *Cluster) finish(ctx context.Context) {
 	c.finished.Do(func() {
 		c.claims.finish(ctx)
 		c.held.close()
 		c.status.close(ctx)
-		if n := c.events.finish(ctx); n > 0 {
-			c.log.LogAttrs(ctx, slog.LevelWarn, "events were not written before exit", slog.Int64("events", n))
-		}
 	})
 }
 

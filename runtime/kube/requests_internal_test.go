@@ -48,15 +48,20 @@ type refusing struct {
 	notes    []string      // of events
 	cut      chan struct{} // closed to end all watches
 	expired  string        // a kind whose watches are too old, so that it is listed again
+	takes    time.Duration // to answer a write of an event or of a pod's status
+	last     map[writeKind]time.Time
 }
 
 const refusal = "refused by the test"
 
 // RoundTrip implements http.RoundTripper.
 func (s *refusing) RoundTrip(q *http.Request) (*http.Response, error) {
+	info := s.requests.parse(q)
+	if s.takes > 0 && info != nil && (info.Resource == "events" || info.Subresource == "status") {
+		time.Sleep(s.takes)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	info := s.requests.parse(q)
 	if info == nil { // discovery
 		return respond(q, http.StatusOK, runtime.ContentTypeJSON, []byte(`{"kind":"APIResourceList","resources":[{"name":"resourceclaims"},
 			{"name":"resourceslices"},{"name":"deviceclasses"},{"name":"devicetaintrules"}]}`)), nil
@@ -67,6 +72,9 @@ func (s *refusing) RoundTrip(q *http.Request) (*http.Response, error) {
 	}
 	if info.Subresource != "" {
 		kind += "/" + info.Subresource
+	}
+	if s.last != nil {
+		s.last[writeKind{info.Verb, kind}] = time.Now()
 	}
 	var body []byte
 	if q.Body != nil {

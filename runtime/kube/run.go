@@ -30,13 +30,13 @@ type RunConfig struct {
 	// it tries pods; Beside (optional) runs in a goroutine of its own until it no longer schedules.
 	Before func(context.Context) error
 	Beside func(context.Context)
-	// Grace bounds the writing of pod status and events before the lease is released.
+	// Grace bounds how long writes that have begun may take before the lease is released.
 	Grace time.Duration
 }
 
 // Run schedules the cluster's pods while this replica leads, until the context ends. Then it
-// waits for bindings and status writes in flight, and releases the lease. Pods that wait at
-// Permit stay unbound for the next leader.
+// waits for the writes in flight, and releases the lease. Pods that wait at Permit stay unbound for the next leader. Events
+// are written until Close.
 //
 // # Errors
 //

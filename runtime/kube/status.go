@@ -240,16 +240,19 @@ func worthAnotherTry(err error) bool {
 	return true
 }
 
-// close makes the pending writes, until the context ends.
+// close drops the pending writes, and waits for those in flight until the context ends. The next leader tries these pods again.
 func (w *statusWriter) close(ctx context.Context) {
 	stop := context.AfterFunc(ctx, w.cancel)
 	defer stop()
-	w.queue.ShutDownWithDrain()
+	w.mu.Lock()
+	dropped := len(w.mu.wanted) - len(w.mu.sending)
+	clear(w.mu.wanted)
+	w.mu.Unlock()
+	w.queue.ShutDown()
 	w.group.Wait()
-	w.queue.ShutDown() // also processes pending retries
 	w.cancel()
-	if n := w.pending(); n > 0 {
-		w.deps.Log.LogAttrs(ctx, slog.LevelWarn, "pod statuses were not written before exit", slog.Int("pods", n))
+	if dropped > 0 {
+		w.deps.Log.LogAttrs(ctx, slog.LevelInfo, "pod statuses are left to the next leader", slog.Int("pods", dropped))
 	}
 }
 
