@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	v1 "k8s.io/api/core/v1"
 
 	"github.com/berth-scheduler/berth/runtime/api/v1alpha1"
 	"github.com/berth-scheduler/berth/runtime/kube"
@@ -133,19 +135,23 @@ func newPluginPromote() *cobra.Command {
 	return newVerb(&verb{
 		use: "promote", short: "Let the new version of a canary decide for all pods",
 		long: `Promote ends the rollout of a plugin in mode Canary: its new version decides for all pods at
-once. It sets spec.mode to Enforce. It also sets spec.module.digest, because the tag may have
-moved meanwhile.`,
+once. It sets spec.mode to Enforce, and spec.module.image to the image with the digest that was
+tried, because the tag may have moved meanwhile. The next kubectl apply replaces both.`,
 		example: `  berth plugin promote zone-cost
   berth plugin promote team-a/pool`,
 		change: func(o *kube.PluginObject, _ bool) ([]kube.Change, string, error) {
 			if o.Status == nil || o.Status.Canary == nil {
 				return nil, "", errors.New("no canary decides for any pod, so there is nothing to promote: see status.rollout")
 			}
-			digest := o.Status.Canary.Digest
-			if !rollout.Same(&o.Status.Canary.PluginVersion, &o.Version) { // its digest would not be that of spec.module
-				return nil, "", fmt.Errorf("the object names another version than the canary, %s: wait until status.rollout has it, or roll back", digest)
+			c := &o.Status.Canary.PluginVersion
+			if !rollout.Same(c, &o.Version) { // its image would not be that of spec.module
+				return nil, "", fmt.Errorf("the object names another version than the canary, %s: wait until status.rollout has it, or roll back", c.Digest)
 			}
-			return []kube.Change{set("/spec/mode", v1alpha1.ModeEnforce), set("/spec/module/digest", digest)}, fmt.Sprintf("%s decides for all pods", digest), nil
+			changes := []kube.Change{set("/spec/mode", v1alpha1.ModeEnforce)}
+			if c.Module.Image != "" {
+				changes = append(changes, set("/spec/module/image", c.Module.Image))
+			}
+			return changes, fmt.Sprintf("%s decides for all pods", c.Digest), nil
 		},
 	}, false)
 }
@@ -178,7 +184,8 @@ func newPluginRollback() *cobra.Command {
 		use: "rollback", short: "Go back to the stable or the previous version",
 		long: `Rollback ends a rollout: the stable version of the plugin decides for all pods again. Without
 a rollout, the version before the stable one decides. Rollback copies spec.module and
-spec.config of that version from status.rollout, and sets spec.mode to Enforce.`,
+spec.config of that version from status.rollout, and sets spec.mode to Enforce. It notes them
+in kubectl's annotation, too, so that the next kubectl apply replaces all of them.`,
 		example: `  berth plugin rollback zone-cost
   berth plugin rollback team-a/pool --print`,
 		change: func(o *kube.PluginObject, _ bool) ([]kube.Change, string, error) {
@@ -187,15 +194,41 @@ spec.config of that version from status.rollout, and sets spec.mode to Enforce.`
 				return nil, "", errors.New("there is no version to go back to: status.rollout has neither a canary nor an old version")
 			}
 			module := to.Module
-			module.Digest = to.Digest // a tag may have moved
-			changes := []kube.Change{set("/spec/module", module), set("/spec/mode", v1alpha1.ModeEnforce)}
-			config := kube.Change{Op: "add", Path: "/spec/config", Value: map[string]any{}}
-			if to.Config != nil {
-				config.Value = to.Config
+			if module.Digest = to.Digest; module.Image != module.Image.Unpinned() {
+				module.Digest = "" // that of the image says it
 			}
-			return append(changes, config), fmt.Sprintf("%s decides for all pods", to.Digest), nil
+			var config any = map[string]any{}
+			if to.Config != nil {
+				config = to.Config
+			}
+			changes := []kube.Change{set("/spec/module", module), set("/spec/mode", v1alpha1.ModeEnforce), set("/spec/config", config)}
+			applied, err := noteApplied(o, map[string]any{"module": module, "config": config})
+			return append(changes, applied...), fmt.Sprintf("%s decides for all pods", to.Digest), err
 		},
 	}, false)
+}
+
+// noteApplied has kubectl's note of what was applied last say that it had these fields of the spec: fields that only a
+// command set, kubectl apply would keep. Without a note nothing changes.
+func noteApplied(o *kube.PluginObject, fields map[string]any) ([]kube.Change, error) {
+	text, ok := o.Annotations[v1.LastAppliedConfigAnnotation]
+	if !ok {
+		return nil, nil
+	}
+	var applied map[string]any
+	d := json.NewDecoder(strings.NewReader(text))
+	d.UseNumber()
+	if err := d.Decode(&applied); err != nil {
+		return nil, fmt.Errorf("the annotation %s: %w: kubectl apply --server-side does not use it; remove it", v1.LastAppliedConfigAnnotation, err)
+	}
+	spec, _ := applied["spec"].(map[string]any)
+	if spec == nil {
+		spec = make(map[string]any)
+	}
+	maps.Copy(spec, fields)
+	applied["spec"] = spec
+	out, err := json.Marshal(applied)
+	return []kube.Change{set("/metadata/annotations/"+strings.ReplaceAll(v1.LastAppliedConfigAnnotation, "/", "~1"), string(out)+"\n")}, err
 }
 
 // earlier is the version that a rollback leads to; nil if there is none.

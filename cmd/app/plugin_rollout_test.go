@@ -9,8 +9,14 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
+
+	jsonpatch "gopkg.in/evanphx/json-patch.v4"
+	"k8s.io/apimachinery/pkg/util/jsonmergepatch"
+
+	"github.com/berth-scheduler/berth/runtime/kube"
 )
 
 // pluginAPI serves plugins, and keeps the patches of them. team-a/stopped was disabled by --all.
@@ -22,10 +28,11 @@ func pluginAPI(t *testing.T, spec, status string) (kubeconfig string, patches *[
 	}
 	platform, tenant := object("SchedulerPlugin", `"name":"zones",`), object("TenantPlugin", `"namespace":"team-a","name":"pool","annotations":{"a":"b"},`)
 	marked := object("SchedulerPlugin", `"name":"marked","annotations":{"berth.dev/was-in-shadow":"true"},`)
+	applied := object("SchedulerPlugin", `"name":"applied","annotations":{"kubectl.kubernetes.io/last-applied-configuration":"{\"kind\":\"SchedulerPlugin\",\"spec\":`+strings.ReplaceAll(spec, `"`, `\"`)+`}"},`)
 	stopped := object("TenantPlugin", `"namespace":"team-a","name":"stopped","annotations":{"berth.dev/disabled-by-all":"true"},`)
 	mux := http.NewServeMux()
 	for path, body := range map[string]string{
-		"schedulerplugins/zones": platform, "schedulerplugins/marked": marked, "namespaces/team-a/tenantplugins/pool": tenant, "namespaces/team-a/tenantplugins/stopped": stopped,
+		"schedulerplugins/zones": platform, "schedulerplugins/marked": marked, "schedulerplugins/applied": applied, "namespaces/team-a/tenantplugins/pool": tenant, "namespaces/team-a/tenantplugins/stopped": stopped,
 		"schedulerplugins": `{"items":[` + platform + `]}`, "tenantplugins": `{"items":[` + tenant + "," + stopped + `]}`,
 	} {
 		mux.HandleFunc("/apis/berth.dev/v1alpha1/"+path, func(w http.ResponseWriter, r *http.Request) {
@@ -53,7 +60,7 @@ func pluginAPI(t *testing.T, spec, status string) (kubeconfig string, patches *[
 // TestRolloutVerbs: each verb is one patch of the object that was read, which kubectl could send as well.
 func TestRolloutVerbs(t *testing.T) {
 	const (
-		canary = `{"rollout":{"stable":{"module":{"image":"r.test/p:1"},"config":{"a":1},"digest":"sha256:1"},"canary":{"module":{"image":"r.test/p:2"},"digest":"sha256:2","step":1,"percent":5,"since":"2026-01-01T00:00:00Z"}}}`
+		canary = `{"rollout":{"stable":{"module":{"image":"r.test/p:1@sha256:11"},"config":{"a":1},"digest":"sha256:1"},"canary":{"module":{"image":"r.test/p:2@sha256:22"},"digest":"sha256:2","step":1,"percent":5,"since":"2026-01-01T00:00:00Z"}}}`
 		done   = `{"rollout":{"stable":{"module":{"image":"r.test/p:2"},"digest":"sha256:2"},"old":{"module":{"url":"https://r.test/p","digest":"sha256:1"},"digest":"sha256:1","until":"2026-01-01T00:00:00Z"}}}`
 	)
 	const zones, pool = "schedulerplugins/zones by berth-plugin-", "namespaces/team-a/tenantplugins/pool by berth-plugin-"
@@ -64,14 +71,14 @@ func TestRolloutVerbs(t *testing.T) {
 		patches               []string
 		says                  string
 	}{
-		"promote":               {`{"module":{"image":"r.test/p:2"}}`, canary, "promote zones", []string{zones + `promote: ` + test + `{"op":"add","path":"/spec/mode","value":"Enforce"},{"op":"add","path":"/spec/module/digest","value":"sha256:2"}]`}, "zones: sha256:2 decides for all pods\n"},
-		"another version since": {`{"module":{"image":"r.test/p:3"}}`, canary, "promote zones", nil, "error: zones: the object names another version than the canary, sha256:2: wait until status.rollout has it, or roll back"},
-		"no canary":             {`{}`, done, "promote zones", nil, "error: zones: no canary decides for any pod, so there is nothing to promote: see status.rollout"},
-		"pause":                 {`{}`, canary, "pause team-a/pool", []string{pool + `pause: ` + test + `{"op":"add","path":"/spec/rollout","value":{"paused":true}}]`}, "team-a/pool: the rollout is paused\n"},
-		"resume":                {`{"rollout":{"paused":true}}`, canary, "pause zones --resume", []string{zones + `pause: ` + test + `{"op":"add","path":"/spec/rollout/paused","value":false}]`}, "zones: the rollout continues\n"},
+		"promote":                   {`{"module":{"image":"r.test/p:2"}}`, canary, "promote zones", []string{zones + `promote: ` + test + `{"op":"add","path":"/spec/mode","value":"Enforce"},{"op":"add","path":"/spec/module/image","value":"r.test/p:2@sha256:22"}]`}, "zones: sha256:2 decides for all pods\n"},
+		"another version since":     {`{"module":{"image":"r.test/p:3"}}`, canary, "promote zones", nil, "error: zones: the object names another version than the canary, sha256:2: wait until status.rollout has it, or roll back"},
+		"no canary":                 {`{}`, done, "promote zones", nil, "error: zones: no canary decides for any pod, so there is nothing to promote: see status.rollout"},
+		"pause":                     {`{}`, canary, "pause team-a/pool", []string{pool + `pause: ` + test + `{"op":"add","path":"/spec/rollout","value":{"paused":true}}]`}, "team-a/pool: the rollout is paused\n"},
+		"resume":                    {`{"rollout":{"paused":true}}`, canary, "pause zones --resume", []string{zones + `pause: ` + test + `{"op":"add","path":"/spec/rollout/paused","value":false}]`}, "zones: the rollout continues\n"},
 		"rollback": {
 			`{}`, canary, "rollback zones",
-			[]string{zones + `rollback: ` + test + `{"op":"add","path":"/spec/module","value":{"image":"r.test/p:1","digest":"sha256:1"}},{"op":"add","path":"/spec/mode","value":"Enforce"},{"op":"add","path":"/spec/config","value":{"a":1}}]`},
+			[]string{zones + `rollback: ` + test + `{"op":"add","path":"/spec/module","value":{"image":"r.test/p:1@sha256:11"}},{"op":"add","path":"/spec/mode","value":"Enforce"},{"op":"add","path":"/spec/config","value":{"a":1}}]`},
 			"zones: sha256:1 decides for all pods\n",
 		},
 		"rollback later": {
@@ -182,4 +189,73 @@ func TestRolloutVerbs(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestNextApply: what promote and rollback wrote does not outlive the next kubectl apply.
+func TestNextApply(t *testing.T) {
+	const (
+		applied = `{"apiVersion":"berth.dev/v1alpha1","kind":"SchedulerPlugin","metadata":{"name":"zones"},"spec":{"config":{"b":1},"mode":"Canary","module":{"image":"r.test/p:2"}}}`
+		next    = `{"apiVersion":"berth.dev/v1alpha1","kind":"SchedulerPlugin","metadata":{"name":"zones"},"spec":{"config":{"c":1},"mode":"Canary","module":{"image":"r.test/p:3"}}}`
+		plain   = `{"apiVersion":"berth.dev/v1alpha1","kind":"SchedulerPlugin","metadata":{"name":"zones"},"spec":{"module":{"image":"r.test/p:3"},"mode":"Canary"}}`
+		status  = `{"rollout":{"stable":{"module":{"image":"r.test/p:1@sha256:11"},"config":{"a":{"x":1}},"digest":"sha256:1"},` +
+			`"canary":{"module":{"image":"r.test/p:2@sha256:22"},"config":{"b":1},"digest":"sha256:2","step":1,"percent":5,"since":"2026-01-01T00:00:00Z"}}}`
+	)
+	for _, verb := range []string{"promote", "rollback"} {
+		for _, file := range []string{next, plain} {
+			kubeconfig, patches := pluginAPI(t, `{"config":{"b":1},"mode":"Canary","module":{"image":"r.test/p:2"}}`, status)
+			root := Command()
+			root.SetOut(io.Discard)
+			root.SetArgs([]string{"plugin", verb, "applied", "--kubeconfig", kubeconfig})
+			if err := root.ExecuteContext(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			var object, spec map[string]any
+			if err := json.Unmarshal([]byte(applied), &object); err != nil {
+				t.Fatal(err)
+			}
+			object["metadata"].(map[string]any)["annotations"] = map[string]any{lastApplied: applied}
+			_, patch, _ := strings.Cut((*patches)[0], ": ")
+			for _, c := range changes(t, patch) {
+				at := object
+				path := strings.Split(c.Path[1:], "/")
+				for _, key := range path[:len(path)-1] {
+					at = at[key].(map[string]any)
+				}
+				at[strings.ReplaceAll(path[len(path)-1], "~1", "/")] = c.Value
+			}
+			now, err := json.Marshal(object)
+			if err != nil {
+				t.Fatal(err)
+			}
+			noted := object["metadata"].(map[string]any)["annotations"].(map[string]any)[lastApplied].(string)
+			merge, err := jsonmergepatch.CreateThreeWayJSONMergePatch([]byte(noted), []byte(file), now) // as kubectl apply does
+			if err != nil {
+				t.Fatal(err)
+			}
+			after, err := jsonpatch.MergePatch(now, merge)
+			if err == nil {
+				err = json.Unmarshal(after, &object)
+			}
+			if err == nil {
+				err = json.Unmarshal([]byte(file), &spec)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := object["spec"]; !reflect.DeepEqual(got, spec["spec"]) {
+				t.Errorf("after %s and %s the spec is %v", verb, file, got)
+			}
+		}
+	}
+}
+
+const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
+
+// changes are those of a patch, without the first one, which tests the object's version.
+func changes(t *testing.T, patch string) (out []kube.Change) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(patch), &out); err != nil || len(out) < 2 {
+		t.Fatalf("%v: %s", err, patch)
+	}
+	return out[1:]
 }

@@ -154,6 +154,9 @@ func (s *Sources) accept(ctx context.Context, ref *Reference, f *fetched) (*Load
 	if err != nil {
 		return nil, err
 	}
+	if err := tagAgrees(ref, l.Manifest.Version); err != nil {
+		return nil, err
+	}
 	if len(f.origin.Manifest) > 0 {
 		l.Image = Digest(f.origin.Manifest)
 		if l.Origin, err = json.Marshal(f.origin); err != nil {

@@ -1,6 +1,7 @@
 package module
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -27,6 +28,8 @@ type origin struct {
 	// Repository and Manifest are the image's; empty for a file.
 	Repository string `json:"repository,omitempty"`
 	Manifest   []byte `json:"manifest,omitempty"`
+	// Tags are those that named the image when it was fetched.
+	Tags []string `json:"tags,omitempty"`
 	// Bundles are the module's claimed signatures; nil if they were not requested.
 	Bundles [][]byte `json:"bundles,omitempty"`
 
@@ -48,8 +51,11 @@ type fetched struct {
 	storing sync.Once
 }
 
-// maxOrigin is the maximum size of a stored origin, in bytes.
-const maxOrigin = 8 << 20
+// maxOrigin is the maximum size of a stored origin, in bytes. maxTags is how many tags of earlier fetches it keeps.
+const (
+	maxOrigin = 8 << 20
+	maxTags   = 64
+)
 
 // keptOrigin returns the origin of a stored module. digest is the digest of an image or of a
 // module.
@@ -72,7 +78,15 @@ func (s *Sources) Keep(l *Loaded) {
 		return
 	}
 	l.fetched.storing.Do(func() {
-		if text, err := json.Marshal(l.fetched.origin); err == nil {
+		o := l.fetched.origin
+		if was, ok := s.keptOrigin(l.Digest); ok && was.Repository == o.Repository && bytes.Equal(was.Manifest, o.Manifest) {
+			for _, tag := range was.Tags[:min(len(was.Tags), maxTags)] {
+				if !slices.Contains(o.Tags, tag) {
+					o.Tags = append(o.Tags, tag)
+				}
+			}
+		}
+		if text, err := json.Marshal(o); err == nil {
 			s.store.Write(fileOf(l.Digest, originSuffix), text)
 			if l.Image != "" {
 				s.store.Write(fileOf(l.Image, originSuffix), text)

@@ -161,6 +161,52 @@ func layer(mediaType string, data []byte) string {
 	return string(text)
 }
 
+// TestTagAndDigest: a tag and a digest that do not agree are refused, whether the module is stored or not.
+func TestTagAndDigest(t *testing.T) {
+	t.Setenv("DOCKER_CONFIG", t.TempDir())
+	const manifest = "application/vnd.oci.image.manifest.v1+json"
+	one := guestModule(t) // version 1.0.0
+	two := numbered(t, one, 2)
+	images := map[string][]byte{"stable": one, "next": two, "1.0.0": one, "1.0.0-again": two}
+	handlers := map[string]http.HandlerFunc{"/v2/team/guest/blobs/" + module.Digest([]byte("{}")): content("application/octet-stream", []byte("{}"))}
+	for tag, data := range images {
+		text := image(layer("application/wasm", data))
+		handlers["/v2/team/guest/manifests/"+tag] = content(manifest, text)
+		handlers["/v2/team/guest/manifests/"+module.Digest(text)] = content(manifest, text)
+		handlers["/v2/team/guest/blobs/"+module.Digest(data)] = content("application/octet-stream", data)
+	}
+	s := serve(t, handlers)
+	at := "oci://" + strings.TrimPrefix(s.URL, "http://") + "/team/guest:"
+	stored := module.NewSources(module.SourcesConfig{Dir: t.TempDir()})
+	for tag := range images {
+		if _, err := load(stored, at+tag); err != nil {
+			t.Fatal(err)
+		}
+	}
+	pin := "@" + module.Digest(image(layer("application/wasm", one)))
+	for name, sources := range map[string]*module.Sources{"stored": stored, "fetched": module.NewSources(module.SourcesConfig{})} {
+		for _, text := range []string{"stable?digest=" + module.Digest(one), "1.0.0" + pin, "v1.0.0" + pin, "next" + pin, "stable" + pin + "?digest=" + module.Digest(one)} {
+			if _, err := load(sources, at+text); err != nil {
+				t.Errorf("%s: %s: %v", name, text, err)
+			}
+		}
+		for text, want := range map[string]string{
+			"next?digest=" + module.Digest(one):              "digest: the module has " + module.Digest(two),
+			"2.0.0" + pin:                                    `digest: the module of the digest is version "1.0.0", not that of the tag; name the digest of the version that was meant, or none`,
+			"stable" + pin + "?digest=" + module.Digest(two): "digest: the module has " + module.Digest(one),
+		} {
+			_, err := load(sources, at+text)
+			expectError(t, err, want)
+		}
+	}
+	before := s.requests
+	for _, text := range []string{"stable", "1.0.0"} { // each named the image
+		if _, err := load(stored, at+text+"?digest="+module.Digest(one)); err != nil || s.requests != before {
+			t.Errorf("%s: %v after %d requests", text, err, s.requests-before)
+		}
+	}
+}
+
 // TestImage: the module of an image in a registry is fetched; an image named by its digest only
 // once.
 func TestImage(t *testing.T) {
@@ -200,6 +246,7 @@ func TestImage(t *testing.T) {
 		}
 	}
 	for text, parts := range map[string][]string{
+		registry + ":other?digest=" + module.Digest(data): {"it has 0 layers of type application/wasm"}, // a tag is not taken for another's
 		registry + ":none":   {"image not found; list the tags with oras repo tags"},
 		registry + ":two":    {"it has 2 layers of type application/wasm, not one"},
 		registry + ":other":  {"it has 0 layers of type application/wasm, not one (its layers: application/x-tar); push it with"},

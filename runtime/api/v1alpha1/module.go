@@ -1,6 +1,8 @@
 package v1alpha1
 
 import (
+	"strings"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 )
@@ -27,6 +29,25 @@ type Digest string
 // +kubebuilder:validation:MaxLength=512
 // +kubebuilder:validation:Pattern=`^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:[0-9]{1,5})?(/[a-z0-9]([a-z0-9._-]*[a-z0-9])?)+(:[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?(@sha256:[0-9a-f]{64})?$`
 type Image string
+
+// maxImage is the maximum length of an Image.
+const maxImage = 512
+
+// Unpinned returns the image without the digest of its manifest.
+func (i Image) Unpinned() Image {
+	name, _, _ := strings.Cut(string(i), "@")
+	return Image(name)
+}
+
+// Pinned returns the image with the digest of its manifest. The tag stays, for readers. An empty digest,
+// and a name that would become too long, change nothing.
+func (i Image) Pinned(digest Digest) Image {
+	out := i.Unpinned() + "@" + Image(digest)
+	if i == "" || digest == "" || len(out) > maxImage {
+		return i
+	}
+	return out
+}
 
 // Namespace is the name of a namespace.
 //

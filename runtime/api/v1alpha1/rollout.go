@@ -128,7 +128,7 @@ type RolloutStatus struct {
 
 // PluginVersion is a module with its configuration.
 type PluginVersion struct {
-	// The module as the object named it.
+	// The module as the object named it, with the digest of its image's manifest.
 	Module ModuleSource `json:"module"`
 	// The configuration.
 	//

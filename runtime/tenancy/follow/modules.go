@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"strings"
 
+	"github.com/berth-scheduler/berth/runtime/api/v1alpha1"
 	"github.com/berth-scheduler/berth/runtime/assembly"
 	"github.com/berth-scheduler/berth/runtime/market/oci"
 	"github.com/berth-scheduler/berth/runtime/module"
@@ -53,10 +54,17 @@ func (f *Follower) newQueues() {
 	}
 }
 
-// renamed makes a module of a reference from that of another one, if the digest is known and they differ in
-// nothing but the name and whether the module is tried. A tag without a digest is read again.
+// renamed makes a module of a reference from that of another one, if they differ in nothing but the name, whether the
+// module is tried, and which digests they name. A tag without a digest is read again, and so is one that was not read.
 func renamed(_ context.Context, from module.Reference, loaded *module.Loaded, ref module.Reference) (*module.Loaded, bool) {
-	from.Name, from.Use, from.Digest = ref.Name, ref.Use, loaded.Digest
+	image, was := v1alpha1.Image(ref.Image), v1alpha1.Image(from.Image)
+	pinned := image != image.Unpinned()
+	switch {
+	case pinned && (image.Unpinned() != was.Unpinned() || image != image.Pinned(v1alpha1.Digest(loaded.Image))),
+		!pinned && (image != was || ref.Digest == ""), ref.Digest != "" && ref.Digest != loaded.Digest:
+		return nil, false
+	}
+	from.Name, from.Use, from.Digest, from.Image = ref.Name, ref.Use, ref.Digest, ref.Image
 	if !reflect.DeepEqual(from, ref) {
 		return nil, false
 	}

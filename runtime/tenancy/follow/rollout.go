@@ -38,7 +38,7 @@ func (f *Follower) seen(r *Result, first int, plan *rollout.Plan, s *status, fau
 			continue
 		}
 		if refusal := r.refusal(i); refusal == nil {
-			out.Digest = v1alpha1.Digest(p.Module.Digest)
+			out.Digest, out.Image = v1alpha1.Digest(p.Module.Digest), v1alpha1.Digest(p.Module.Image)
 		} else if !refusal.Passes && refusal.Reason != both && refusal.Reason != tenancy.Fetching && refusal.Reason != Compiling && refusal.Reason != tenancy.Disabled {
 			out.Refused = refusal.Reason + ": " + refusal.Message
 		}

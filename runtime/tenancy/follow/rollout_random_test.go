@@ -88,13 +88,13 @@ func (m *rolling) act() {
 	case "roll back":
 		edit(func(p *v1alpha1.TenantPlugin) {
 			if s := p.Status.Rollout; s != nil && s.Stable != nil {
-				p.Spec.Module, p.Spec.Mode = v1alpha1.TenantModule{Image: s.Stable.Module.Image, Digest: s.Stable.Digest}, v1alpha1.ModeEnforce
+				p.Spec.Module, p.Spec.Mode = v1alpha1.TenantModule{Image: s.Stable.Module.Image}, v1alpha1.ModeEnforce
 			}
 		})
 	case "promote":
 		edit(func(p *v1alpha1.TenantPlugin) {
 			if s := p.Status.Rollout; s != nil && s.Canary != nil {
-				p.Spec.Mode, p.Spec.Module.Digest = v1alpha1.ModeEnforce, s.Canary.Digest
+				p.Spec.Mode, p.Spec.Module.Image = v1alpha1.ModeEnforce, s.Canary.Module.Image
 			}
 		})
 	case "disable":

@@ -181,7 +181,7 @@ func TestSwaps(t *testing.T) {
 	w.report()
 	at("a/p: 2")
 	w.change(func(s *v1alpha1.TenantPluginSpec) {
-		s.Module.Image, s.Module.Digest, s.Mode = "registry.test/guest:1", v1alpha1.Digest(digestOf("1")), v1alpha1.ModeEnforce
+		s.Module.Image, s.Mode = v1alpha1.Image("registry.test/guest:1").Pinned(v1alpha1.Digest(imageOf("1"))), v1alpha1.ModeEnforce
 	})
 	at("a/p: 1")
 	w.sync()
@@ -197,7 +197,7 @@ func TestSwaps(t *testing.T) {
 func TestRolloutCannotBegin(t *testing.T) {
 	w := newRollout(t)
 	w.fetch = func(_ context.Context, ref module.Reference) error {
-		if ref.Image == "registry.test/guest:2" {
+		if v1alpha1.Image(ref.Image).Unpinned() == "registry.test/guest:2" {
 			return errNo
 		}
 		return nil
@@ -274,7 +274,7 @@ func TestRegistryDown(t *testing.T) {
 	w.report()
 	w.expectShares("a/p: 1 10-100, a/p@canary: 2 0-10")
 	w.fetch = func(_ context.Context, ref module.Reference) error {
-		if strings.HasSuffix(ref.Image, ":2") {
+		if strings.Contains(ref.Image, ":2@") {
 			return &module.Error{File: ref.Image, Detail: "no answer", Err: &net.OpError{Op: "dial", Err: errNo}}
 		}
 		return nil
@@ -284,7 +284,7 @@ func TestRegistryDown(t *testing.T) {
 	w.report()
 	w.expectShares("a/p: 1 10-100, a/p@canary: ModuleRefused 0-10")
 	w.fetch = func(_ context.Context, ref module.Reference) error {
-		if strings.HasSuffix(ref.Image, ":2") {
+		if strings.Contains(ref.Image, ":2@") {
 			return &module.Error{File: ref.Image, Detail: "another digest"}
 		}
 		return nil

@@ -164,8 +164,9 @@ func (w *world) Fetch(ctx context.Context, ref module.Reference) (*module.Loaded
 			return nil, err
 		}
 	}
-	_, version, _ := strings.Cut(ref.Image[strings.LastIndexByte(ref.Image, '/'):], ":")
-	return &module.Loaded{Name: ref.Name, Path: ref.Image, Digest: digestOf(version), Manifest: &wire.Manifest{
+	image := string(v1alpha1.Image(ref.Image).Unpinned())
+	_, version, _ := strings.Cut(image[strings.LastIndexByte(image, '/'):], ":")
+	return &module.Loaded{Name: ref.Name, Path: ref.Image, Digest: digestOf(version), Image: imageOf(version), Manifest: &wire.Manifest{
 		Name: "guest", Version: version, Points: wire.ManifestPoints{Filter: &wire.ManifestPoint{}},
 	}}, nil
 }
@@ -325,6 +326,9 @@ func (w *world) now() map[string]string {
 }
 
 // digestOf is the digest of a version, which short turns back.
+// imageOf is the digest of the image of a version.
+func imageOf(version string) string { return module.Digest([]byte(version)) }
+
 func digestOf(version string) string { return "sha256:" + fmt.Sprintf("%064s", version) }
 
 func short(digest string) string { return strings.TrimLeft(strings.TrimPrefix(digest, "sha256:"), "0") }

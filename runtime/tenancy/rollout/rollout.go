@@ -37,6 +37,8 @@ type Seen struct {
 	// unless that passes.
 	Digest  v1alpha1.Digest
 	Refused string
+	// Image is the digest of the manifest of its image; empty if it has none.
+	Image v1alpha1.Digest
 	// Counts are what it did at the current step.
 	Counts Counts
 	// Stopped says why its calls are stopped after faults; empty if they are not.
@@ -73,10 +75,15 @@ func Steps(r *v1alpha1.Rollout) []v1alpha1.RolloutStep {
 	return r.Steps
 }
 
-// Same reports whether two versions are the same, as far as their digests are known.
+// Same reports whether two versions are the same, as far as the digests of their images and modules are known.
 func Same(a, b *v1alpha1.PluginVersion) bool {
 	x, y := cmp.Or(a.Digest, a.Module.Digest), cmp.Or(b.Digest, b.Module.Digest)
-	return a.Module.Image == b.Module.Image && a.Module.URL == b.Module.URL && (x == y || x == "" || y == "") && sameConfig(a.Config, b.Config)
+	return sameImage(a.Module.Image, b.Module.Image) && a.Module.URL == b.Module.URL && (x == y || x == "" || y == "") && sameConfig(a.Config, b.Config)
+}
+
+func sameImage(a, b v1alpha1.Image) bool {
+	x, y := a.Unpinned(), b.Unpinned()
+	return a == b || x == y && (a == x || b == y)
 }
 
 // sameConfig compares texts first, since every look at every object does so.
@@ -155,7 +162,7 @@ func divided(s *v1alpha1.RolloutStatus, p *Plan, uid string) (out []Share) {
 	canary, stable := Share{Version: p.Version, Role: Canary, Ready: true}, state.Share{}
 	if c := s.Canary; c != nil && Same(&c.PluginVersion, &p.Version) {
 		to := min(max(int(c.Percent), 0), 100) * state.Buckets / 100
-		canary.Version.Digest, canary.Ready = c.Digest, to == 0
+		canary.Version.Module.Image, canary.Version.Digest, canary.Ready = c.Module.Image, c.Digest, to == 0
 		canary.Pods, stable = state.Share{Key: uid, To: to}, state.Share{Key: uid, From: to, To: state.Buckets}
 	}
 	if s.Stable != nil {
@@ -216,8 +223,11 @@ func (n *next) change() bool {
 		n.finish("by hand")
 		return true
 	case !p.Canary:
-		if n.seen.Digest == "" || p.Shadow || s.Stable != nil && Same(s.Stable, &p.Version) && s.Stable.Digest == n.seen.Digest {
+		if n.seen.Digest == "" || p.Shadow {
 			return false
+		}
+		if s.Stable != nil && Same(s.Stable, &p.Version) && s.Stable.Digest == n.seen.Digest {
+			return n.pin(s.Stable) // the module may have been pushed again, in another image
 		}
 		n.stable()
 		return true
@@ -239,15 +249,22 @@ func (n *next) end(why string) bool {
 	return true
 }
 
+// pin gives a version the digest of the module that was seen, and its image that of its manifest: the tag may be
+// moved while the version is in use. It reports whether that changes the version.
+func (n *next) pin(v *v1alpha1.PluginVersion) bool {
+	image, digest := v.Module.Image, v.Digest
+	v.Module.Image, v.Digest = image.Pinned(n.seen.Image), n.seen.Digest
+	return v.Module.Image != image || v.Digest != digest
+}
+
 // stable makes the version that the object names the stable one.
 func (n *next) stable() {
 	if old := n.status.Stable; old != nil {
 		keep := span(n.plan.Rollout.KeepOld, defaultKeepOld)
 		n.status.Old = &v1alpha1.OldVersion{PluginVersion: *old, Until: metav1.NewTime(n.seen.Now.Add(keep)).Rfc3339Copy()}
 	}
-	v := n.plan.Version.DeepCopy()
-	v.Digest = n.seen.Digest
-	n.status.Stable = v
+	n.status.Stable = n.plan.Version.DeepCopy()
+	n.pin(n.status.Stable)
 }
 
 func (n *next) finish(message string) {
@@ -262,7 +279,7 @@ func (n *next) start() bool {
 	}
 	first := Steps(&n.plan.Rollout)[0].Percent
 	c := &v1alpha1.CanaryStatus{PluginVersion: *n.plan.Version.DeepCopy(), Step: 1, Percent: first, Since: n.at}
-	c.Digest = n.seen.Digest
+	n.pin(&c.PluginVersion)
 	n.status.Canary = c
 	n.happen(Started, c.Digest, first, "")
 	return true

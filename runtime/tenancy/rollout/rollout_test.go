@@ -313,6 +313,26 @@ func TestClock(t *testing.T) {
 	o.expect(rollout.SteppedBack, "1")
 }
 
+// TestPinned: status names each version by the digest of its image.
+func TestPinned(t *testing.T) {
+	o := newObject(t)
+	o.seen.Image = "sha256:i1"
+	o.expect("", "1")
+	if got := o.status.Stable.Module.Image; got != "r.test/p:1@sha256:i1" || o.status.Old != nil {
+		t.Errorf("%q is stable, and %+v is old", got, o.status.Old)
+	}
+	o.set(true, "2")
+	o.seen.Image = "sha256:i2"
+	o.expect(rollout.Started, "1@sha256:i1 9.9µs, 2@sha256:i2 100")
+	o.plan.Version = version("2@sha256:i2") // promote
+	o.plan.Canary = false
+	o.expect(rollout.Finished, "2@sha256:i2, 1@sha256:i1 ready")
+	o.plan.Version, o.plan.Canary = version("2"), true // the same file again
+	o.expect("", "2@sha256:i2, 1@sha256:i1 ready")
+	o.set(true, "3") // the next release
+	o.expect(rollout.Started, "2@sha256:i2 9.9µs, 3 100, 1@sha256:i1 ready")
+}
+
 // TestSame: the order of fields in a configuration makes no version.
 func TestSame(t *testing.T) {
 	with := func(config string) *v1alpha1.PluginVersion {
@@ -336,5 +356,12 @@ func TestSame(t *testing.T) {
 	}
 	if pinned.Module.Digest = digest("2"); rollout.Same(&known, &pinned) {
 		t.Error("another digest is the same version")
+	}
+	one, other, tag := version("1@sha256:1"), version("1@sha256:2"), version("1")
+	if !rollout.Same(&one, &tag) || !rollout.Same(&tag, &one) || rollout.Same(&one, &other) {
+		t.Error("the digest of an image is another version than its tag, or than itself")
+	}
+	if next := version("2@sha256:1"); rollout.Same(&one, &next) || rollout.Same(&tag, &next) {
+		t.Error("another tag is the same version")
 	}
 }
