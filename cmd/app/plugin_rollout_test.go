@@ -71,11 +71,11 @@ func TestRolloutVerbs(t *testing.T) {
 		patches               []string
 		says                  string
 	}{
-		"promote":                   {`{"module":{"image":"r.test/p:2"}}`, canary, "promote zones", []string{zones + `promote: ` + test + `{"op":"add","path":"/spec/mode","value":"Enforce"},{"op":"add","path":"/spec/module/image","value":"r.test/p:2@sha256:22"}]`}, "zones: sha256:2 decides for all pods\n"},
-		"another version since":     {`{"module":{"image":"r.test/p:3"}}`, canary, "promote zones", nil, "error: zones: the object names another version than the canary, sha256:2: wait until status.rollout has it, or roll back"},
-		"no canary":                 {`{}`, done, "promote zones", nil, "error: zones: no canary decides for any pod, so there is nothing to promote: see status.rollout"},
-		"pause":                     {`{}`, canary, "pause team-a/pool", []string{pool + `pause: ` + test + `{"op":"add","path":"/spec/rollout","value":{"paused":true}}]`}, "team-a/pool: the rollout is paused\n"},
-		"resume":                    {`{"rollout":{"paused":true}}`, canary, "pause zones --resume", []string{zones + `pause: ` + test + `{"op":"add","path":"/spec/rollout/paused","value":false}]`}, "zones: the rollout continues\n"},
+		"promote":               {`{"module":{"image":"r.test/p:2"}}`, canary, "promote zones", []string{zones + `promote: ` + test + `{"op":"add","path":"/spec/mode","value":"Enforce"},{"op":"add","path":"/spec/module/image","value":"r.test/p:2@sha256:22"}]`}, "zones: sha256:2 decides for all pods\n"},
+		"another version since": {`{"module":{"image":"r.test/p:3"}}`, canary, "promote zones", nil, "error: zones: the object names another version than the canary, sha256:2: wait until status.rollout has it, or roll back"},
+		"no canary":             {`{}`, done, "promote zones", nil, "error: zones: no canary decides for any pod, so there is nothing to promote: see status.rollout"},
+		"pause":                 {`{}`, canary, "pause team-a/pool", []string{pool + `pause: ` + test + `{"op":"add","path":"/spec/rollout","value":{"paused":true}}]`}, "team-a/pool: the rollout is paused\n"},
+		"resume":                {`{"rollout":{"paused":true}}`, canary, "pause zones --resume", []string{zones + `pause: ` + test + `{"op":"add","path":"/spec/rollout/paused","value":false}]`}, "zones: the rollout continues\n"},
 		"rollback": {
 			`{}`, canary, "rollback zones",
 			[]string{zones + `rollback: ` + test + `{"op":"add","path":"/spec/module","value":{"image":"r.test/p:1@sha256:11"}},{"op":"add","path":"/spec/mode","value":"Enforce"},{"op":"add","path":"/spec/config","value":{"a":1}}]`},

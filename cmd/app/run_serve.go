@@ -271,6 +271,9 @@ func (w *watched) where(ctx context.Context, name types.NamespacedName) (out str
 			}
 		}
 	})
+	if out == "" && r.cluster.KeepsPod(name) {
+		out = "kept until the scheduler knows a plugin that was just attached"
+	}
 	for _, p := range s.WaitingPods() {
 		if p.Pod.Namespace == name.Namespace && p.Pod.Name == name.Name {
 			out = fmt.Sprintf("waiting at Permit for %v", p.Plugins)

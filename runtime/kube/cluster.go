@@ -98,6 +98,7 @@ type Cluster struct {
 	events   *eventWriter
 	watches  *watches
 	plugins  *pluginWatch
+	arrivals *arrivals
 	slots    chan struct{} // bindings and evictions in flight
 	finished sync.Once
 	bindings atomic.Int64       // begun and not finished
@@ -140,7 +141,7 @@ func New(config Config, deps Deps) (*Cluster, error) {
 	}
 	c := &Cluster{
 		config: config, deps: deps, log: deps.Log,
-		slots: make(chan struct{}, writesInFlight), stores: stores.New(), waiters: &waiters{},
+		slots: make(chan struct{}, writesInFlight), stores: stores.New(), waiters: &waiters{}, arrivals: newArrivals(),
 	}
 	var err error
 	if c.watches, err = newWatches(c); err != nil {

@@ -87,16 +87,16 @@ func (c *Cluster) podHandler(s Scheduler) cache.ResourceEventHandler {
 		ours[profile] = true
 	}
 	return handle(
-		func(_, now *v1.Pod) {
+		func(old, now *v1.Pod) {
 			if now.Spec.NodeName != "" {
 				c.forget(now) // another scheduler may have bound it
 			}
 			if now.Spec.NodeName != "" || ours[now.Spec.SchedulerName] {
-				s.SetPods(state.NewPod(now))
+				c.arrivals.set(s, state.NewPod(now), old == nil)
 			}
 		},
 		func(p *v1.Pod) {
 			c.forget(p)
-			s.DeletePod(p.UID)
+			c.arrivals.remove(s, p.UID)
 		})
 }

@@ -104,6 +104,7 @@ func newPluginWatch(c *Cluster) (*pluginWatch, error) {
 		}
 		if _, err := k.informer.AddEventHandler(handle(
 			func(old, now metav1.Object) {
+				c.arrivals.attached(old, now)
 				if old == nil || old.GetGeneration() != now.GetGeneration() || !equality.Semantic.DeepEqual(rolloutOf(old), rolloutOf(now)) {
 					w.signal()
 				}

@@ -119,8 +119,8 @@ func tenantPlugin(name string, generation int64) *v1alpha1.TenantPlugin {
 	}
 }
 
-// withPlugins starts a cluster whose objects of berth.dev are at a server.
-func withPlugins(t *testing.T, s *pluginServer) *kube.Cluster {
+// withPlugins starts a cluster whose objects of berth.dev are at a server. It has the namespace a.
+func withPlugins(t *testing.T, s *pluginServer) (*kube.Cluster, *fake.Clientset, *ear) {
 	t.Helper()
 	web := httptest.NewServer(s)
 	t.Cleanup(web.Close)
@@ -131,10 +131,19 @@ func withPlugins(t *testing.T, s *pluginServer) *kube.Cluster {
 	}
 	objects := fake.NewClientset(&v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "a", ResourceVersion: "1", Labels: map[string]string{"team": "yes"}}})
 	objects.Resources = []*metav1.APIResourceList{{GroupVersion: "events.k8s.io/v1"}}
-	return clusterWith(t, objects, clients.Plugins)
+	c, e := clusterWith(t, objects, clients.Plugins)
+	return c, objects, e
 }
 
-func clusterWith(t *testing.T, objects *fake.Clientset, plugins rest.Interface) *kube.Cluster {
+// send has the watch tell of an object, and returns when the cluster knows it.
+func (s *pluginServer) send(t *testing.T, c *kube.Cluster, o *v1alpha1.TenantPlugin) {
+	t.Helper()
+	eventually.Holds(t, "it watches", func() bool { s.mu.Lock(); defer s.mu.Unlock(); return len(s.watches) > 0 })
+	s.watches[0] <- o
+	<-c.PluginsChanged()
+}
+
+func clusterWith(t *testing.T, objects *fake.Clientset, plugins rest.Interface) (*kube.Cluster, *ear) {
 	t.Helper()
 	c, err := kube.New(kube.Config{Profiles: []string{"default-scheduler"}}, kube.Deps{Client: objects, Plugins: plugins, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
@@ -143,10 +152,11 @@ func clusterWith(t *testing.T, objects *fake.Clientset, plugins rest.Interface) 
 	t.Cleanup(func() {
 		c.Close(context.Background())
 	})
-	if err := c.Start(newEar(c)); err != nil {
+	e := newEar(c)
+	if err := c.Start(e); err != nil {
 		t.Fatal(err)
 	}
-	return c
+	return c, e
 }
 
 func synced(t *testing.T, c *kube.Cluster) {
@@ -160,7 +170,7 @@ func synced(t *testing.T, c *kube.Cluster) {
 // those of status are not.
 func TestPluginObjects(t *testing.T) {
 	s := &pluginServer{served: true, objects: []*v1alpha1.TenantPlugin{tenantPlugin("pool", 1)}}
-	c := withPlugins(t, s)
+	c, _, _ := withPlugins(t, s)
 	synced(t, c)
 	if o := c.PluginObjects(); len(o.TenantPlugins) != 1 || o.TenantPlugins[0].Spec.Module.Image != "registry.test/guest:1" {
 		t.Fatalf("%+v", o)
@@ -179,8 +189,7 @@ func TestPluginObjects(t *testing.T) {
 	}
 	changed := tenantPlugin("pool", 2)
 	changed.ResourceVersion = "8"
-	s.watches[0] <- changed
-	<-c.PluginsChanged()
+	s.send(t, c, changed)
 	if err := c.WritePluginStatus(t.Context(), v1alpha1.KindTenantPlugin, types.NamespacedName{Namespace: "a", Name: "pool"}, "pool", "8", v1alpha1.PluginStatus{Version: "2"}); err != nil {
 		t.Fatal(err)
 	}
@@ -202,7 +211,7 @@ func TestUnreadableObjects(t *testing.T) {
 		odd("edited", `"spec":{"module":{"image":"r.test/p:1"}},"status":{"rollout":{"canary":{"step":1e30}}}`),
 		odd("empty", `"spec":null`),
 	}}
-	c := withPlugins(t, s)
+	c, _, _ := withPlugins(t, s)
 	synced(t, c)
 	o := c.PluginObjects()
 	var got []string
@@ -227,7 +236,7 @@ func TestUnreadableObjects(t *testing.T) {
 func TestRestPluginsNotServed(t *testing.T) {
 	for _, s := range []*pluginServer{{}, {served: true, status: http.StatusForbidden}} {
 		s.objects = []*v1alpha1.TenantPlugin{tenantPlugin("pool", 1)}
-		c := withPlugins(t, s)
+		c, _, _ := withPlugins(t, s)
 		synced(t, c)
 		if o := c.PluginObjects(); len(o.TenantPlugins) > 0 {
 			t.Fatalf("%+v", o)
@@ -250,7 +259,7 @@ func TestPluginsUnknown(t *testing.T) {
 	}
 	objects := fake.NewClientset()
 	objects.Resources = []*metav1.APIResourceList{{GroupVersion: "events.k8s.io/v1"}}
-	c := clusterWith(t, objects, clients.Plugins)
+	c, _ := clusterWith(t, objects, clients.Plugins)
 	eventually.Holds(t, "the others are synced", func() bool {
 		err := c.Synced()
 		return err != nil && strings.Contains(err.Error(), "berth.dev") && !strings.Contains(err.Error(), "not listed yet")

@@ -39,6 +39,9 @@ type Source interface {
 	Objects() *tenancy.Objects
 	// Changed has an element when objects have changed.
 	Changed() <-chan struct{}
+	// AttachedPlugins returns a function that is called when the scheduler knows the plugins of the Objects that are
+	// asked for after it: pods that were kept for them go to the scheduler then.
+	AttachedPlugins() (known func())
 }
 
 // Scheduler runs attached plugins: an *assembly.Assembly.
@@ -194,7 +197,7 @@ func (f *Follower) sleep(ctx context.Context, until time.Time) bool {
 //
 // # Errors
 //
-// The scheduler has its earlier plugins, and pods do not wait for new ones.
+// The scheduler has its earlier plugins. Pods that are newer than a new plugin stay with the Source.
 func (f *Follower) Sync(ctx context.Context) (err error) {
 	if caught := f.guard(func() { err = f.sync(ctx) }); caught != nil {
 		return caught
@@ -211,6 +214,7 @@ func (f *Follower) sync(ctx context.Context) error {
 	f.syncing.Lock()
 	defer f.syncing.Unlock()
 	now := f.deps.Clock.Now()
+	known := f.deps.Source.AttachedPlugins()
 	resolved, all, failed := f.judge(ctx)
 	refused, err := f.deps.Scheduler.Attach(ctx, deciding(resolved, all))
 	if err != nil && ctx.Err() == nil {
@@ -221,6 +225,7 @@ func (f *Follower) sync(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	known()
 	maps.Copy(failed, refused)
 	before := f.Result()
 	next := &Result{Result: resolved, Attached: all, Refused: failed, Since: make(map[string]time.Time)}

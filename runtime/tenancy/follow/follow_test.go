@@ -35,8 +35,8 @@ func TestSync(t *testing.T) {
 	w.grant(1)
 	_ = w.follower.Sync(t.Context())
 	w.expect(map[string]string{"a/pool": tenancy.Fetching})
-	if last := w.mu.attached[len(w.mu.attached)-1][0]; !last.Holds {
-		t.Error("its pods do not wait")
+	if last := w.mu.attached[len(w.mu.attached)-1][0]; !last.Holds || !slices.Equal(w.mu.known, []string{"1 after 1", "1 after 2"}) {
+		t.Errorf("its pods do not wait, or not in the scheduler: %q", w.mu.known)
 	}
 	close(fetch)
 	<-w.follower.ready

@@ -52,6 +52,7 @@ type world struct {
 		written  []string
 		events   []string
 		fail     error    // of writes
+		known    []string // how many objects pods need not be kept for any more, after which of attached
 		told     []string // the plugins that Deps.Running was told of
 	}
 	fetch   func(ctx context.Context, ref module.Reference) error // optional
@@ -94,6 +95,18 @@ func (w *world) Objects() *tenancy.Objects {
 
 // Changed implements Source.
 func (w *world) Changed() <-chan struct{} { return w.changed }
+
+// AttachedPlugins implements Source: it counts the objects that there are.
+func (w *world) AttachedPlugins() func() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	there := len(w.mu.objects.TenantPlugins)
+	return func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.mu.known = append(w.mu.known, fmt.Sprintf("%d after %d", there, len(w.mu.attached)))
+	}
+}
 
 // Attach implements Scheduler.
 func (w *world) Attach(_ context.Context, all []assembly.Attached) (map[string]error, error) {

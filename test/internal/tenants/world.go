@@ -174,6 +174,9 @@ func (w *world) Objects() *tenancy.Objects {
 // Changed implements follow.Source.
 func (w *world) Changed() <-chan struct{} { return w.changed }
 
+// AttachedPlugins implements follow.Source. Pods are made when their plugins run.
+func (*world) AttachedPlugins() func() { return func() {} }
+
 // WritePluginStatus implements follow.Writer. Nothing reports.
 func (*world) WritePluginStatus(context.Context, string, types.NamespacedName, types.UID, string, any) error {
 	return nil
