@@ -157,7 +157,7 @@ func TestLyingIndex(t *testing.T) {
 	s := newStall(t)
 	for want, lie := range map[string]func(p *index.Plugin){
 		// An old version, with whatever was wrong with it, is sold as the new one.
-		`the index lists the version "1.3.0", the module has "1.2.0"`: func(p *index.Plugin) {
+		`the module of the digest is version "1.2.0", not that of the tag`: func(p *index.Plugin) {
 			p.Versions[1].Image, p.Versions[1].Module = p.Versions[0].Image, p.Versions[0].Module
 		},
 		`the index lists the permissions "runs at filter", the module has "runs at filter, reads `:    func(p *index.Plugin) { p.Versions[1].Reads = nil },

@@ -124,6 +124,13 @@ func TestRefusedIsNotKept(t *testing.T) {
 			t.Fatalf("%s: %v", name, err)
 		}
 		ref.Limits = c.limits
+		if name == "lock" { // which does not cover tenants
+			tenants := ref
+			tenants.Tenant = "team-a"
+			if _, err := module.NewSources(c.config).Load(t.Context(), tenants); err != nil {
+				t.Error(err)
+			}
+		}
 		l, err := module.NewSources(c.config).Load(t.Context(), ref)
 		if (err != nil) != (name != "") {
 			t.Errorf("%s: %v, %v", name, l, err)

@@ -22,9 +22,9 @@ func (l *Loaded) Locked(ref *Reference) lock.Plugin {
 }
 
 // locked checks a module against the lock file. The lock file does not cover modules in plugin
-// folders, because they are replaced while the scheduler runs.
+// folders, because they are replaced while the scheduler runs, nor those of tenants, which grants cover.
 func (s *Sources) locked(l *Loaded, ref *Reference) error {
-	if s.config.Lock == nil || ref.Folder {
+	if s.config.Lock == nil || ref.Folder || ref.Tenant != "" {
 		return nil
 	}
 	p := l.Locked(ref)

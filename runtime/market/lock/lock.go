@@ -139,6 +139,11 @@ func (f *File) Has(module, image string) bool {
 func (f *File) Check(p *Plugin) error {
 	const fix = "run berth plugin lock, and review what it changes"
 	locked := f.find(p.Name, p.Source)
+	if locked == nil { // a version of a rollout, which has a role in its name and names its image by the digest
+		name, _, _ := strings.Cut(p.Name, "@")
+		source, _, _ := strings.Cut(p.Source, "@sha256:")
+		locked = f.find(name, source)
+	}
 	switch {
 	case locked == nil:
 		return fmt.Errorf("%s of %s is not in the lock file: %s", p.Name, p.Source, fix)

@@ -68,6 +68,14 @@ func TestCheck(t *testing.T) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
+	canary := plugin() // of a rollout
+	canary.Name, canary.Source = canary.Name+"@canary", canary.Source+"@"+digest("2")
+	if err := f.Check(&canary); err != nil {
+		t.Error(err)
+	}
+	if canary.Image = digest("3"); f.Check(&canary) == nil {
+		t.Error("another image is taken for a version of a rollout")
+	}
 	if !f.Has(digest("1"), digest("2")) || f.Has(digest("1"), "") || f.Has(digest("2"), digest("1")) {
 		t.Error("the lock has the wrong digests")
 	}
