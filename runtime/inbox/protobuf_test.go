@@ -1,4 +1,4 @@
-package bounded_test
+package inbox_test
 
 import (
 	"bytes"
