@@ -61,20 +61,23 @@ func (r *Report) Missed() string {
 	return b.String()
 }
 
-// LeftOut is a list of what was left out, by reason, in Markdown.
+// LeftOut is a list of the test cases of workloads that were left out, by reason and with the number of workloads, in Markdown.
 func (r *Report) LeftOut() string {
-	byReason := make(map[string][]string)
+	counts, cases := make(map[string]int), make(map[string][]string)
 	var reasons []string
 	for _, l := range r.Left {
-		if byReason[l.Reason] == nil {
+		if counts[l.Reason]++; counts[l.Reason] == 1 {
 			reasons = append(reasons, l.Reason)
 		}
-		byReason[l.Reason] = append(byReason[l.Reason], "`"+l.Workload.String()+"`")
+		name, _, _ := strings.Cut(l.Workload.Name, "/")
+		if name = "`" + l.Workload.Package + "/" + name + "`"; !slices.Contains(cases[l.Reason], name) {
+			cases[l.Reason] = append(cases[l.Reason], name)
+		}
 	}
 	slices.Sort(reasons)
 	var b strings.Builder
 	for _, reason := range reasons {
-		fmt.Fprintf(&b, "- %s (%d): %s\n", reason, len(byReason[reason]), strings.Join(byReason[reason], ", "))
+		fmt.Fprintf(&b, "- %s (%d): %s\n", reason, counts[reason], strings.Join(cases[reason], ", "))
 	}
 	return b.String()
 }

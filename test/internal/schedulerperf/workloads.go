@@ -218,7 +218,7 @@ func unusual(w *Workload, defaults map[string]bool) string {
 		return ""
 	}
 	slices.Sort(names)
-	return "needs " + strings.Join(names, ", ") + " against the default of kube-scheduler; Berth has no gates"
+	return "needs " + strings.Join(names, ", ") + " against the default of kube-scheduler"
 }
 
 // within reports whether prefix is the package of a workload, its test case, or the workload.
