@@ -1,5 +1,5 @@
 // Package hostplugins is the registry of the plugins that are compiled into Berth. Names,
-// arguments, codes and reasons are those of kube-scheduler v1.37.
+// arguments, codes and reasons are those of kube-scheduler v1.37. RATIONALE.md has the reasons for how they work.
 package hostplugins
 
 import (
