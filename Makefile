@@ -116,8 +116,8 @@ PERIMETER := Bombs ProtobufBombs ReadmeBombs LayoutBombs Attacks ManifestAttacks
 	HostileRegistry HostileTarballs HostileIndex Hostile HostilePages LyingReferrers EndlessTags Guard Redirect ServerRedirects \
 	LyingIndex HostileAttachments AttachedByStrangers YankedElsewhere \
 	Hole Damaged DamagedSize Endless Stranger StrangersExtender \
-	Flood RefusedConfigurations LargeConfigurations ManyNamespaces ServerThatNeverAnswers ManyOfAServer ServerNames GrantsInTurn Turns EndsLookAtFew LargeIsNotStarved \
-	LargeModules SeriesGoWithTheirPlugin
+	Flood RefusedConfigurations LargeConfigurations ManyNamespaces ServerThatNeverAnswers ManyOfAServer ServerNames GrantsInTurn Turns \
+	EndsLookAtFew LargeIsNotStarved LargeModules QuietTenant SeriesGoWithTheirPlugin
 OUTSIDE := internal/bounded abi/schema abi/wire cmd/app runtime/internal/strictyaml $(addprefix runtime/,module record replay whatif market tenancy \
 	kube extender debughttp telemetry)
 empty :=

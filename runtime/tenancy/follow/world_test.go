@@ -57,6 +57,7 @@ type world struct {
 	}
 	fetch   func(ctx context.Context, ref module.Reference) error // optional
 	compile func(ctx context.Context, name string) error          // optional
+	size    func(ref module.Reference) int                        // optional, of modules
 }
 
 func newWorld(t *testing.T) *world {
@@ -177,9 +178,13 @@ func (w *world) Fetch(ctx context.Context, ref module.Reference) (*module.Loaded
 			return nil, err
 		}
 	}
+	var data []byte
+	if w.size != nil {
+		data = make([]byte, w.size(ref))
+	}
 	image := string(v1alpha1.Image(ref.Image).Unpinned())
 	_, version, _ := strings.Cut(image[strings.LastIndexByte(image, '/'):], ":")
-	return &module.Loaded{Name: ref.Name, Path: ref.Image, Digest: digestOf(version), Image: imageOf(version), Manifest: &wire.Manifest{
+	return &module.Loaded{Name: ref.Name, Path: ref.Image, Digest: digestOf(version), Image: imageOf(version), Bytes: data, Manifest: &wire.Manifest{
 		Name: "guest", Version: version, Points: wire.ManifestPoints{Filter: &wire.ManifestPoint{}},
 	}}, nil
 }
