@@ -1,4 +1,4 @@
-package inbox_test
+package bounded_test
 
 import (
 	"bytes"
