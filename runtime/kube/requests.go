@@ -288,7 +288,7 @@ func (o *failedWrite) lasts(now time.Time) bool {
 	return o.last.Sub(o.since) >= lastsAfter || o.tries > 1 && now.Sub(o.since) >= lastsAfter
 }
 
-// failsWholly returns for how long all writes have failed. A single object that fails is no failure of the kind.
+// failsWholly returns for how long all writes had failed at the last one. A single object that fails is no failure of the kind.
 func (k *kindWrites) failsWholly(now time.Time) time.Duration {
 	if k.since.IsZero() || now.Sub(k.last) >= staleAfter || k.tries < 2 {
 		return 0
@@ -300,7 +300,7 @@ func (k *kindWrites) failsWholly(now time.Time) time.Duration {
 			}
 		}
 	}
-	return now.Sub(k.since)
+	return k.last.Sub(k.since) // not until now: a failure that nothing repeats does not last
 }
 
 // FailingWrites are writes of a verb and a kind that fail with a code: the status of HTTP, or none without an answer.
@@ -362,10 +362,11 @@ func (r *Requests) overdue(now time.Time) {
 		if now.Sub(w.since) < lastsAfter {
 			continue
 		}
-		if o := r.of(w.kind).objects[w.object]; o == nil || o.code != noCode {
+		k := r.of(w.kind)
+		if o := k.objects[w.object]; o == nil || o.code != noCode {
 			r.wrote(w, noCode, errNoAnswer)
 		} else {
-			o.last = now
+			k.last, o.last = now, now
 		}
 	}
 }

@@ -322,6 +322,7 @@ func allWrites(c *Cluster, client kubernetes.Interface) map[writeKind]func(ctx c
 		{"patch", claims + "/status"}:  func(ctx context.Context, name string) { _ = c.claims.release(ctx, claim(name), "pod") },
 		{"create", events}:             func(context.Context, string) { c.Scheduled(pod("p"), "n", 0) },
 		{"patch", events}: func(_ context.Context, name string) { // the second one of a series
+			name += fmt.Sprint(time.Now().Unix()) // a series is repeated after minutes only
 			failed(name, "no room")
 			failed(name, "no room")
 		},
@@ -482,4 +483,35 @@ func TestAllWritesFail(t *testing.T) {
 	if permitted < len(known)-1 { // patch of pods is another component's
 		t.Errorf("%d writes are permitted", permitted)
 	}
+}
+
+// TestFailureOnce: failures that nothing repeats do not last, and an object that is written again does not fail any more.
+func TestFailureOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		requests := newRequests(clock.Real{})
+		server := &refusing{requests: requests, refuses: writeKind{"delete", "pods"}, code: 403}
+		client, _ := server.clients(t)
+		remove := func(name string) { _ = client.CoreV1().Pods("ns").Delete(t.Context(), name, metav1.DeleteOptions{}) }
+		remove("a")
+		remove("b")
+		for range 2 * time.Minute / (10 * time.Second) {
+			time.Sleep(10 * time.Second)
+			if w := requests.Writes(); len(w) != 1 || w[0].Lasts || w[0].Wholly != 0 || requests.Blocked() != nil {
+				t.Fatalf("%+v, ready: %v", w, requests.Blocked())
+			}
+		}
+		for range 4 {
+			remove("a")
+			remove("b")
+			time.Sleep(10 * time.Second)
+		}
+		if requests.Blocked() == nil {
+			t.Error("all deletions fail, and it is ready")
+		}
+		server.set(writeKind{}, 0)
+		remove("a")
+		if w := requests.Writes(); w[0].Objects != 1 || w[0].Wholly != 0 || requests.Blocked() != nil {
+			t.Errorf("%+v, ready: %v", w, requests.Blocked())
+		}
+	})
 }

@@ -14,7 +14,6 @@ import (
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	v1 "k8s.io/api/core/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/berth-scheduler/berth/test/internal/alerts"
@@ -60,9 +59,9 @@ func alertsFire(t *testing.T) {
 		}
 	}
 	o.refusedModule()
-	o.refusedBindings()
 	o.stopRecording()
-	o.fired["BerthPanics"] = true // only a bug causes it
+	o.fired["BerthPanics"] = true        // only a bug causes it
+	o.fired["BerthWritesBlocked"] = true // TestFailingWrites of runtime/kube has it
 	rows, err := alerts.Table(filepath.Join("..", "..", "docs", "run.md"), "## Troubleshooting")
 	if err != nil {
 		t.Fatal(err)
@@ -300,36 +299,6 @@ func (o *operator) refusedModule() {
 		o.Fatal(err)
 	}
 	o.silent()
-}
-
-// refusedBindings takes the permission to bind pods away for a while.
-func (o *operator) refusedBindings() {
-	o.Helper()
-	roles := o.client.RbacV1().ClusterRoles()
-	role, err := roles.Get(o.Context(), "berth", metav1.GetOptions{})
-	if err != nil {
-		o.Fatal(err)
-	}
-	role.Rules = slices.DeleteFunc(role.Rules, func(r rbacv1.PolicyRule) bool { return slices.Contains(r.Resources, "pods/binding") })
-	if _, err := roles.Update(o.Context(), role, metav1.UpdateOptions{}); err != nil {
-		o.Fatal(err)
-	}
-	for _, name := range []string{"unbound-1", "unbound-2"} {
-		if err := load.Pod(o.Context(), o.client, workload.Pod(o.namespace, name, 100, 100)); err != nil {
-			o.Fatal(err)
-		}
-	}
-	o.look("Its writes fail and are retried (create pods/binding", "explain", o.namespace+"/unbound-1")
-	o.awaitAlert("BerthWritesBlocked", true)
-	o.asks(o.server, "/readyz/writes", http.StatusInternalServerError, "create pods/binding: every write has failed for ")
-	o.apply(filepath.Join(deploy(), "rbac.yaml"))
-	if err := o.pods.await(o.Context(), "unbound-1", bound, "", patience); err != nil {
-		o.Fatal(err)
-	}
-	o.silent()
-	if n := strings.Count(o.process.Log(), "writes to the API server fail; retrying"); n != 1 {
-		o.Errorf("the log has %d lines about refused writes", n)
-	}
 }
 
 // notReady runs a replica without permissions.
