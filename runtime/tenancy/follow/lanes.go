@@ -2,10 +2,11 @@ package follow
 
 import (
 	"cmp"
-	"container/heap"
 	"fmt"
 	"maps"
 	"slices"
+
+	"github.com/berth-scheduler/berth/runtime/internal/heap"
 )
 
 // waits is the work that waits. What may begin next is found without looking at all of it: jobs of one grant that take the same are in a
@@ -37,10 +38,9 @@ type lane[K any, R any] struct {
 	grant *turns
 	uses  []use
 	first bool
-	jobs  map[string][]*job[K, R] // by namespace, in the order in which they came
-	heads heads                   // of the namespaces that are not parked
-	in    *order[K, R]            // where it is; nil for nowhere
-	at    int                     // in its group
+	jobs  map[string][]*job[K, R]  // by namespace, in the order in which they came
+	heads *heap.Heap[string, head] // of the namespaces that are not parked
+	in    *order[K, R]             // where it is; nil for nowhere
 }
 
 // head is the next job of a namespace in a lane. since is the turn at which it became that.
@@ -68,7 +68,7 @@ func (w *waits[K, R]) add(j *job[K, R], busy bool) {
 			grant = &turns{}
 			w.grants[j.grant] = grant
 		}
-		l = &lane[K, R]{name: name, grant: grant, uses: j.uses, first: j.first, jobs: make(map[string][]*job[K, R])}
+		l = &lane[K, R]{name: name, grant: grant, uses: j.uses, first: j.first, jobs: make(map[string][]*job[K, R]), heads: newHeads()}
 		w.lanes[name] = l
 	}
 	w.jobs++
@@ -92,7 +92,7 @@ func (w *waits[K, R]) offer(l *lane[K, R], namespace string, park bool) {
 	}
 	w.turn++
 	rank := uint64(l.jobs[namespace][0].size) + patience*l.grant.begun
-	heap.Push(&l.heads, head{namespace: namespace, rank: rank, since: w.turn})
+	l.heads.Push(head{namespace: namespace, rank: rank, since: w.turn})
 	if l.in == nil {
 		w.active.add(l)
 	} else {
@@ -118,7 +118,7 @@ func (w *waits[K, R]) free(u string) {
 
 // first returns the first lane of those that do not wait for a worker; nil if there is none.
 func (w *waits[K, R]) first(used map[string]int) (best *lane[K, R]) {
-	if len(w.active.groups) > 0 {
+	if w.active.groups.Len() > 0 {
 		best = w.active.top(&w.seen)
 	}
 	from := ""
@@ -132,7 +132,7 @@ func (w *waits[K, R]) first(used map[string]int) (best *lane[K, R]) {
 	}
 	if from != "" {
 		w.full[from].remove(best)
-		if len(w.full[from].groups) == 0 {
+		if w.full[from].groups.Len() == 0 {
 			delete(w.full, from)
 			delete(w.freed, from)
 		}
@@ -165,9 +165,9 @@ func (w *waits[K, R]) next(used map[string]int, may func(namespace string, first
 			w.full[full].add(l)
 			continue
 		}
-		namespace := l.heads[0].namespace
+		next, _ := l.heads.Pop()
+		namespace := next.namespace
 		j := l.jobs[namespace][0]
-		heap.Pop(&l.heads)
 		if !j.dropped && !may(namespace, l.first) {
 			w.parked[namespace] = append(w.parked[namespace], l)
 			w.settle(l)
@@ -194,7 +194,7 @@ func (w *waits[K, R]) next(used map[string]int, may func(namespace string, first
 
 // settle puts a lane in order that has lost a job, or its first namespace.
 func (w *waits[K, R]) settle(l *lane[K, R]) {
-	if len(l.heads) > 0 {
+	if l.heads.Len() > 0 {
 		l.in.fix(l)
 		return
 	}
@@ -207,140 +207,89 @@ func (w *waits[K, R]) settle(l *lane[K, R]) {
 	}
 }
 
-// heads is a heap of the next jobs of namespaces.
-type heads []head
-
-func (h heads) Len() int           { return len(h) }
-func (h heads) Less(i, j int) bool { return h[i].before(h[j]) }
-func (h heads) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
-func (h *heads) Push(x any)        { *h = append(*h, x.(head)) }
-func (h *heads) Pop() any          { return pop((*[]head)(h)) }
+func newHeads() *heap.Heap[string, head] {
+	return heap.New(func(h head) string { return h.namespace }, head.before)
+}
 
 func (h head) before(other head) bool {
 	return cmp.Or(cmp.Compare(h.rank, other.rank), cmp.Compare(h.since, other.since)) < 0
 }
 
+// before compares lanes by their next jobs. One without a job, which is about to be removed, is the first.
+func (l *lane[K, R]) before(other *lane[K, R]) bool {
+	a, ok := l.heads.Peek()
+	b, others := other.heads.Peek()
+	if !ok || !others {
+		return !ok && others
+	}
+	return a.before(b)
+}
+
 // order is lanes in order: of a grant together, so that a turn of the grant changes one place.
 type order[K any, R any] struct {
-	groups groups[K, R]
-	of     map[*turns]*group[K, R]
+	groups *heap.Heap[*turns, *group[K, R]]
 }
 
 // group is lanes of a grant.
 type group[K any, R any] struct {
-	lanes lanes[K, R]
-	last  uint64 // of the grant, when the group was put in order
-	at    int
+	grant *turns
+	lanes *heap.Heap[string, *lane[K, R]] // by name
+	last  uint64                          // of the grant, when the group was put in order
 }
 
-func newOrder[K any, R any]() *order[K, R] { return &order[K, R]{of: make(map[*turns]*group[K, R])} }
+func newOrder[K any, R any]() *order[K, R] {
+	return &order[K, R]{heap.New(func(g *group[K, R]) *turns { return g.grant }, (*group[K, R]).before)}
+}
+
+func (g *group[K, R]) before(other *group[K, R]) bool {
+	if g.last != other.last {
+		return g.last < other.last
+	}
+	a, _ := g.lanes.Peek()
+	b, _ := other.lanes.Peek()
+	return a.before(b)
+}
 
 // add adds a lane with a job.
 func (o *order[K, R]) add(l *lane[K, R]) {
-	g := o.of[l.grant]
-	if g == nil {
-		g = &group[K, R]{last: l.grant.last}
-		o.of[l.grant] = g
-		heap.Push(&g.lanes, l)
-		heap.Push(&o.groups, g)
-	} else {
-		heap.Push(&g.lanes, l)
-		heap.Fix(&o.groups, g.at)
+	g, ok := o.groups.Get(l.grant)
+	if !ok {
+		lanes := heap.New(func(l *lane[K, R]) string { return l.name }, (*lane[K, R]).before)
+		g = &group[K, R]{grant: l.grant, lanes: lanes, last: l.grant.last}
 	}
+	g.lanes.Push(l)
+	o.groups.Push(g)
 	l.in = o
 }
 
 // fix puts a lane in order whose jobs have changed.
 func (o *order[K, R]) fix(l *lane[K, R]) {
-	g := o.of[l.grant]
-	heap.Fix(&g.lanes, l.at)
-	heap.Fix(&o.groups, g.at)
+	g, _ := o.groups.Get(l.grant)
+	g.lanes.Fix(l.name)
+	o.groups.Fix(l.grant)
 }
 
 func (o *order[K, R]) remove(l *lane[K, R]) {
-	g := o.of[l.grant]
+	g, _ := o.groups.Get(l.grant)
 	l.in = nil
-	if len(g.lanes) == 1 {
-		heap.Remove(&o.groups, g.at)
-		delete(o.of, l.grant)
+	if g.lanes.Len() == 1 {
+		o.groups.Delete(l.grant)
 		return
 	}
-	heap.Remove(&g.lanes, l.at)
-	heap.Fix(&o.groups, g.at)
+	g.lanes.Delete(l.name)
+	o.groups.Fix(l.grant)
 }
 
 // top returns the first lane, and counts what it looks at.
 func (o *order[K, R]) top(seen *int) *lane[K, R] {
 	for {
 		*seen++
-		g := o.groups[0]
-		l := g.lanes[0]
+		g, _ := o.groups.Peek()
+		l, _ := g.lanes.Peek()
 		if g.last == l.grant.last {
 			return l
 		}
 		g.last = l.grant.last
-		heap.Fix(&o.groups, 0)
+		o.groups.Fix(g.grant)
 	}
-}
-
-// lanes is a heap of the lanes of a grant.
-type lanes[K any, R any] []*lane[K, R]
-
-func (a lanes[K, R]) Len() int           { return len(a) }
-func (a lanes[K, R]) Less(i, j int) bool { return a[i].before(a[j]) }
-func (a *lanes[K, R]) Pop() any          { return pop((*[]*lane[K, R])(a)) }
-
-func (a lanes[K, R]) Swap(i, j int) {
-	a[i], a[j] = a[j], a[i]
-	a[i].at, a[j].at = i, j
-}
-
-// Push implements heap.Interface.
-func (a *lanes[K, R]) Push(x any) {
-	l := x.(*lane[K, R])
-	l.at = len(*a)
-	*a = append(*a, l)
-}
-
-// before compares lanes by their next jobs. One without a job, which is about to be removed, is the first.
-func (l *lane[K, R]) before(other *lane[K, R]) bool {
-	if len(l.heads) == 0 || len(other.heads) == 0 {
-		return len(l.heads) < len(other.heads)
-	}
-	return l.heads[0].before(other.heads[0])
-}
-
-// groups is a heap of grants.
-type groups[K any, R any] []*group[K, R]
-
-func (a groups[K, R]) Len() int  { return len(a) }
-func (a *groups[K, R]) Pop() any { return pop((*[]*group[K, R])(a)) }
-
-func (a groups[K, R]) Less(i, j int) bool {
-	if a[i].last != a[j].last {
-		return a[i].last < a[j].last
-	}
-	return a[i].lanes[0].before(a[j].lanes[0])
-}
-
-func (a groups[K, R]) Swap(i, j int) {
-	a[i], a[j] = a[j], a[i]
-	a[i].at, a[j].at = i, j
-}
-
-// Push implements heap.Interface.
-func (a *groups[K, R]) Push(x any) {
-	g := x.(*group[K, R])
-	g.at = len(*a)
-	*a = append(*a, g)
-}
-
-// pop takes the last of a list, and keeps nothing of it.
-func pop[T any](list *[]T) T {
-	var none T
-	i := len(*list) - 1
-	last := (*list)[i]
-	(*list)[i] = none
-	*list = (*list)[:i]
-	return last
 }
