@@ -10,7 +10,7 @@ type Event struct {
 	Go, SDK string
 	// Resource is its name in the manifest's events; empty if it has none.
 	Resource string
-	// Meaning is what SPEC.md says; empty if that is Resource.
+	// Meaning is the text in SPEC.md; empty if that is Resource.
 	Meaning string
 	// Cluster says that its objects have no namespace.
 	Cluster bool
@@ -57,7 +57,7 @@ func EventKind(resource string) (kind abi.EventKind) {
 // Action is a change to the object of an event (ABI-3.10).
 type Action struct {
 	Bit abi.EventAction
-	// Name is its name in manifests, in package abi after Action, and in the SDKs. Meaning is what SPEC.md says; empty if that is Name.
+	// Name is its name in manifests, in package abi after Action, and in the SDKs. Meaning is the text in SPEC.md; empty if that is Name.
 	Name, Meaning string
 	// Since is the minor version of the ABI that first had it.
 	Since int

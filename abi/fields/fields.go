@@ -1,6 +1,7 @@
-// Package fields is the table of what a plugin reads of a cluster: one entry for each column of a snapshot's tables, for each field of
-// the pod record, and for each host function and event. What has a line for each of them reads the table or is generated from it: the ids in package abi, the tables of
-// SPEC.md, the constants of the SDKs, the names in manifests, what a plugin of a tenant may read, and what a kept answer depends on.
+// Package fields is the table of what a plugin reads of a cluster: one entry for each column of a snapshot's tables, for each
+// field of the pod record, and for each host function and event. Code that has a line for each of them reads the table or is
+// generated from it: the ids in package abi, the tables of SPEC.md, the constants of the SDKs, the names in manifests, what a
+// plugin of a tenant may read, and what a kept answer depends on.
 //
 // To add an entry, write it into the table and run go generate ./...; CONTRIBUTING.md says what else it needs.
 package fields

@@ -19,7 +19,8 @@ func record() []Entry {
 		},
 		{
 			ID: 131, Go: "PodTolerations", List: "pod", Name: "tolerations",
-			Elements: "24 bytes: u32 key, u32 value, u32 operator (1 Equal, 2 Exists), u32 effect (0 all), i64 toleration seconds, −1 for none", Size: abi.TolerationSize,
+			Elements: "24 bytes: u32 key, u32 value, u32 operator (1 Equal, 2 Exists), u32 effect (0 all), i64 toleration seconds, −1 for none",
+			Size:     abi.TolerationSize,
 			Meaning: "spec.tolerations; key 0 with Exists is every key; the value of an Equal toleration or a taint without one is the id " +
 				"of the empty string, that of an Exists toleration is 0; a toleration that compares numbers (Gt, Lt) is left out",
 			Source: FromPod,

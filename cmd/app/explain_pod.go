@@ -63,7 +63,8 @@ func (p *printer) live(pod *debughttp.Pod, now time.Time) {
 // writing prints what keeps decisions from the cluster: a write of the pod that fails, and bindings whose pods hold room already.
 func (p *printer) writing(pod *debughttp.Pod, now time.Time) {
 	if w := pod.FailedWrite; w != nil {
-		p.text("Its writes fail and are retried (%s %s, for %s, %s): %s", w.Verb, w.Kind, duration.HumanDuration(now.Sub(w.Since)), count(w.Tries, "attempt"), w.Error)
+		p.text("Its writes fail and are retried (%s %s, for %s, %s): %s",
+			w.Verb, w.Kind, duration.HumanDuration(now.Sub(w.Since)), count(w.Tries, "attempt"), w.Error)
 	}
 	if pod.Binding > 0 && (pod.Cluster == nil || pod.Cluster.Node == "") {
 		p.text("Pods that wait for their binding: %d. What they request counts on their nodes already.", pod.Binding)

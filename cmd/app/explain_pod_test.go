@@ -78,7 +78,7 @@ func TestPrintWriting(t *testing.T) {
 		pod  debughttp.Pod
 		want string
 	}{
-		{debughttp.Pod{Where: "binding", Last: chosen, Binding: 1, FailedWrite: &debughttp.FailedWrite{
+		{debughttp.Pod{Where: "binding", Last: chosen, Binding: 1, FailedWrite: &report.FailedWrite{
 			Verb: "create", Kind: "pods/binding", Since: now.Add(-40 * time.Second), Tries: 23, Error: `admission webhook "w" denied the request`,
 		}}, `ns/p will go to n1, chosen 40s ago at attempt 1 by profile berth, and is binding.
 Its writes fail and are retried (create pods/binding, for 40s, 23 attempts): admission webhook "w" denied the request

@@ -12,8 +12,8 @@ import (
 	"github.com/berth-scheduler/berth/runtime/module"
 )
 
-// TestLaterABI: whoever reads a module of a later minor version says which ABI it needs, and nothing of the fields that only that ABI
-// has.
+// TestLaterABI: each command that reads a module of a later minor version says which ABI the module needs, and does not
+// mention fields that only that ABI has.
 func TestLaterABI(t *testing.T) {
 	const manifest = `{"wakes": ["tides"], "name": "rack-aware", "version": "9.0.0", "abi": "1.77", "points": {"postMortem": {"scope": "rack"}},
 		"reads": {"node": ["humidity"], "moons": ["phase"]}, "directives": {"evict": true}}`

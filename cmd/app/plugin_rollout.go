@@ -145,7 +145,8 @@ tried, because the tag may have moved meanwhile. The next kubectl apply replaces
 			}
 			c := &o.Status.Canary.PluginVersion
 			if !rollout.Same(c, &o.Version) { // its image would not be that of spec.module
-				return nil, "", fmt.Errorf("the object names another version than the canary, %s: wait until status.rollout has it, or roll back", c.Digest)
+				return nil, "", fmt.Errorf(
+					"the object names another version than the canary, %s: wait until status.rollout has it, or roll back", c.Digest)
 			}
 			changes := []kube.Change{set("/spec/mode", v1alpha1.ModeEnforce)}
 			if c.Module.Image != "" {
@@ -219,7 +220,8 @@ func noteApplied(o *kube.PluginObject, fields map[string]any) ([]kube.Change, er
 	d := json.NewDecoder(strings.NewReader(text))
 	d.UseNumber()
 	if err := d.Decode(&applied); err != nil {
-		return nil, fmt.Errorf("the annotation %s: %w: kubectl apply --server-side does not use it; remove it", v1.LastAppliedConfigAnnotation, err)
+		return nil, fmt.Errorf("the annotation %s: %w: kubectl apply --server-side does not use it; remove it",
+			v1.LastAppliedConfigAnnotation, err)
 	}
 	spec, _ := applied["spec"].(map[string]any)
 	if spec == nil {

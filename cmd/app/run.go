@@ -103,7 +103,8 @@ func (o *runOptions) flags(f *pflag.FlagSet) {
 	f.StringVar(&o.pluginDir, "plugin-dir", "", "add the modules of this `DIR` to every profile, and reload them when they change")
 	f.Int64Var(&o.seed, "seed", 0, "seed of all random choices; 0 for a random seed, which is logged")
 	f.DurationVar(&o.unscheduled, "pod-max-in-unschedulable-pods-duration", 5*time.Minute, "how long a pod may stay unschedulable before it is retried without an event")
-	f.DurationVar(&o.drain, "shutdown-grace-period", 10*time.Second, "time limit for ending the writes in flight, and then for writing events, before exit")
+	f.DurationVar(&o.drain, "shutdown-grace-period", 10*time.Second,
+		"time limit for ending the writes in flight, and then for writing events, before exit")
 	f.StringSliceVar(&o.unenforced, "allow-unenforced", nil, "`FEATURES` that pods may use although no enabled plugin enforces them, in every profile: "+strings.Join(state.FeatureNames(), ", "))
 	f.StringVar(&o.record.to, "record", "", "write a recording, which berth replay repeats, to a new file in this `DIR`")
 	f.StringVar(&o.record.size, "record-size", "1Gi", "maximum size of the recordings in that folder, as a `QUANTITY`; the oldest are removed")

@@ -22,8 +22,12 @@ func (w *watched) checks(ctx context.Context, election *kube.Election) (live, re
 		canLead = []healthz.HealthChecker{healthz.NamedCheck(name, election.Ready)} // a restart does not grant a missing permission
 	}
 	live = []healthz.HealthChecker{healthz.PingHealthz, healthz.NamedCheck("loop", w.loopCheck)}
-	ready = []healthz.HealthChecker{healthz.NewShutdownHealthz(ctx.Done()), healthz.NamedCheck("sched-handler-sync", w.clusterCheck((*kube.Cluster).Synced)),
-		healthz.NamedCheck("writes", w.clusterCheck((*kube.Cluster).Blocked)), healthz.NamedCheck("watches", w.clusterCheck((*kube.Cluster).Unwatched))}
+	ready = []healthz.HealthChecker{
+		healthz.NewShutdownHealthz(ctx.Done()),
+		healthz.NamedCheck("sched-handler-sync", w.clusterCheck((*kube.Cluster).Synced)),
+		healthz.NamedCheck("writes", w.clusterCheck((*kube.Cluster).Blocked)),
+		healthz.NamedCheck("watches", w.clusterCheck((*kube.Cluster).Unwatched)),
+	}
 	return slices.Concat(holds, live), slices.Concat(canLead, ready)
 }
 

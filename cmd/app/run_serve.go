@@ -225,9 +225,9 @@ func (w *watched) state() *telemetry.State {
 }
 
 // failedWrite returns why a pod cannot be written.
-func (w *watched) failedWrite(pod types.NamespacedName) *debughttp.FailedWrite {
+func (w *watched) failedWrite(pod types.NamespacedName) *report.FailedWrite {
 	if r := w.running.Load(); r != nil {
-		return (*debughttp.FailedWrite)(r.cluster.FailedWrite(pod))
+		return r.cluster.FailedWrite(pod)
 	}
 	return nil
 }
@@ -307,7 +307,9 @@ func (o *serveOptions) serve(
 	handler := debughttp.NewHandler(debughttp.Config{
 		Live: live, Ready: ready,
 		Metrics: w.metrics.Handler(), Resources: telemetry.ResourcesHandler(w.pods(election)), Configuration: configuration,
-		Recorder: w.recorder, Where: w.where, FailedWrite: w.failedWrite, Lookup: w.lookup(clients), Plugins: w.plugins, Trials: func() any { return trials(w.trials()) }, WhatIf: whatif.Handler(w.whatIf), Again: whatif.AgainHandler(w.again), Now: w.podNow, Source: w.source(), Leader: election.Leader,
+		Recorder: w.recorder, Where: w.where, FailedWrite: w.failedWrite, Lookup: w.lookup(clients),
+		Plugins: w.plugins, Trials: func() any { return trials(w.trials()) },
+		WhatIf: whatif.Handler(w.whatIf), Again: whatif.AgainHandler(w.again), Now: w.podNow, Source: w.source(), Leader: election.Leader,
 		Profiling: c.EnableProfiling,
 	})
 	var servers []*debughttp.Server

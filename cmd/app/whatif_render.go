@@ -20,7 +20,8 @@ func (p *printer) whatIf(a *whatif.Answer) {
 		p.text("They would be on %s, %d of them added.", count(s.NodesUsed, "node"), s.AddedNodesUsed)
 	}
 	if s.Bound > 0 {
-		p.text("%s would be bound to the node in spec.nodeName, without a scheduler; the node may refuse a pod that does not fit.", count(s.Bound, "pod"))
+		p.text("%s would be bound to the node in spec.nodeName, without a scheduler; the node may refuse a pod that does not fit.",
+			count(s.Bound, "pod"))
 	}
 	if s.DaemonPods > 0 {
 		p.text("%s of DaemonSets came to the added nodes first.", count(s.DaemonPods, "pod"))

@@ -16,6 +16,7 @@ import (
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/runtime/console"
 	"github.com/berth-scheduler/berth/runtime/debughttp"
+	"github.com/berth-scheduler/berth/runtime/report"
 )
 
 func always[T any](value T) func(context.Context) (T, error) {
@@ -24,11 +25,11 @@ func always[T any](value T) func(context.Context) (T, error) {
 
 func consoleConfig(r *debughttp.Recorder) debughttp.Config {
 	c := config(r)
-	c.FailedWrite = func(pod types.NamespacedName) *debughttp.FailedWrite {
+	c.FailedWrite = func(pod types.NamespacedName) *report.FailedWrite {
 		if pod.Name != "b" {
 			return nil
 		}
-		return &debughttp.FailedWrite{Verb: "create", Kind: "pods/binding", Since: time.Unix(1000, 0).UTC(), Tries: 3, Error: "no"}
+		return &report.FailedWrite{Verb: "create", Kind: "pods/binding", Since: time.Unix(1000, 0).UTC(), Tries: 3, Error: "no"}
 	}
 	c.Trials = func() any { return []string{} }
 	c.Source = debughttp.Source{

@@ -48,7 +48,7 @@ type Config struct {
 	// Where returns where a pod is in the scheduler; empty if the scheduler does not know it.
 	Where func(ctx context.Context, pod types.NamespacedName) (string, error)
 	// FailedWrite (optional) returns why a pod cannot be written; nil if it can.
-	FailedWrite func(pod types.NamespacedName) *FailedWrite
+	FailedWrite func(pod types.NamespacedName) *report.FailedWrite
 	// Plugins returns the plugins that run.
 	Plugins func(ctx context.Context) (*Plugins, error)
 	// Trials returns the results of plugins in shadow.
@@ -76,7 +76,7 @@ type Pod struct {
 	// know the pod as one to schedule.
 	Where string `json:"where,omitempty"`
 	// FailedWrite is why the pod's binding or another write of it fails and is retried; nil if none does.
-	FailedWrite *FailedWrite `json:"failedWrite,omitempty"`
+	FailedWrite *report.FailedWrite `json:"failedWrite,omitempty"`
 	// Binding is how many pods wait for their binding; they have their room already.
 	Binding int `json:"binding,omitempty"`
 	// Last is the last attempt; nil if it is not recorded.
@@ -95,17 +95,6 @@ type Pod struct {
 	ClusterError string      `json:"clusterError,omitempty"`
 	// Profiles are the scheduler names of this scheduler.
 	Profiles []string `json:"profiles"`
-}
-
-// FailedWrite is a write that fails.
-type FailedWrite struct {
-	// Verb and Kind are as in RBAC, such as create and pods/binding.
-	Verb string `json:"verb"`
-	Kind string `json:"kind"`
-	// Since is when it failed first, and Tries counts the requests since then.
-	Since time.Time `json:"since"`
-	Tries int       `json:"tries"`
-	Error string    `json:"error"`
 }
 
 // Now is what would become of a pending pod by now.

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berth-scheduler/berth/runtime/plugin"
+	"github.com/berth-scheduler/berth/runtime/report"
 )
 
 // requestsPoll is how often failing requests are looked at.
@@ -125,7 +126,8 @@ func (c *Cluster) Unwatched() error {
 	var errs []error
 	for _, w := range c.Watches() {
 		if w.Required && w.For >= blockedAfter {
-			errs = append(errs, fmt.Errorf("%s: not watched for %v, so decisions rest on what was (the log has the error)", w.Kind, w.For.Round(time.Second)))
+			errs = append(errs, fmt.Errorf("%s: not watched for %v, so decisions rest on what was (the log has the error)",
+				w.Kind, w.For.Round(time.Second)))
 		}
 	}
 	return errors.Join(errs...)
@@ -138,7 +140,7 @@ func (c *Cluster) FailingWrites() []FailingWrites { return c.deps.Requests.Write
 func (c *Cluster) Blocked() error { return c.deps.Requests.Blocked() }
 
 // FailedWrite returns why a pod cannot be written; nil if it can.
-func (c *Cluster) FailedWrite(pod types.NamespacedName) *FailedWrite {
+func (c *Cluster) FailedWrite(pod types.NamespacedName) *report.FailedWrite {
 	return c.deps.Requests.OfPod(pod)
 }
 
@@ -148,7 +150,8 @@ func (c *Cluster) FailingParts() (out []Part) {
 		what := f.Verb + " " + f.Kind
 		out = append(out, Part{
 			Name: "writes " + what + " with code " + f.Code, Failed: f.Lasts,
-			Failure:  Notice{"WritesFailing", "Writing", fmt.Sprintf("%s fails for %d objects, for instance %s: %v", what, f.Objects, f.Example, f.Err)},
+			Failure: Notice{"WritesFailing", "Writing",
+				fmt.Sprintf("%s fails for %d objects, for instance %s: %v", what, f.Objects, f.Example, f.Err)},
 			Recovery: Notice{"WritesRecovered", "Writing", what + " no longer fails"},
 		})
 	}

@@ -90,7 +90,8 @@ const (
 )
 
 // returns waits until a kind is watched again, and logs that. The version of its last list is another one then, unless none
-// of its objects has changed: in that case no further failure tells of it. A kind that can be listed but not watched has other versions, too.
+// of its objects has changed: in that case no further failure tells of it. A kind that can be listed but not watched has
+// other versions, too.
 func (w *watches) returns(k *kind, version string) {
 	for w.cluster.deps.Requests.watchFailing(k.name) > 0 || k.informer.LastSyncResourceVersion() == version && !w.quiet(k) {
 		reached, stop := w.cluster.deps.Clock.Until(w.cluster.deps.Clock.Now().Add(returnedEvery))

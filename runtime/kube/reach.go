@@ -150,29 +150,12 @@ func (r *Reach) remedy(kind string, err error) string {
 	return "check that the certificate contains the API server's address and has not expired, and that this machine's clock is right"
 }
 
-// client returns a client whose requests Reach tracks.
-func (r *Reach) client(c *http.Client) *http.Client {
-	watched := *c
-	if watched.Transport == nil {
-		watched.Transport = http.DefaultTransport
-	}
-	watched.Transport = &reaching{r, watched.Transport}
-	return &watched
-}
-
-// reaching passes the results of requests to a Reach. It wraps the transport that adds
+// client returns a client whose requests Reach tracks. It wraps the transport that adds
 // credentials, because that may fail as well.
-type reaching struct {
-	reach *Reach
-	next  http.RoundTripper
-}
+func (r *Reach) client(c *http.Client) *http.Client { return passing(c, r.pass) }
 
-// WrappedRoundTripper lets client-go find the transport (k8s.io/apimachinery/pkg/util/net).
-func (t *reaching) WrappedRoundTripper() http.RoundTripper { return t.next }
-
-// RoundTrip implements http.RoundTripper.
-func (t *reaching) RoundTrip(request *http.Request) (*http.Response, error) {
-	response, err := t.next.RoundTrip(request)
+func (r *Reach) pass(request *http.Request, next http.RoundTripper) (*http.Response, error) {
+	response, err := next.RoundTrip(request)
 	seen := err
 	switch {
 	case err != nil && request.Context().Err() == nil:
@@ -182,7 +165,7 @@ func (t *reaching) RoundTrip(request *http.Request) (*http.Response, error) {
 	case response.StatusCode == http.StatusUnauthorized:
 		seen = apierrors.NewUnauthorized(http.StatusText(http.StatusUnauthorized))
 	}
-	t.reach.ended(seen, clock.Real{}.Now())
+	r.ended(seen, clock.Real{}.Now())
 	return response, err
 }
 

@@ -23,6 +23,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
+	"github.com/berth-scheduler/berth/runtime/report"
 )
 
 const (
@@ -101,30 +102,12 @@ func newRequests(c clock.Clock) *Requests {
 }
 
 // client returns a client whose requests are observed.
-func (r *Requests) client(c *http.Client) *http.Client {
-	observed := *c
-	if observed.Transport == nil {
-		observed.Transport = http.DefaultTransport
-	}
-	observed.Transport = &observing{r, observed.Transport}
-	return &observed
-}
+func (r *Requests) client(c *http.Client) *http.Client { return passing(c, r.pass) }
 
-// observing passes the results of requests to Requests.
-type observing struct {
-	requests *Requests
-	next     http.RoundTripper
-}
-
-// WrappedRoundTripper lets client-go find the transport (k8s.io/apimachinery/pkg/util/net).
-func (t *observing) WrappedRoundTripper() http.RoundTripper { return t.next }
-
-// RoundTrip implements http.RoundTripper.
-func (t *observing) RoundTrip(q *http.Request) (*http.Response, error) {
-	r := t.requests
+func (r *Requests) pass(q *http.Request, next http.RoundTripper) (*http.Response, error) {
 	info := r.parse(q)
 	if info == nil {
-		return t.next.RoundTrip(q)
+		return next.RoundTrip(q)
 	}
 	kind := info.Resource
 	if info.APIGroup != "" {
@@ -133,7 +116,7 @@ func (t *observing) RoundTrip(q *http.Request) (*http.Response, error) {
 	switch info.Verb {
 	case "create", "update", "patch", "delete":
 		if info.APIGroup == "authorization.k8s.io" || info.APIGroup == "authentication.k8s.io" { // questions
-			return t.next.RoundTrip(q)
+			return next.RoundTrip(q)
 		}
 		if info.Subresource != "" {
 			kind += "/" + info.Subresource
@@ -142,7 +125,7 @@ func (t *observing) RoundTrip(q *http.Request) (*http.Response, error) {
 		r.mu.Lock()
 		r.mu.open[q] = what
 		r.mu.Unlock()
-		response, err := t.next.RoundTrip(q)
+		response, err := next.RoundTrip(q)
 		code, failure := resultOf(q, response, err)
 		r.mu.Lock()
 		defer r.mu.Unlock()
@@ -150,12 +133,12 @@ func (t *observing) RoundTrip(q *http.Request) (*http.Response, error) {
 		r.wrote(what, code, failure)
 		return response, err
 	case "list", "watch":
-		response, err := t.next.RoundTrip(q)
+		response, err := next.RoundTrip(q)
 		_, failure := resultOf(q, response, err)
 		r.watched(kind, info.Verb, failure)
 		return response, err
 	}
-	return t.next.RoundTrip(q)
+	return next.RoundTrip(q)
 }
 
 // parse returns what a request is about; nil if it is not about objects. The server's address may have a path.
@@ -371,18 +354,8 @@ func (r *Requests) overdue(now time.Time) {
 	}
 }
 
-// FailedWrite is why a pod could not be written.
-type FailedWrite struct {
-	Verb string `json:"verb"`
-	Kind string `json:"kind"`
-	// Since is when it failed first, and Tries counts the attempts since then.
-	Since time.Time `json:"since"`
-	Tries int       `json:"tries"`
-	Error string    `json:"error"`
-}
-
 // OfPod returns the failure of a pod's writes, that of its binding first; nil if none fails.
-func (r *Requests) OfPod(pod types.NamespacedName) (out *FailedWrite) {
+func (r *Requests) OfPod(pod types.NamespacedName) (out *report.FailedWrite) {
 	if r == nil {
 		return nil
 	}
@@ -395,7 +368,7 @@ func (r *Requests) OfPod(pod types.NamespacedName) (out *FailedWrite) {
 			continue
 		}
 		if out == nil || kind.kind == bindings || out.Kind != bindings && o.since.Before(out.Since) {
-			out = &FailedWrite{Verb: kind.verb, Kind: kind.kind, Since: o.since, Tries: o.tries, Error: o.err.Error()}
+			out = &report.FailedWrite{Verb: kind.verb, Kind: kind.kind, Since: o.since, Tries: o.tries, Error: o.err.Error()}
 		}
 	}
 	return out
@@ -422,7 +395,7 @@ func (r *Requests) lateBindings() map[types.NamespacedName]error {
 	return out
 }
 
-// Blocked returns an error that names each verb and kind of which every write has failed for blockedAfter, with the last error.
+// Blocked returns an error that names each verb and kind whose writes have all failed for blockedAfter, with the last error.
 func (r *Requests) Blocked() error {
 	var errs []error
 	last := writeKind{}

@@ -76,7 +76,8 @@ func (s *Sources) keptImage(ctx context.Context, at oci.Reference, digest string
 		key = digest
 	}
 	o, ok := s.keptOrigin(key)
-	if !ok || o.Repository != at.Place() || at.Digest == "" && !slices.Contains(o.Tags, at.Name()) || at.Digest != "" && Digest(o.Manifest) != at.Digest.String() {
+	if !ok || o.Repository != at.Place() ||
+		at.Digest == "" && !slices.Contains(o.Tags, at.Name()) || at.Digest != "" && Digest(o.Manifest) != at.Digest.String() {
 		return nil, false
 	}
 	image, err := oci.ParseImage(ctx, at, o.Manifest)
@@ -99,8 +100,9 @@ func tagAgrees(ref *Reference, version string) error {
 	if err != nil || tag.Original() == version {
 		return nil
 	}
-	return &Error{File: ref.Source(), Section: sectionDigest, Detail: "the module of the digest is version " + plain.Quote(version, 64) + ", not that of the tag",
-		Fix: "name the digest of the version that was meant, or none"}
+	return &Error{File: ref.Source(), Section: sectionDigest,
+		Detail: "the module of the digest is version " + plain.Quote(version, 64) + ", not that of the tag",
+		Fix:    "name the digest of the version that was meant, or none"}
 }
 
 // imageError converts an error of package oci.

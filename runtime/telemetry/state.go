@@ -157,11 +157,12 @@ func newStateCollector(state func() *State) *stateCollector {
 		return prometheus.NewDesc("berth_write_"+name, help, append([]string{"verb", "kind"}, labels...), nil)
 	}
 	return &stateCollector{
-		state:         state,
-		writeFailures: ofWrites("failures_total", "Writes to the API server that failed, by verb, kind and code: the status of HTTP, or none without an answer.", "code"),
-		writeObjects:  ofWrites("failing_objects", "Objects whose last write failed.", "code"),
-		writeOldest:   ofWrites("failing_seconds", "For how long the first of these objects could not be written.", "code"),
-		writeWholly:   ofWrites("blocked_seconds", "For how long every write of the verb and the kind has failed; 0 if one succeeded since."),
+		state: state,
+		writeFailures: ofWrites("failures_total",
+			"Writes to the API server that failed, by verb, kind and code: the status of HTTP, or none without an answer.", "code"),
+		writeObjects: ofWrites("failing_objects", "Objects whose last write failed.", "code"),
+		writeOldest:  ofWrites("failing_seconds", "For how long the first of these objects could not be written.", "code"),
+		writeWholly:  ofWrites("blocked_seconds", "For how long every write of the verb and the kind has failed; 0 if one succeeded since."),
 		unwatched: prometheus.NewDesc("berth_watch_failing_seconds",
 			"For how long objects of a kind could not be watched, so that decisions rest on what was; 0 if they are watched.", []string{"resource"}, nil),
 		keptKeys:      ofReuse("keys", "Kinds of pods for which answers of a plugin, or the sums of all, are kept."),

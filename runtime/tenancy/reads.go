@@ -52,7 +52,9 @@ type telling struct {
 func tells(m *wire.Manifest) (out []telling) {
 	add := func(read v1alpha1.Read, by string) { out = append(out, telling{read, by}) }
 	for _, e := range fields.All() {
-		if read := v1alpha1.Read(e.Grant); read != "" && m.Reads.Declares(&e) && !slices.ContainsFunc(out, func(t telling) bool { return t.read == read }) {
+		read := v1alpha1.Read(e.Grant)
+		known := slices.ContainsFunc(out, func(t telling) bool { return t.read == read })
+		if read != "" && !known && m.Reads.Declares(&e) {
 			add(read, e.Manifest())
 		}
 	}

@@ -41,7 +41,8 @@ func goActions() string {
 
 func rustKinds() string {
 	return kinds(func(e *fields.Event) string {
-		return fmt.Sprintf("    /// %s.\n    pub const %s: EventKind = EventKind(%d);\n", sentence(cmp.Or(e.Meaning, e.Resource)), snake(e.Go), e.Kind)
+		return fmt.Sprintf("    /// %s.\n    pub const %s: EventKind = EventKind(%d);\n",
+			sentence(cmp.Or(e.Meaning, e.Resource)), snake(e.Go), e.Kind)
 	})
 }
 
@@ -51,7 +52,8 @@ func rustActions() string {
 		if bit > 0 {
 			value = fmt.Sprintf("1 << %d", bit)
 		}
-		return fmt.Sprintf("    /// %s.\n    pub const %s: EventAction = EventAction(%s);\n", sentence(cmp.Or(a.Meaning, a.Name)), snake(a.Name), value)
+		return fmt.Sprintf("    /// %s.\n    pub const %s: EventAction = EventAction(%s);\n",
+			sentence(cmp.Or(a.Meaning, a.Name)), snake(a.Name), value)
 	})
 }
 

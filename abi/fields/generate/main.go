@@ -33,7 +33,7 @@ type file struct {
 	parts []part
 }
 
-// part is what stands between two texts of a file, the first of which is there once.
+// part returns the text between two others of a file. The first of these occurs once.
 type part struct{ after, until, text string }
 
 // renewed returns the file with its parts replaced.

@@ -11,7 +11,7 @@ import (
 	"github.com/berth-scheduler/berth/internal/seeded"
 )
 
-// began is what next found, and what is at work.
+// began keeps the jobs that next returned and that are being worked on.
 type began struct {
 	waits[int, int]
 	used    map[string]int

@@ -78,7 +78,8 @@ func Steps(r *v1alpha1.Rollout) []v1alpha1.RolloutStep {
 // Same reports whether two versions are the same, as far as the digests of their images and modules are known.
 func Same(a, b *v1alpha1.PluginVersion) bool {
 	x, y := cmp.Or(a.Digest, a.Module.Digest), cmp.Or(b.Digest, b.Module.Digest)
-	return sameImage(a.Module.Image, b.Module.Image) && a.Module.URL == b.Module.URL && (x == y || x == "" || y == "") && sameConfig(a.Config, b.Config)
+	sameDigest := x == y || x == "" || y == ""
+	return sameImage(a.Module.Image, b.Module.Image) && a.Module.URL == b.Module.URL && sameDigest && sameConfig(a.Config, b.Config)
 }
 
 func sameImage(a, b v1alpha1.Image) bool {

@@ -51,7 +51,8 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	flags.StringVar(&o.top, "top", "..", "the top of the repository")
 	flags.StringVar(&o.berth, "berth", "../bin/berth", "the program berth")
 	flags.Uint64Var(&o.seed, "seed", 1, "of the sample")
-	flags.DurationVar(&o.budget, "budget", 0, "make mistakes in the seed's order until this time is over; all of them in the list's order if 0")
+	flags.DurationVar(&o.budget, "budget", 0,
+		"make mistakes in the seed's order until this time is over; all of them in the list's order if 0")
 	flags.StringVar(&o.only, "only", "", "subjects, separated by commas; all if empty")
 	flags.StringVar(&o.match, "match", "", "only mistakes whose text this regular expression matches")
 	if err := flags.Parse(args); err != nil {
