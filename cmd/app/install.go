@@ -222,7 +222,7 @@ func source(p *index.Plugin, v *index.Version) string {
 func isListed(p *index.Plugin, v *index.Version, l *module.Loaded) error {
 	d := index.Describe(l.Manifest)
 	says := func(v *index.Version) string {
-		return strings.Join(lock.Permissions(&lock.Plugin{Points: v.Points, Reads: v.Reads, Grants: v.Grants}), ", ")
+		return strings.Join(lock.Permissions(&lock.Plugin{Points: v.Points, Reads: v.Reads, Grants: v.Grants.ManifestDirectives}), ", ")
 	}
 	for _, c := range [][3]string{
 		{"name", p.Name, l.Manifest.Name}, {"version", v.Version, d.Version}, {"publisher", v.Publisher, d.Publisher}, {"licence", v.License, d.License},

@@ -122,7 +122,7 @@ func (o *pluginInstallOptions) intoConfig(ctx context.Context, f *index.File, x 
 	if err != nil {
 		return nil, err
 	}
-	grants, err := asFields(v.Grants)
+	grants, err := asFields(v.Grants.ManifestDirectives)
 	if err != nil {
 		return nil, err
 	}
@@ -168,10 +168,10 @@ func (o *pluginInstallOptions) intoFolder(ctx context.Context, x *index.Plugin, 
 		return nil, err
 	}
 	defer func() { _ = modules.Close(context.WithoutCancel(ctx)) }() // the process ends anyway
-	ref := module.Reference{Image: source(x, v), Grants: v.Grants}
+	ref := module.Reference{Image: source(x, v), Grants: v.Grants.ManifestDirectives}
 	beside := map[string]any{}
 	if !v.Grants.Empty() {
-		if beside["grants"], err = asFields(v.Grants); err != nil {
+		if beside["grants"], err = asFields(v.Grants.ManifestDirectives); err != nil {
 			return nil, err
 		}
 	}

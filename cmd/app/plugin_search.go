@@ -165,7 +165,7 @@ func (p *printer) info(x *index.Plugin, v *index.Version, reference string) {
 		}
 	}
 	p.printf("\nThe plugin\n")
-	for _, text := range lock.Permissions(&lock.Plugin{Points: v.Points, Reads: v.Reads, Grants: v.Grants}) {
+	for _, text := range lock.Permissions(&lock.Plugin{Points: v.Points, Reads: v.Reads, Grants: v.Grants.ManifestDirectives}) {
 		p.printf("  %s\n", text)
 	}
 	p.printf("\n")

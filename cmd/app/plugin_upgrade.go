@@ -248,7 +248,7 @@ func (o *installOptions) upgradeConfig(ctx context.Context, f *index.File, targe
 			}
 			fields := map[string]any{"module": named}
 			if missing := t.to.Grants.Missing(&t.locked.Grants); !missing.Empty() {
-				grants, err := asFields(union(&t.locked.Grants, &t.to.Grants))
+				grants, err := asFields(union(&t.locked.Grants, &t.to.Grants.ManifestDirectives))
 				wrong = errors.Join(wrong, err)
 				fields["grants"] = grants
 			}

@@ -64,7 +64,7 @@ func (u *upgrade) replace(modules *assembly.Modules, out *proposal) error {
 	} // otherwise the policy refuses it now, or it never ran
 	ref := e.Reference
 	ref.Path, ref.Folder, ref.Image, ref.Digest = "", false, source(u.plugin, u.to), ""
-	ref.Grants = union(&u.locked.Grants, &u.to.Grants)
+	ref.Grants = union(&u.locked.Grants, &u.to.Grants.ManifestDirectives)
 	m, err := modules.Load(ref)
 	if err != nil {
 		return err

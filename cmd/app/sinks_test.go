@@ -83,7 +83,7 @@ func TestSinks(t *testing.T) {
 	}
 	listed := &index.Plugin{Name: text, Repository: text, Versions: []index.Version{{
 		Version: text, Publisher: text, License: text, Description: text, ABI: text, Points: []string{text}, Reads: map[string][]string{text: {text}, "node": {text}},
-		Grants: wire.ManifestDirectives{Labels: []string{text}, Annotations: []string{text}}, Image: text, Module: text, Yanked: &index.Yank{Reason: text, Successor: text},
+		Grants: index.Directives{ManifestDirectives: wire.ManifestDirectives{Labels: []string{text}, Annotations: []string{text}}}, Image: text, Module: text, Yanked: &index.Yank{Reason: text, Successor: text},
 	}}}
 	inspected := &inspection{
 		File: text, Digest: text,

@@ -11,6 +11,7 @@ import (
 
 	"github.com/Masterminds/semver/v3"
 
+	"github.com/berth-scheduler/berth/abi/wire"
 	"github.com/berth-scheduler/berth/internal/plain"
 	"github.com/berth-scheduler/berth/runtime/api/v1alpha1"
 	"github.com/berth-scheduler/berth/runtime/market/oci"
@@ -129,6 +130,12 @@ func (c *checker) version(at string, v *Version) {
 	}
 	c.texts(at+".grants.annotations", v.Grants.Annotations)
 	c.texts(at+".grants.labels", v.Grants.Labels)
+	known := wire.CheckABI(v.ABI) == nil
+	for _, name := range slices.Sorted(maps.Keys(v.Grants.Later)) {
+		if c.text(at+".grants", name); known {
+			c.add(at+".grants", "unknown field %s, which ABI %s does not have", plain.Quote(name, 64), plain.Quote(v.ABI, 64))
+		}
+	}
 	if v.Conformance != nil && (v.Conformance.Kept < 0 || v.Conformance.Failed < 0) {
 		c.add(at+".conformance", "a number is less than 0")
 	}

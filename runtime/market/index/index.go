@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/berth-scheduler/berth/abi/wire"
 	"github.com/berth-scheduler/berth/internal/bounded"
 	"github.com/berth-scheduler/berth/internal/plain"
 	"github.com/berth-scheduler/berth/runtime/market/oci"
@@ -64,7 +63,7 @@ type Version struct {
 	Points []string            `json:"points"`
 	Reads  map[string][]string `json:"reads,omitempty"`
 	// Grants are the directives that it asks for: what it may do besides answering.
-	Grants wire.ManifestDirectives `json:"grants"`
+	Grants Directives `json:"grants"`
 	// Image is the digest of the image's manifest. Module is the digest of the module, and
 	// Size the module's size in bytes.
 	Image  string `json:"image"`

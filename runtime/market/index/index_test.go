@@ -2,6 +2,7 @@ package index_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -290,6 +291,37 @@ func TestParse(t *testing.T) {
 		if _, err := index.Parse(t.Context(), []byte(c.text)); err == nil || !strings.Contains(err.Error(), c.want) || len(err.Error()) > 2<<10 || strings.Contains(err.Error(), "\x1b") {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}
+	}
+}
+
+// TestLater: a version of a later ABI has directives that this host does not know. The index is read beside it, is written with the
+// same bytes, and has no such version to install; of an ABI that this host has, an unknown directive is refused.
+func TestLater(t *testing.T) {
+	v := version("2.0.0", "2")
+	v.ABI, v.Grants.Labels = "1.99", []string{"example.com/"}
+	v.Grants.Later = map[string]json.RawMessage{"victims": []byte("true"), "barrier": []byte(`[{"until":"<done>"}]`)}
+	f := first(t, rackAware(version("1.2.0", "1"), v))
+	written := text(t, f)
+	again, err := index.Parse(t.Context(), written)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(text(t, again), written) || !strings.Contains(string(written), `"until": "<done>"`) {
+		t.Errorf("%s is written as %s", written, text(t, again))
+	}
+	got := again.Plugins[0].Versions[1].Grants
+	if len(got.Later) != 2 || !slices.Equal(got.Labels, v.Grants.Labels) {
+		t.Errorf("the directives are %+v", got)
+	}
+	if best, err := again.Plugins[0].Best(index.Wanted{Name: "rack-aware"}); err != nil || best.Version != "1.2.0" {
+		t.Errorf("%v (%v) would be installed", best, err)
+	}
+	if _, err := index.Parse(t.Context(), bytes.Replace(written, []byte(`"1.99"`), []byte(`"1.0"`), 1)); err == nil ||
+		!strings.Contains(err.Error(), `versions[1].grants: unknown field "barrier", which ABI "1.0" does not have`) {
+		t.Errorf("unknown directives of ABI 1.0: %v", err)
+	}
+	if _, err := index.Parse(t.Context(), bytes.Replace(written, []byte(`"victims"`), []byte(`"vict\u001bims"`), 1)); err == nil {
+		t.Error("a name that a terminal would run is accepted")
 	}
 }
 

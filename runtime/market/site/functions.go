@@ -20,7 +20,7 @@ func functions() template.FuncMap {
 		"letters": letters,
 		"points":  points,
 		"permissions": func(v *index.Version) []string {
-			return lock.Permissions(&lock.Plugin{Points: v.Points, Reads: v.Reads, Grants: v.Grants})
+			return lock.Permissions(&lock.Plugin{Points: v.Points, Reads: v.Reads, Grants: v.Grants.ManifestDirectives})
 		},
 		"newest": func(v []index.Version) []index.Version {
 			v = slices.Clone(v)
