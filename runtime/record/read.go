@@ -98,7 +98,10 @@ func (r *Reader) Next() (e inbox.Event, err error) {
 	switch {
 	case errors.Is(err, ErrCut):
 		return nil, err
-	case err != nil:
+	case errors.Is(err, io.EOF): // of a frame or an event: for callers io.EOF is the end of the recording
+		err = errors.New(err.Error())
+	}
+	if err != nil {
 		return nil, fmt.Errorf("the recording is damaged after event %d: %w", r.read, err)
 	}
 	return e, nil
