@@ -117,7 +117,7 @@ PERIMETER := Bombs ProtobufBombs ReadmeBombs LayoutBombs Attacks ManifestAttacks
 	LyingIndex HostileAttachments AttachedByStrangers YankedElsewhere \
 	Hole Damaged DamagedSize Endless Stranger StrangersExtender \
 	Flood RefusedConfigurations LargeConfigurations ManyNamespaces ServerThatNeverAnswers ManyOfAServer ServerNames GrantsInTurn Turns \
-	EndsLookAtFew LargeIsNotStarved LargeModules QuietTenant SeriesGoWithTheirPlugin
+	EndsLookAtFew LargeIsNotStarved LargeModules QuietTenant SeriesGoWithTheirPlugin MetadataOfPlugins
 OUTSIDE := internal/bounded abi/schema abi/wire cmd/app runtime/internal/strictyaml $(addprefix runtime/,module record replay whatif market tenancy \
 	kube extender debughttp telemetry)
 empty :=

@@ -69,7 +69,12 @@ func (p *apiPlugin) decode(kind string) {
 	if p.object != nil {
 		return
 	}
-	meta := p.ObjectMeta
+	// Nobody asks for the rest, and there may be a megabyte of it, also in an object that is refused.
+	meta := metav1.ObjectMeta{
+		Namespace: p.Namespace, Name: p.Name, UID: p.UID, ResourceVersion: p.ResourceVersion, Generation: p.Generation,
+		CreationTimestamp: p.CreationTimestamp, DeletionTimestamp: p.DeletionTimestamp,
+	}
+	p.ObjectMeta = meta
 	switch kind {
 	case v1alpha1.KindSchedulerPlugin:
 		x := &v1alpha1.SchedulerPlugin{ObjectMeta: meta}

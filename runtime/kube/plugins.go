@@ -92,7 +92,6 @@ func newPluginWatch(c *Cluster) (*pluginWatch, error) {
 		k := &pluginKind{plural: plural, kind: kind{name: plural + "." + v1alpha1.GroupVersion().Group, informer: cache.NewSharedIndexInformer(list, &apiPlugin{}, 0, cache.Indexers{})}}
 		if err := k.informer.SetTransform(func(object any) (any, error) {
 			if p, ok := object.(*apiPlugin); ok {
-				p.SetManagedFields(nil)
 				p.decode(name)
 			}
 			return object, nil

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -228,6 +229,36 @@ func TestUnreadableObjects(t *testing.T) {
 	want := []string{"edited r.test/p:1  status", "empty", "future r.test/p:1", "pool registry.test/guest:1", "weight  Ignore spec"}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// TestMetadataOfPlugins: labels, annotations and managers of an object take no memory once it was read.
+func TestMetadataOfPlugins(t *testing.T) {
+	const objects, each = 100, 16 << 10 // bytes that an object may take
+	s, text := &pluginServer{served: true}, strings.Repeat("x", 250<<10)
+	for i := range objects {
+		p := tenantPlugin(fmt.Sprint("pool-", i), 1)
+		p.Annotations, p.Finalizers = map[string]string{"a": text}, []string{text}
+		p.Labels, p.ManagedFields = map[string]string{"l": text}, []metav1.ManagedFieldsEntry{{Manager: text}}
+		s.objects = append(s.objects, p)
+	}
+	live := func() int64 {
+		var m runtime.MemStats
+		for range 3 { // buffers in pools outlive one collection
+			runtime.GC()
+		}
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	before := live()
+	c, _, _ := withPlugins(t, s)
+	synced(t, c)
+	grown := live() - before
+	if n := len(c.PluginObjects().TenantPlugins); n != objects {
+		t.Fatalf("%d objects", n)
+	}
+	if grown > objects*each+(4<<20) {
+		t.Errorf("%d objects take %d bytes", objects, grown)
 	}
 }
 
