@@ -18,7 +18,7 @@ var _ plugin.QueueSort = (*PrioritySort)(nil)
 
 // New returns the plugin.
 func New() *PrioritySort {
-	return &PrioritySort{info: plugin.Info{Name: Name, Reads: plugin.Whole(abi.IncomingPriority, abi.PodQueueTime)}}
+	return &PrioritySort{info: plugin.Info{Name: Name, ByPriority: true, Reads: plugin.Whole(abi.IncomingPriority, abi.PodQueueTime)}}
 }
 
 // Info describes the plugin.

@@ -84,8 +84,8 @@ type Config struct {
 	Recording *inbox.Settings
 	// Kubernetes is the minor version of Kubernetes 1 whose defaults and texts native plugins have; 0 means hostplugins.Release.
 	Kubernetes uint64
-	// OneHash and NoNamespaceBudget are as in scheduler.Config.
-	OneHash, NoNamespaceBudget bool
+	// OneHash, NoNamespaceBudget and OneLane are as in scheduler.Config.
+	OneHash, NoNamespaceBudget, OneLane bool
 	// IgnoreBindVerbs leaves binding to the Bind plugins even if extenders have bind verbs.
 	IgnoreBindVerbs bool
 	// WithoutExtenders asks no HTTP extender. NodeResourcesFit still leaves to them the resources
@@ -270,7 +270,8 @@ func New(c Config, d Deps) (*Assembly, error) {
 		scheduler.Config{
 			Seed: c.Seed, Draw: c.Draw, Queue: queues,
 			Cycle: decide,
-			Cache: cache.Config{Rank: a.rank()}, OneHash: c.OneHash, NoNamespaceBudget: c.NoNamespaceBudget, MaxUnsent: d.MaxUnsent,
+			Cache: cache.Config{Rank: a.rank()}, OneHash: c.OneHash, NoNamespaceBudget: c.NoNamespaceBudget, OneLane: c.OneLane,
+			MaxUnsent: d.MaxUnsent,
 		},
 		scheduler.Deps{
 			Clock: a.clock, Recorder: a.counted(), Objects: d.Objects, Pipelines: pipelines, Extenders: extenders, Outlet: d.Outlet, Evictor: d.Evictor,

@@ -191,7 +191,7 @@ func (a *Assembly) begin(s *config.Scheduler, all []*built) error {
 		ReuseBytes: uint64(c.Reuse.Bytes), ReusePerNode: uint64(c.Reuse.PerNode),
 		Config: file, Annotations: slices.Concat(annotations(all), c.RecordReads), Attached: data, Lacks: a.lacks(all),
 		Kubernetes: cmp.Or(c.Kubernetes, hostplugins.Release), Gates: c.Gates.String(),
-		NamespaceBudget: !c.NoNamespaceBudget,
+		NamespaceBudget: !c.NoNamespaceBudget, Lanes: !c.OneLane,
 	})
 	a.enter(modules)
 	return nil
@@ -268,7 +268,7 @@ func Replayed(s *inbox.Settings, modules *Modules) (Config, error) {
 	c := Config{
 		Scheduler: file, Modules: modules, Seed: s.Seed, Candidates: int(s.Candidates), MaxUnschedulable: s.MaxUnschedulable, IgnoreBindVerbs: s.IgnoreBindVerbs,
 		Reuse: reuse.Config{Bytes: int64(s.ReuseBytes), PerNode: int64(s.ReusePerNode)}, Kubernetes: release, OneHash: s.Kubernetes == 0,
-		NoNamespaceBudget: !s.NamespaceBudget,
+		NoNamespaceBudget: !s.NamespaceBudget, OneLane: !s.Lanes,
 	}
 	if c.Attached, err = replayedAttached(file, s.Attached, modules); err != nil {
 		return Config{}, err

@@ -90,6 +90,7 @@ func newEvents() []func() (word string, e Event) {
 		func() (string, Event) { return "leftover", &Leftover{} },
 		func() (string, Event) { return "budget", &Budget{} },
 		func() (string, Event) { return "start", &Start{} },
+		func() (string, Event) { return "turn", &Turn{} },
 	}
 }
 
@@ -297,6 +298,10 @@ func (e *Start) visit(f fields) {
 	e.Fuel = f.number("fuel", e.Fuel)
 }
 
+func (e *Turn) visit(f fields) {
+	e.Namespace, e.Cost = f.text("namespace", e.Namespace), f.number("cost", e.Cost)
+}
+
 func (e *Overrun) visit(f fields) {
 	e.Profile, e.Plugin, e.Point = f.name(e.Profile), f.name(e.Plugin), f.name(e.Point)
 	e.Block = f.number("block", e.Block)
@@ -354,6 +359,9 @@ func (e *Settings) visit(f fields) {
 	}
 	if f.since(8) {
 		e.NamespaceBudget = f.flag("namespace-budget", e.NamespaceBudget)
+	}
+	if f.since(9) {
+		e.Lanes = f.flag("lanes", e.Lanes)
 	}
 }
 

@@ -173,6 +173,11 @@ type (
 		Profile, Plugin, Namespace, Point string
 		Fuel                              uint64
 	}
+	// Turn is what an attempt for a pod of a namespace with plugins of its own has cost beyond one without plugins, in such attempts.
+	Turn struct {
+		Namespace string // empty for that of all pods that have none of their own
+		Cost      uint64
+	}
 	// CutOff is a search for devices on a node that took too long. Search is the number of searches on the node
 	// before it, during the event.
 	CutOff struct {
@@ -230,6 +235,8 @@ type (
 		Gates string
 		// NamespaceBudget means that all plugins of a namespace have a budget of attempts, which formats up to 7 did not know.
 		NamespaceBudget bool
+		// Lanes means that pods of namespaces with plugins of their own take turns with others, which formats up to 8 did not know.
+		Lanes bool
 	}
 	// Module is a plugin module that the configuration names by this file.
 	Module struct {

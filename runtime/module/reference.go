@@ -58,7 +58,11 @@ type Reference struct {
 }
 
 // Attempts is how many attempts a minute a plugin may cause for pods of a namespace, as in plugin.Budget; 0 is the default.
-type Attempts struct{ Pending, Wakeups, Activations, All int }
+type Attempts struct {
+	Pending, Wakeups, Activations, All int
+	MaxPriority                        int32
+	Bounded                            bool
+}
 
 // Source describes where the module comes from.
 func (r *Reference) Source() string {

@@ -34,6 +34,7 @@ func (m *moody) Info() *plugin.Info                                           { 
 func (*moody) Less(a, b *state.QueuedPod) bool                                { return a.Pod.Name < b.Pod.Name }
 func (*moody) Bind(*plugin.Placement) (d plugin.Directives, _ *plugin.Status) { return d, nil }
 func (*moody) Settle(string)                                                  {}
+func (*moody) Fuel() int64                                                    { return 0 }
 func (*moody) Learn(string, plugin.Beside)                                    {}
 func (*moody) TakeStarts() []plugin.Start                                     { return nil }
 func (*moody) Charge(plugin.Start)                                            {}

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"math"
 	"slices"
 
 	"github.com/berth-scheduler/berth/runtime/plugin"
@@ -31,6 +32,8 @@ type view struct {
 	breakers []plugin.Breaker
 	own      []string // the namespaces that all attached plugins are attached to; nil if there is none
 	modules  bool     // one of the plugins is a module for all namespaces
+	// maxPriority is the least of those of the attached plugins.
+	maxPriority int32
 }
 
 // viewKey says which pods have a view in common.
@@ -63,7 +66,7 @@ func (p *Pipeline) viewOf(pod *state.Pod) *view {
 
 func (p *Pipeline) newView(key viewKey) *view {
 	all, in := &p.points, make([]bool, len(p.infos))
-	v := &view{number: p.numbered.Add(1)}
+	v := &view{number: p.numbered.Add(1), maxPriority: math.MaxInt32}
 	for i, info := range p.infos {
 		in[i] = info.MayActOn(key.namespace)
 	}
@@ -78,6 +81,9 @@ func (p *Pipeline) newView(key viewKey) *view {
 			v.plugins = append(v.plugins, i)
 			names := p.infos[i].Namespaces
 			v.modules = v.modules || names == nil && p.infos[i].Digest != ""
+			if b := p.infos[i].Budget; names != nil && b.Bounded {
+				v.maxPriority = min(v.maxPriority, b.MaxPriority)
+			}
 			if v.own == nil {
 				v.own = names
 			} else if names != nil {
@@ -132,6 +138,22 @@ func same[T plugin.Plugin](a, b []stage[T]) bool {
 func (p *Pipeline) Guests(pod *state.Pod) (own []string, modules bool) {
 	v := p.viewOf(pod)
 	return v.own, v.modules
+}
+
+// Lane tells whether attached plugins act on a pod, and the priority with which it competes at most with pods of other namespaces.
+func (p *Pipeline) Lane(pod *state.Pod) (own bool, maxPriority int32) {
+	v := p.viewOf(pod)
+	return v.own != nil, v.maxPriority
+}
+
+// FuelOfGuests returns the fuel that the attached plugins which act on a pod have used so far.
+func (p *Pipeline) FuelOfGuests(pod *state.Pod) (fuel int64) {
+	for _, b := range p.viewOf(pod).breakers {
+		if b.Info().Namespaces != nil {
+			fuel += b.Fuel()
+		}
+	}
+	return fuel
 }
 
 // own returns the stages of plugins, by index, that act on a pod.

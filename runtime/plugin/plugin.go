@@ -33,6 +33,8 @@ type Info struct {
 	// cluster. PreFilter of such a plugin, and PreScore if its Score is such a point, look at no
 	// row, and their answers depend on the pod only as far as Reads names it.
 	NodeScoped []abi.Point
+	// ByPriority says that its QueueSort orders pods by priority, then by age.
+	ByPriority bool
 	// Enforces are the features of a pod's spec that this plugin enforces.
 	Enforces state.Feature
 	// Resizes says that the plugin has its say about a pod whose resize in place is deferred, at all its points. Other plugins
@@ -54,6 +56,9 @@ type Budget struct {
 	Pending, Wakeups, Activations int
 	// All is for all of these, of all plugins that are attached to the namespace.
 	All int
+	// MaxPriority is, if Bounded, the priority with which pods of the namespace compete at most with those of others for their turn.
+	MaxPriority int32
+	Bounded     bool
 }
 
 // DefaultBudget is the default of each number of a Budget.
@@ -394,6 +399,8 @@ type Breaker interface {
 	Retries() []Retry
 	// Learn takes in how a call in a binding cycle of a pod of a namespace ended.
 	Learn(namespace string, call Beside)
+	// Fuel returns what calls of the guest have used so far.
+	Fuel() int64
 	// TakeStarts returns the starts of the guest since the last call that no fault was charged for, and Charge charges one.
 	TakeStarts() []Start
 	Charge(s Start)

@@ -43,14 +43,14 @@ func (q *Queue) Get(uid types.UID) (*state.QueuedPod, Place) {
 	return &it.pod, it.place
 }
 
-// All returns the pods place by place, in the order of the Place constants: those in Active and
-// the backoffs in the order of popping, the others in the order of arrival. The queue must not
+// All returns the pods place by place, in the order of the Place constants: those in Active lane
+// by lane, there and in the backoffs in the order of popping, the others in the order of arrival. The queue must not
 // be changed meanwhile.
 func (q *Queue) All() iter.Seq2[Place, *state.QueuedPod] {
 	return func(yield func(Place, *state.QueuedPod) bool) {
 		for place := Nowhere + 1; place < numPlaces; place++ {
 			if h := q.heapOf(place); h != nil {
-				for _, it := range h.List() {
+				for _, it := range h.list() {
 					if !yield(place, &it.pod) {
 						return
 					}

@@ -84,6 +84,9 @@ type item struct {
 	prev, next *item
 	// kind is set for parked and gated pods.
 	kind *kind
+	// lane is set for active pods, and priority is that with which they compete with those of other lanes.
+	lane     *lane
+	priority int32
 }
 
 func (it *item) out() bool { return it.place == InFlight || it.place == Binding }
@@ -118,19 +121,33 @@ func (l *list) remove(it *item) {
 	it.prev, it.next = nil, nil
 }
 
-type podHeap = heap.Heap[types.UID, *item]
+// ordered has the pods of a place in the order in which they leave it.
+type ordered interface {
+	push(it *item)
+	remove(it *item)
+	// fix moves a pod to its place after it has changed.
+	fix(it *item)
+	list() []*item
+}
+
+type podHeap struct{ *heap.Heap[types.UID, *item] }
 
 func newHeap(less func(a, b *state.QueuedPod) bool) *podHeap {
-	return heap.New(
+	return &podHeap{heap.New(
 		func(it *item) types.UID { return it.latest.UID },
-		func(a, b *item) bool { return less(&a.pod, &b.pod) })
+		func(a, b *item) bool { return less(&a.pod, &b.pod) })}
 }
+
+func (h *podHeap) push(it *item)   { h.Push(it) }
+func (h *podHeap) remove(it *item) { h.Delete(it.latest.UID) }
+func (h *podHeap) fix(it *item)    { h.Fix(it.latest.UID) }
+func (h *podHeap) list() []*item   { return h.List() }
 
 // put moves a pod to another place. It is the only function that changes places.
 func (q *Queue) put(it *item, to Place, event state.ClusterEvent) {
 	from := it.place
 	if h := q.heapOf(from); h != nil {
-		h.Delete(it.latest.UID)
+		h.remove(it)
 	} else if l := q.listOf(from); l != nil {
 		l.remove(it)
 	}
@@ -151,7 +168,7 @@ func (q *Queue) put(it *item, to Place, event state.ClusterEvent) {
 		it.since = q.events.next()
 	}
 	if h := q.heapOf(to); h != nil {
-		h.Push(it)
+		h.push(it)
 	} else if l := q.listOf(to); l != nil {
 		l.push(it)
 	}
@@ -163,7 +180,7 @@ func (q *Queue) put(it *item, to Place, event state.ClusterEvent) {
 	}
 }
 
-func (q *Queue) heapOf(p Place) *podHeap {
+func (q *Queue) heapOf(p Place) ordered {
 	switch p {
 	case Active:
 		return q.active

@@ -74,7 +74,7 @@ func (q *Queue) update(it *item, old, pod *state.Pod) {
 		it.set(pod)
 		q.nominator.update(old, pod)
 		q.key(&it.pod)
-		q.heapOf(it.place).Fix(pod.UID)
+		q.heapOf(it.place).fix(it)
 	case Unschedulable, Gated:
 		it.set(pod)
 		q.nominator.update(old, pod)
@@ -115,8 +115,8 @@ func (q *Queue) key(p *state.QueuedPod) {
 func (q *Queue) Rebuild() {
 	if q.deps.Key != nil {
 		var pods []*state.QueuedPod
-		for _, h := range []*podHeap{q.active, q.backoff, q.errorBackoff} {
-			for _, it := range h.List() {
+		for _, h := range []ordered{q.active, q.backoff, q.errorBackoff} {
+			for _, it := range h.list() {
 				pods = append(pods, &it.pod)
 			}
 		}
@@ -124,6 +124,8 @@ func (q *Queue) Rebuild() {
 			q.deps.Key(pods)
 		}
 	}
-	q.active.Rebuild()
+	for _, n := range q.active.all {
+		n.pods.Rebuild()
+	}
 	q.backoff.Rebuild()
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// Pop removes the first pod from Active or, if that is empty, the first from Backoff although
+// Pop removes the first pod of the lane in Active whose turn it is or, if that is empty, the first from Backoff although
 // its backoff is not over, because there is nothing better to do (KEP-5142). It never blocks:
 // the second result is false if both are empty.
 //
@@ -17,7 +17,7 @@ import (
 // Rejectors and Pending but nothing else.
 func (q *Queue) Pop() (*state.QueuedPod, bool) {
 	event := reason("Pop")
-	it, ok := q.active.Peek()
+	it, ok := q.active.next()
 	if !ok {
 		if it, ok = q.backoff.Peek(); !ok {
 			return nil, false
@@ -25,6 +25,7 @@ func (q *Queue) Pop() (*state.QueuedPod, bool) {
 		event = reason("PopFromBackoffQ")
 	}
 	it.pod.Attempts++
+	q.active.serve(it)
 	q.put(it, InFlight, event)
 	return &it.pod, true
 }

@@ -98,7 +98,7 @@ type Queue struct {
 	pods   map[types.UID]*item
 	counts [numPlaces]int
 
-	active       *podHeap
+	active       *lanes
 	backoff      *podHeap // by end of backoff, then as in active
 	errorBackoff *podHeap // by end of backoff
 	parked       list     // Unschedulable, the longest parked first
@@ -126,7 +126,7 @@ func New(config Config, deps Deps) (*Queue, error) {
 		return nil, errors.New("queue: Clock, Less, Gate and Hint are required")
 	}
 	q := &Queue{config: config, deps: deps, pods: make(map[types.UID]*item), kinds: make(map[string]*kind), nominator: newNominator()}
-	q.active = newHeap(deps.Less)
+	q.active = newLanes(deps.Lane, deps.Less)
 	q.backoff = newHeap(q.lessBackoff)
 	q.errorBackoff = newHeap(lessErrorBackoff)
 	q.start = deps.Clock.Now()
@@ -141,6 +141,8 @@ type Deps struct {
 	// Less reports whether a is tried before b. It must be a strict weak order that changes only
 	// before Rebuild. Equal pods keep the order in which they entered the heap.
 	Less func(a, b *state.QueuedPod) bool
+	// Lane (optional) returns a pod's lane in Active. Without it there is one. It must change only before Relane.
+	Lane func(pod *state.QueuedPod) Lane
 	// Key (optional) computes what Less compares, if that is expensive. It is called for pods
 	// that are about to enter Active or a backoff from elsewhere, for pods there that were
 	// updated, and by Rebuild for all pods there.

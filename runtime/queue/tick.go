@@ -79,7 +79,7 @@ func (q *Queue) flush(it *item, due time.Time) bool {
 // wait for a time.
 func (q *Queue) NextDeadline() (time.Time, bool) {
 	now := q.deps.Clock.Now()
-	if q.active.Len() > 0 || q.backoff.Len() > 0 {
+	if q.counts[Active] > 0 || q.backoff.Len() > 0 {
 		return now, true
 	}
 	var next time.Time

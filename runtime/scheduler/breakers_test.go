@@ -25,6 +25,7 @@ type broken struct {
 
 func (b *broken) Info() *plugin.Info                             { return &b.info }
 func (*broken) Settle(string)                                    {}
+func (*broken) Fuel() int64                                      { return 0 }
 func (*broken) Learn(string, plugin.Beside)                      {}
 func (*broken) TakeStarts() []plugin.Start                       { return nil }
 func (*broken) Charge(plugin.Start)                              {}

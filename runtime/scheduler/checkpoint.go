@@ -27,6 +27,7 @@ func (s *Scheduler) checkpoint(now time.Time) {
 	s.checkpointPreemptions()
 	s.checkpointDebts()
 	s.checkpointBudgets()
+	s.checkpointTurns()
 }
 
 func (s *Scheduler) checkpointCluster(now time.Time) {

@@ -196,6 +196,8 @@ func (s *Scheduler) Handle(ctx context.Context, e inbox.Event) (tried bool) {
 		s.queue.Release(e.Plugin)
 	case *inbox.Start:
 		s.charge(e)
+	case *inbox.Turn:
+		s.queue.Charge(e.Namespace, e.Cost)
 	case *inbox.Forgive:
 		s.forgive(e)
 	case *inbox.Swap:

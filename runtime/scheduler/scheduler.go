@@ -50,6 +50,8 @@ type Config struct {
 	// MaxUnsent is how many binding cycles may wait only for their binding to be sent before another pod is tried; 0 means no limit.
 	// Pods that Permit plugins let go together may exceed it.
 	MaxUnsent int
+	// OneLane has all pods wait in one lane of the queue, as in recordings of formats up to 8.
+	OneLane bool
 }
 
 // Deps are the dependencies of a scheduler.
@@ -209,6 +211,8 @@ type Scheduler struct {
 	budgets    *budgets.Book
 	// causes are the pods of the current event that plugins have retried.
 	causes map[types.UID]cause
+	// cost (optional) is what the lane of the pod that was tried last is to be charged.
+	cost *inbox.Turn
 	// rechecked are the pods of the current event whose nominations may end.
 	rechecked []types.UID
 
@@ -285,7 +289,7 @@ func New(config Config, deps Deps) (*Scheduler, error) {
 	s.deps.Pipelines = slices.Clone(deps.Pipelines)
 	var err error
 	s.queue, err = queue.New(config.Queue, queue.Deps{
-		Clock: deps.Clock, Less: s.less, Key: s.keys, Gate: s.gate, Hint: s.hint, Wants: s.wants, Helps: s.helps, Observe: s.moved(),
+		Clock: deps.Clock, Less: s.less, Lane: s.lane, Key: s.keys, Gate: s.gate, Hint: s.hint, Wants: s.wants, Helps: s.helps, Observe: s.moved(),
 	})
 	if err != nil {
 		return nil, err
@@ -344,6 +348,7 @@ func (s *Scheduler) Step(ctx context.Context) bool {
 	}
 	s.readClock(ctx)
 	tried := s.Handle(ctx, &inbox.Step{})
+	s.chargeTurn(ctx)
 	s.chargeStarts(ctx)
 	return (tried || s.drain(ctx)) && s.broken == nil
 }

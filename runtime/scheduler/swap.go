@@ -102,6 +102,7 @@ func (s *Scheduler) swap() {
 		}
 		s.queue.Rebuild()
 	}
+	s.queue.Relane()
 	maps.DeleteFunc(s.retried, func(l lane, _ time.Time) bool { return slices.Contains(changed, l.breaker.Info().Name) })
 	for _, p := range old.pipelines {
 		s.releaseMoved(p, s.pipelines[p.Profile()])

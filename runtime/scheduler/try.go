@@ -47,6 +47,7 @@ func (s *Scheduler) try(ctx context.Context, pod *state.QueuedPod) {
 	if forResize(pod.Pod) { // extenders place pods, and this one is placed
 		in.Extenders = nil
 	}
+	fuel := p.FuelOfGuests(pod.Pod)
 	d := s.decide(in)
 	p.Settle(pod.Pod)
 	tried := s.deps.Tried == nil
@@ -61,6 +62,7 @@ func (s *Scheduler) try(ctx context.Context, pod *state.QueuedPod) {
 	} else if d.Node != nil {
 		b, placing = s.reserve(ctx, p, &d, watch)
 	}
+	s.used(p, pod.Pod, fuel)
 	a := d.Attempt
 	s.totals.attempt(p.Profile(), a)
 	if s.deps.Observer != nil {

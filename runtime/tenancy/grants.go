@@ -104,6 +104,9 @@ func readGrant(p *v1alpha1.PluginGrant) (grant, error) {
 		Pending: int(s.PendingPerMinute), Wakeups: int(s.WakeupsPerMinute), Activations: int(s.ActivationsPerMinute),
 		All: int(s.AttemptsPerMinute),
 	}
+	if s.MaxPriority != nil {
+		g.attempts.MaxPriority, g.attempts.Bounded = *s.MaxPriority, true
+	}
 	var err error
 	if g.namespaces, err = metav1.LabelSelectorAsSelector(s.NamespaceSelector); err != nil {
 		return g, fmt.Errorf("spec.namespaceSelector: %w", err)

@@ -138,6 +138,11 @@ type PluginGrantSpec struct {
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=60000
 	AttemptsPerMinute int32 `json:"attemptsPerMinute,omitempty"`
+	// The priority with which pods of a namespace compete at most with pods of others for their turn to be scheduled;
+	// nothing means their own. Among themselves, and for preemption, their own counts.
+	//
+	// +optional
+	MaxPriority *int32 `json:"maxPriority,omitempty"`
 	// The fuel for starts of each plugin's instances while it is called for 100 pods or events of a
 	// namespace: after faults, or because its memory has to be larger. Beyond it the plugin is not called
 	// for pods of the namespace for a while.

@@ -428,6 +428,11 @@ func (in *PluginGrantSpec) DeepCopyInto(out *PluginGrantSpec) {
 		*out = make([]Read, len(*in))
 		copy(*out, *in)
 	}
+	if in.MaxPriority != nil {
+		in, out := &in.MaxPriority, &out.MaxPriority
+		*out = new(int32)
+		**out = **in
+	}
 	if in.MemoryPerPlugin != nil {
 		in, out := &in.MemoryPerPlugin, &out.MemoryPerPlugin
 		x := (*in).DeepCopy()

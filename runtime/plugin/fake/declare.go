@@ -60,6 +60,7 @@ func Declare(name string, options scenario.Args, deps Deps) (plugin.Plugin, erro
 	}
 	// Its rules refer to pods by name.
 	info := plugin.Info{Name: name, Reads: plugin.Whole(abi.PodWhole), NodeScoped: []abi.Point{abi.Filter, abi.Score}}
+	info.ByPriority = options.Has("sort")
 	p := &Plugin{info: info, log: deps.Log, bind: deps.Bind, answers: map[string][]rule{}}
 	byKey := points()
 	for _, key := range options.Keys {
