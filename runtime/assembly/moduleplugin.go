@@ -43,7 +43,7 @@ const maxShards = 8
 // plugin makes the plugin of a module for one profile.
 func (m *Modules) plugin(ctx context.Context, named *Module, kept bool, d *moduleDeps) (*madePlugin, error) {
 	loaded := named.Loaded
-	limits := limitsOf(&named.Reference.Limits)
+	limits := limitsOf(&named.Reference)
 	if d.replayed {
 		limits.Deadline = math.MaxInt64 // a replay ends the calls that were ended, however slow it is
 	}
@@ -113,8 +113,13 @@ func fits(l *module.Loaded, limits sandbox.Limits) error {
 	return nil
 }
 
-// limitsOf translates what a user wrote.
-func limitsOf(l *module.Limits) sandbox.Limits {
+// limitsOf translates what a user wrote. A plugin of some namespaces has no more fuel than a grant gives, unless it says so: while it
+// is called, pods of all others wait.
+func limitsOf(r *module.Reference) sandbox.Limits {
+	l := r.Limits
+	if r.Namespaces != nil && l.FuelPerCycle == 0 && l.FuelPerCycleRow == 0 {
+		l.FuelPerCycle, l.FuelPerCycleRow = module.GrantedFuelPerPod, module.GrantedFuelPerNode
+	}
 	return sandbox.Limits{
 		FuelBase: l.FuelPerCall, FuelPerRow: l.FuelPerRow, FuelPerCycle: l.FuelPerCycle, FuelPerCycleRow: l.FuelPerCycleRow,
 		FuelStart: l.FuelStart, FuelRestarts: l.FuelRestarts,

@@ -230,7 +230,7 @@ func (m *Modules) Fetch(ctx context.Context, ref module.Reference) (*module.Load
 //
 // The module cannot be compiled.
 func (m *Modules) Compile(ctx context.Context, named *Module) (release func(), err error) {
-	if _, err := m.take(ctx, named, limitsOf(&named.Reference.Limits)); err != nil {
+	if _, err := m.take(ctx, named, limitsOf(&named.Reference)); err != nil {
 		return nil, err
 	}
 	return func() { _ = m.give(context.WithoutCancel(ctx), named.Loaded.Digest) }, nil // there is no way to recover

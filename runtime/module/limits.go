@@ -11,6 +11,12 @@ import (
 	"github.com/berth-scheduler/berth/runtime/api/v1alpha1"
 )
 
+// What a grant gives the plugins of a namespace by default, in units of fuel for a pod and more for each node.
+const (
+	GrantedFuelPerPod  = 100_000
+	GrantedFuelPerNode = 150
+)
+
 // Limits are limits of a plugin's guest; zero means the host's default. Fuel is in units of
 // package runtime/wasm/meter.
 type Limits struct {

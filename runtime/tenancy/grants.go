@@ -19,8 +19,6 @@ import (
 const (
 	defaultMaxWeight       = 1
 	defaultMaxPlugins      = 1
-	defaultFuelPerPod      = 100_000
-	defaultFuelPerNode     = 150
 	defaultMemoryPerPlugin = 64 << 20
 	leastMemory            = 1 << 20
 	maxAttempts            = 60_000 // a minute
@@ -93,7 +91,7 @@ func readGrant(p *v1alpha1.PluginGrant) (grant, error) {
 	s := &p.Spec
 	g := grant{
 		name: p.Name, spec: s, maxWeight: cmp.Or(s.MaxWeight, defaultMaxWeight), maxPlugins: cmp.Or(s.MaxPlugins, defaultMaxPlugins),
-		fuel: cmp.Or(s.FuelPerPod, defaultFuelPerPod), fuelRow: cmp.Or(s.FuelPerNode, defaultFuelPerNode), memory: defaultMemoryPerPlugin,
+		fuel: cmp.Or(s.FuelPerPod, module.GrantedFuelPerPod), fuelRow: cmp.Or(s.FuelPerNode, module.GrantedFuelPerNode), memory: defaultMemoryPerPlugin,
 		fuelStarts: s.FuelForStarts,
 		count:      map[string]int32{},
 	}
