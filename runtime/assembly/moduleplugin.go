@@ -117,8 +117,9 @@ func fits(l *module.Loaded, limits sandbox.Limits) error {
 // is called, pods of all others wait.
 func limitsOf(r *module.Reference) sandbox.Limits {
 	l := r.Limits
-	if r.Namespaces != nil && l.FuelPerCycle == 0 && l.FuelPerCycleRow == 0 {
-		l.FuelPerCycle, l.FuelPerCycleRow = module.GrantedFuelPerPod, module.GrantedFuelPerNode
+	if r.Namespaces != nil && l.FuelPerCall|l.FuelPerRow|l.FuelPerCycle|l.FuelPerCycleRow == 0 {
+		l.FuelPerCall, l.FuelPerRow = module.GrantedFuelPerPod, module.GrantedFuelPerNode
+		l.FuelPerCycle, l.FuelPerCycleRow = l.FuelPerCall, l.FuelPerRow
 	}
 	return sandbox.Limits{
 		FuelBase: l.FuelPerCall, FuelPerRow: l.FuelPerRow, FuelPerCycle: l.FuelPerCycle, FuelPerCycleRow: l.FuelPerCycleRow,
