@@ -192,12 +192,12 @@ func (o *recordOptions) toFile(stderr io.Writer) (*recording, error) {
 	return begin(f, records.Config{}, plainly(stderr))
 }
 
-// recordMetrics is told whether a recording is written.
-type recordMetrics interface{ Recording(stopped bool) }
+// recordState is told whether a recording is written, and why not.
+type recordState interface{ Recording(err error) }
 
 // toFolder begins the recording of berth run; nil if none is wanted. It removes the oldest recordings of
 // the folder, so that all of them with the new one have room. If nothing can be written, it is tried again.
-func (o *recordOptions) toFolder(log *slog.Logger, metrics recordMetrics) (*recording, error) {
+func (o *recordOptions) toFolder(log *slog.Logger, state recordState) (*recording, error) {
 	if o.to == "" {
 		return nil, nil
 	}
@@ -229,10 +229,10 @@ func (o *recordOptions) toFolder(log *slog.Logger, metrics recordMetrics) (*reco
 		}
 		return f, nil
 	}
-	metrics.Recording(false)
+	state.Recording(nil)
 	return begin(nil, records.Config{
 		MaxBytes: size.Value() / 2, SegmentBytes: part, Retry: cmp.Or(o.retry, time.Minute), Patience: 5 * time.Second, Next: next,
-		Ended: func(error) { metrics.Recording(true) }, Resumed: func(int) { metrics.Recording(false) },
+		Ended: state.Recording, Resumed: func(int) { state.Recording(nil) },
 	}, func(text string) { log.Warn(text) })
 }
 

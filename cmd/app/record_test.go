@@ -184,9 +184,9 @@ type stops struct {
 	times   int
 }
 
-// Recording implements recordMetrics.
-func (s *stops) Recording(stopped bool) {
-	if s.stopped = stopped; stopped {
+// Recording implements recordState.
+func (s *stops) Recording(err error) {
+	if s.stopped = err != nil; s.stopped {
 		s.times++
 	}
 }

@@ -150,7 +150,7 @@ func (o *runOptions) run(ctx context.Context, stderr io.Writer) error {
 	}
 	reach := kube.NewReach()
 	klog.SetSlogLogger(slog.New(withoutRepeats(log.Handler(), reach.Says)).With("by", "client-go"))
-	if w.yanks, err = o.newYanks(ctx); err != nil {
+	if w.yanks, err = o.newYanks(ctx, &w.optional); err != nil {
 		return err
 	}
 	var digests []string
@@ -249,7 +249,7 @@ func (o *runOptions) schedule(ctx context.Context, s *config.Scheduler, modules 
 	if err != nil {
 		return err
 	}
-	recording, err := o.record.toFolder(log, w.metrics)
+	recording, err := o.record.toFolder(log, w)
 	if err != nil {
 		return err
 	}
@@ -287,7 +287,7 @@ func (o *runOptions) schedule(ctx context.Context, s *config.Scheduler, modules 
 	w.running.Store(&running{assembly: a, cluster: cluster, folder: folder, tenants: tenants,
 		optional: func(ctx context.Context) ([]runtime.Object, []string) { return kube.Optional(ctx, clients.Reviews) }})
 	if w.yanks != nil {
-		go w.yanks.follow(ctx, indexEvery, a.Status, log)
+		go w.yanks.follow(ctx, indexEvery, partEvery, a.Status, log)
 	}
 	closeServers, err := o.serve.serve(ctx, w, s, election, clients, log)
 	if err != nil {

@@ -45,6 +45,7 @@ const refusals = "it takes an API server that refuses; TestFailingWrites and Tes
 // notHere are metrics that nothing in TestRestEveryMetricMoves moves, with the reason.
 var notHere = map[string]string{
 	"berth_recording_stopped":                                 "it takes a disk that refuses; the tests of runtime/telemetry and runtime/record have it",
+	"berth_part_failing":                                      "it takes a part that fails; TestSocketFails and TestYanks have it",
 	"berth_recording_stops_total":                             "it takes a disk that refuses; the tests of runtime/telemetry and runtime/record have it",
 	"scheduler_pod_scheduled_after_flush_total":               "pods are looked at every 30 s for that; TestMachine of runtime/queue and TestMetrics of runtime/telemetry have it",
 	"berth_pods_unenforced_total":                             "the profile leaves nothing to others; TestMetrics of runtime/telemetry has it, and the scenarios of runtime/scheduler the pods",
@@ -218,7 +219,7 @@ func newLiving(t *testing.T, p *program, args ...string) *living {
 	if l.config, _, err = l.options.load(t.Context(), l.modules); err != nil {
 		t.Fatal(err)
 	}
-	if l.watched.yanks, err = l.options.newYanks(t.Context()); err != nil {
+	if l.watched.yanks, err = l.options.newYanks(t.Context(), &l.watched.optional); err != nil {
 		t.Fatal(err)
 	}
 	l.watched.yanks.begin(t.Context(), nil, func(text string) { t.Error(text) })

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/berth-scheduler/berth/internal/plain"
@@ -63,7 +64,7 @@ func refusedOf(files []assembly.FolderStatus) map[string]bool {
 const maxRefusal = 8 << 10
 
 // parts returns the states that events report: for each plugin from a module whether it is
-// called, for each module of the folder whether it is used, and what of the requests to the API server fails.
+// called, for each module of the folder whether it is used, what of the requests to the API server fails, and the optional parts.
 func (w *watched) parts() []kube.Part {
 	r := w.running.Load()
 	if r == nil {
@@ -73,7 +74,7 @@ func (w *watched) parts() []kube.Part {
 	if r.folder != nil {
 		files = r.folder.Status()
 	}
-	return append(partsOf(r.assembly.Status(), files), r.cluster.FailingParts()...)
+	return slices.Concat(partsOf(r.assembly.Status(), files), r.cluster.FailingParts(), w.optional.parts())
 }
 
 func partsOf(s assembly.Status, files []assembly.FolderStatus) (out []kube.Part) {

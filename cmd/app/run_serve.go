@@ -117,7 +117,8 @@ type watched struct {
 	suspects *suspects             // of the rounds before
 	fault    func(at, what string) // nil but in tests, see assembly.Deps
 	yanks    *yanks                // nil without --index
-	asking   sync.Mutex            // held while a what-if is being answered
+	optional optional
+	asking   sync.Mutex // held while a what-if is being answered
 }
 
 // running holds what the server shows once everything is created.
@@ -137,6 +138,7 @@ func newWatched(p *program) *watched {
 		places = append(places, string(place))
 	}
 	w.metrics = telemetry.New(p.version, w.state, places...)
+	w.optional.metrics = w.metrics
 	return w
 }
 
@@ -352,15 +354,22 @@ func (o *serveOptions) serve(
 		}
 	}
 	handler = debughttp.WithDebts(debughttp.WithLevel(handler, w.level, log), w.debts(election.Leader), log)
-	s, err := debughttp.Serve("unix", socket, nil, handler, log)
-	switch {
-	case err == nil:
-		servers = append(servers, s)
-	case o.socket != "":
-		return fail("debug-socket", err)
-	default: // another scheduler of this user uses it
-		log.Warn("cannot create the socket for berth explain; name another one with --debug-socket", "error", err)
+	listen := func() (*debughttp.Server, error) { return debughttp.Serve("unix", socket, nil, handler, log) }
+	if o.socket != "" {
+		ticker := time.NewTicker(partEvery)
+		stop := w.keepSocket(ctx, socket, ticker.C, listen, log)
+		return func() {
+			ticker.Stop()
+			stop()
+			closeAll()
+		}, nil
 	}
+	s, err := listen()
+	if err != nil { // another scheduler of this user uses it
+		log.Warn("cannot create the socket for berth explain; name another one with --debug-socket", "error", err)
+		return closeAll, nil
+	}
+	servers = append(servers, s)
 	return closeAll, nil
 }
 

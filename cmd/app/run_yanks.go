@@ -26,11 +26,13 @@ const (
 // of the index. Nil knows of no yanks.
 type yanks struct {
 	read func(context.Context) (*index.File, error)
+	// told is told whether the index could be read, and reports whether that has changed.
+	told func(error) (changed bool)
 	file atomic.Pointer[index.File]
 }
 
 // newYanks returns the yanks of --index; nil without one.
-func (o *runOptions) newYanks(ctx context.Context) (*yanks, error) {
+func (o *runOptions) newYanks(ctx context.Context, parts *optional) (*yanks, error) {
 	if o.index == "" {
 		return nil, nil
 	}
@@ -44,7 +46,7 @@ func (o *runOptions) newYanks(ctx context.Context) (*yanks, error) {
 	if _, err := oci.ParseReference(o.index); err != nil {
 		return nil, fmt.Errorf("--index: %w", err)
 	}
-	return &yanks{read: o.readIndexWith(rules)}, nil
+	return &yanks{read: o.readIndexWith(rules), told: func(err error) bool { return parts.tell(partIndex, err) }}, nil
 }
 
 func (o *runOptions) readIndexWith(rules *policy.Policy) func(context.Context) (*index.File, error) {
@@ -61,6 +63,7 @@ func (y *yanks) begin(ctx context.Context, digests []string, tell func(string)) 
 		return
 	}
 	f, err := y.read(ctx)
+	y.told(err)
 	if err != nil {
 		tell(fmt.Sprintf("%v: it is not known which plugins are yanked", err))
 		return
@@ -73,10 +76,14 @@ func (y *yanks) begin(ctx context.Context, digests []string, tell func(string)) 
 	}
 }
 
-// follow reads the index again from time to time, until the context ends, and logs
+// follow reads the index again from time to time, sooner after a failure, until the context ends, and logs
 // yanks of modules that are in use.
-func (y *yanks) follow(ctx context.Context, every time.Duration, status func() assembly.Status, log *slog.Logger) {
-	ticker := time.NewTicker(every)
+func (y *yanks) follow(ctx context.Context, every, again time.Duration, status func() assembly.Status, log *slog.Logger) {
+	next := every
+	if y.file.Load() == nil {
+		next = again
+	}
+	ticker := time.NewTicker(next)
 	defer ticker.Stop()
 	for {
 		select {
@@ -85,9 +92,15 @@ func (y *yanks) follow(ctx context.Context, every time.Duration, status func() a
 		case <-ticker.C:
 		}
 		f, err := y.read(ctx)
+		changed := y.told(err)
 		if err != nil {
-			log.Warn("the index cannot be read; yanks are those of the last time", "error", err)
+			if ticker.Reset(again); changed {
+				log.Warn("the index cannot be read; yanks are those of the last time", "error", err)
+			}
 			continue
+		}
+		if ticker.Reset(every); changed {
+			log.Info("the index can be read again")
 		}
 		before := y.known(status())
 		y.file.Store(f)

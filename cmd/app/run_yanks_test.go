@@ -42,11 +42,12 @@ func TestYanks(t *testing.T) {
 			defer registry.Unlock()
 			registry.file, registry.err = f, err
 		}
+		parts := &newWatched(&program{version: "v1"}).optional
 		y := &yanks{read: func(context.Context) (*index.File, error) {
 			registry.Lock()
 			defer registry.Unlock()
 			return registry.file, registry.err
-		}}
+		}, told: func(err error) bool { return parts.tell(partIndex, err) }}
 		status := func() assembly.Status {
 			return assembly.Status{Plugins: []assembly.PluginStatus{
 				{Profile: "a", Status: wasm.Status{Name: "racks", Digest: module}},
@@ -67,7 +68,7 @@ func TestYanks(t *testing.T) {
 		}
 		var log bytes.Buffer
 		ctx, cancel := context.WithCancel(t.Context())
-		go y.follow(ctx, time.Hour, status, slog.New(slog.NewTextHandler(&log, nil)))
+		go y.follow(ctx, time.Hour, time.Minute, status, slog.New(slog.NewTextHandler(&log, nil)))
 		time.Sleep(time.Hour + time.Second)
 		synctest.Wait()
 		if log.Len() > 0 {
@@ -91,6 +92,9 @@ func TestYanks(t *testing.T) {
 		if strings.Count(got, "a plugin in use is yanked") != 1 || !strings.Contains(got, "plugin=racks") || !strings.Contains(got, "successor=1.2.1") ||
 			strings.Count(got, "the index cannot be read; yanks are those of the last time") != 1 {
 			t.Errorf("it says %s", got)
+		}
+		if p := parts.parts(); len(p) != 1 || !p[0].Failed || !strings.Contains(p[0].Failure.Note, "no answer") {
+			t.Errorf("parts are %+v", p)
 		}
 		of := func(name string) telemetry.PluginOf { return telemetry.PluginOf{Plugin: name, Profile: "a"} }
 		want := []telemetry.Yank{{PluginOf: of("racks"), Digest: module, Yanked: true}, {PluginOf: of("other"), Digest: "sha256:1"}}

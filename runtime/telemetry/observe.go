@@ -257,6 +257,15 @@ func (m *Metrics) Prepared(profile, driver, result string, own bool, took time.D
 	}
 }
 
+// PartFailing tells whether an optional part does not work.
+func (m *Metrics) PartFailing(part string, failing bool) {
+	value := 0.0
+	if failing {
+		value = 1
+	}
+	m.parts.WithLabelValues(part).Set(value)
+}
+
 // Recording tells whether a recording is written. Each call with stopped is another time that it could not be.
 func (m *Metrics) Recording(stopped bool) {
 	if !stopped {

@@ -48,6 +48,7 @@ type Metrics struct {
 	bugs                                                               *prometheus.CounterVec // profile
 	recordingStopped                                                   prometheus.Gauge
 	recordingStops                                                     prometheus.Counter
+	parts                                                              *prometheus.GaugeVec   // part
 	panics                                                             *prometheus.CounterVec // place
 	pluginBroken                                                       *prometheus.CounterVec // plugin, digest
 	pluginCalls, pluginRows, pluginReused, pluginFaults, pluginSeconds *prometheus.CounterVec // plugin, digest, extension_point, profile
@@ -127,6 +128,10 @@ func New(version string, now func() *State, places ...string) *Metrics {
 	m.recordingStops = counter(prometheus.Opts{
 		Namespace: "berth", Name: "recording_stops_total", Help: "How often a recording ended early, or could not be begun.",
 	}).WithLabelValues()
+	m.parts = prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Namespace: "berth", Name: "part_failing", Help: "1 while an optional part of the scheduler that its flags ask for does not work, otherwise 0.",
+	}, []string{"part"})
+	r.MustRegister(m.parts)
 	m.unenforced = counter(prometheus.Opts{
 		Namespace: "berth", Name: "pods_unenforced_total",
 		Help: "Pods bound that use a feature that no plugin enforces and that their profile leaves to others (allowUnenforced).",

@@ -365,7 +365,7 @@ func (o *operator) outage() {
 	says("the API server answers again")
 }
 
-// stopRecording records into a folder that cannot be made; pods are scheduled all the same.
+// stopRecording records into a folder and serves on a socket that cannot be made; pods are scheduled all the same.
 func (o *operator) stopRecording() {
 	o.Helper()
 	file := filepath.Join(o.TempDir(), "file")
@@ -378,10 +378,11 @@ func (o *operator) stopRecording() {
 	}
 	run(o.T, o.Cluster, cluster.Scheduler{
 		Program: cluster.BerthProgram, Port: port, Name: "recording",
-		Config: "profiles:\n- schedulerName: recording\n", Flags: []string{"--record=" + filepath.Join(file, "below")},
+		Config: "profiles:\n- schedulerName: recording\n", Flags: []string{"--record=" + filepath.Join(file, "below"), "--debug-socket=" + filepath.Join(file, "socket")},
 	})
 	o.server = serverAt(port)
 	o.awaitAlert("BerthRecordingStopped", true)
+	o.awaitAlert("BerthPartFailing", true)
 	o.place("unrecorded", "recording")
 }
 

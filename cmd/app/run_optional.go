@@ -1,0 +1,126 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"maps"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/berth-scheduler/berth/runtime/debughttp"
+	"github.com/berth-scheduler/berth/runtime/kube"
+)
+
+// Parts that a scheduler runs without.
+const (
+	partSocket    = "debug-socket"
+	partIndex     = "index"
+	partRecording = "recording"
+)
+
+// optional knows which optional parts do not work. Metrics and events tell of them, and pods are scheduled all the same.
+type optional struct {
+	metrics interface {
+		PartFailing(part string, failing bool)
+	}
+	mu struct {
+		sync.Mutex
+		failing map[string]error // nil for a part that works
+	}
+}
+
+// tell records whether a part works, and reports whether that has changed. The first time it has if the part does not work.
+func (o *optional) tell(part string, err error) (changed bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	changed = (o.mu.failing[part] == nil) != (err == nil)
+	if o.mu.failing == nil {
+		o.mu.failing = make(map[string]error)
+	}
+	o.mu.failing[part] = err
+	o.metrics.PartFailing(part, err != nil)
+	return changed
+}
+
+// parts returns the states that events report.
+func (o *optional) parts() (out []kube.Part) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, name := range slices.Sorted(maps.Keys(o.mu.failing)) {
+		part := kube.Part{
+			Name: "optional part " + name, Failed: o.mu.failing[name] != nil,
+			Failure: kube.Notice{Reason: "PartFailed", Action: "Trying"}, Recovery: kube.Notice{Reason: "PartWorks", Action: "Trying"},
+		}
+		part.Recovery.Note = part.Name + " works"
+		if part.Failed {
+			part.Cause = o.mu.failing[name].Error()
+			part.Failure.Note = part.Name + " does not work, and is tried again; pods are scheduled all the same: " + part.Cause
+		}
+		out = append(out, part)
+	}
+	return out
+}
+
+// Recording implements recordState.
+func (w *watched) Recording(err error) {
+	w.metrics.Recording(err != nil)
+	w.optional.tell(partRecording, err)
+}
+
+// partEvery is how often a part that does not work is tried again.
+const partEvery = time.Minute
+
+// keepSocket serves on the socket of --debug-socket. With each tick it tries again if it cannot, or if the file is gone. stop returns
+// once nothing is served any more.
+func (w *watched) keepSocket(
+	ctx context.Context, path string, ticks <-chan time.Time, listen func() (*debughttp.Server, error), log *slog.Logger,
+) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var server *debughttp.Server
+	end := func() {
+		if server != nil {
+			if err := server.Close(context.WithoutCancel(ctx)); err != nil {
+				log.Debug("server", "error", err)
+			}
+			server = nil
+		}
+	}
+	try := func() {
+		if _, err := os.Lstat(path); server != nil && !errors.Is(err, fs.ErrNotExist) {
+			return
+		}
+		end()
+		next, err := listen()
+		if err == nil {
+			server = next
+		}
+		switch changed := w.optional.tell(partSocket, err); {
+		case changed && err != nil:
+			log.Warn("cannot serve on --debug-socket; pods are scheduled all the same, and it is tried again", "file", path, "error", err)
+		case changed:
+			log.Info("the socket of --debug-socket is served again", "file", path)
+		}
+	}
+	try()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		defer end()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-ticks:
+				try()
+			}
+		}
+	}()
+	return func() {
+		cancel()
+		<-ended
+	}
+}
