@@ -111,7 +111,8 @@ func TestRecordingFails(t *testing.T) {
 	for _, err := range []error{nil, errors.New("no space left on device"), nil} {
 		w.Recording(err)
 		parts := w.optional.parts()
-		if failed := err != nil; len(parts) != 1 || parts[0].Failed != failed || failed && !strings.Contains(parts[0].Failure.Note, err.Error()) ||
+		failed := err != nil
+		if len(parts) != 1 || parts[0].Failed != failed || failed && !strings.Contains(parts[0].Failure.Note, err.Error()) ||
 			failing(t, w, partRecording) != failed {
 			t.Errorf("after %v: %+v", err, parts)
 		}
