@@ -6,10 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/berth-scheduler/berth/runtime/api/v1alpha1"
@@ -50,10 +50,7 @@ one patch of the object, with your permissions; --print shows it for kubectl.`, 
 					return err
 				}
 			}
-			visitor, err := user.Connect(cmd.Context())
-			if errors.Is(err, kube.ErrNoCluster) {
-				return fmt.Errorf("%w: name a file with --kubeconfig or $KUBECONFIG", err)
-			}
+			visitor, err := visit(cmd.Context(), &user)
 			if err != nil {
 				return err
 			}
@@ -79,9 +76,21 @@ one patch of the object, with your permissions; --print shows it for kubectl.`, 
 		f.BoolVar(&every, "all", false, "all plugins of the API instead of one")
 	}
 	f.BoolVar(&print, "print", false, "print the command for kubectl, and change nothing")
+	userFlags(f, &user)
+	return cmd
+}
+
+func userFlags(f *pflag.FlagSet, user *kube.User) {
 	f.StringVar(&user.Kubeconfig, "kubeconfig", "", "kubeconfig `FILE`; kubectl's if not given")
 	f.StringVar(&user.Context, "context", "", "kubeconfig `CONTEXT`; the current one if not given")
-	return cmd
+}
+
+func visit(ctx context.Context, user *kube.User) (*kube.Visitor, error) {
+	visitor, err := user.Connect(ctx)
+	if errors.Is(err, kube.ErrNoCluster) {
+		err = fmt.Errorf("%w: name a file with --kubeconfig or $KUBECONFIG", err)
+	}
+	return visitor, err
 }
 
 // chosen reads the object that is named, or all.
@@ -140,10 +149,11 @@ tried, because the tag may have moved meanwhile. The next kubectl apply replaces
 		example: `  berth plugin promote zone-cost
   berth plugin promote team-a/pool`,
 		change: func(o *kube.PluginObject, _ bool) ([]kube.Change, string, error) {
-			if o.Status == nil || o.Status.Canary == nil {
+			s := o.Status.Rollout
+			if s == nil || s.Canary == nil {
 				return nil, "", errors.New("no canary decides for any pod, so there is nothing to promote: see status.rollout")
 			}
-			c := &o.Status.Canary.PluginVersion
+			c := &s.Canary.PluginVersion
 			if !rollout.Same(c, &o.Version) { // its image would not be that of spec.module
 				return nil, "", fmt.Errorf(
 					"the object names another version than the canary, %s: wait until status.rollout has it, or roll back", c.Digest)
@@ -190,7 +200,7 @@ in kubectl's annotation, too, so that the next kubectl apply replaces all of the
 		example: `  berth plugin rollback zone-cost
   berth plugin rollback team-a/pool --print`,
 		change: func(o *kube.PluginObject, _ bool) ([]kube.Change, string, error) {
-			to := earlier(o.Status)
+			to := earlier(o.Status.Rollout)
 			if to == nil {
 				return nil, "", errors.New("there is no version to go back to: status.rollout has neither a canary nor an old version")
 			}
@@ -244,90 +254,4 @@ func earlier(s *v1alpha1.RolloutStatus) *v1alpha1.PluginVersion {
 		return &s.Old.PluginVersion
 	}
 	return nil
-}
-
-// Annotations of a disabled plugin, for --undo: it was in shadow before; it was disabled by --all.
-const (
-	wasInShadow = "berth.dev/was-in-shadow"
-	byAll       = "berth.dev/disabled-by-all"
-)
-
-// noted gives an object one of these annotations, or takes it away.
-func noted(o *kube.PluginObject, name string, wanted bool) []kube.Change {
-	_, there := o.Annotations[name]
-	path := "/metadata/annotations/" + strings.ReplaceAll(name, "/", "~1")
-	switch {
-	case wanted == there:
-		return nil
-	case there:
-		return []kube.Change{{Op: "remove", Path: path}}
-	case o.Annotations == nil:
-		o.Annotations = map[string]string{} // by the change
-		return []kube.Change{set("/metadata/annotations", map[string]string{name: "true"})}
-	}
-	return []kube.Change{set(path, "true")}
-}
-
-func newPluginDisable() *cobra.Command {
-	var hold, release, enable bool
-	cmd := newVerb(&verb{
-		use: "disable", short: "Stop a plugin",
-		long: `Disable stops a plugin: its module is no longer called. If the plugin can reject nodes, its
-pods wait, unless you release them. If it only scores nodes, they do not wait. Pods that use a
-feature which no other plugin enforces stay pending. Disable sets spec.mode and, with --hold
-or --release, spec.whenDisabled. --all --undo starts the plugins that --all stopped.`,
-		example: `  berth plugin disable zone-cost
-  berth plugin disable --all --release
-  berth plugin disable --all --undo
-  berth plugin disable zone-cost --undo`,
-		check: func() error {
-			if hold && release || enable && (hold || release) {
-				return errors.New("name at most one of --hold, --release and --undo")
-			}
-			return nil
-		},
-		change: func(o *kube.PluginObject, all bool) ([]kube.Change, string, error) {
-			_, shadow := o.Annotations[wasInShadow]
-			_, together := o.Annotations[byAll]
-			disabled := o.Mode == v1alpha1.ModeDisabled
-			if enable {
-				switch {
-				case all && !disabled:
-					return nil, "the plugin was not disabled", nil
-				case all && !together: // somebody has a reason of their own
-					return nil, "the plugin was disabled before --all and stays disabled", nil
-				case !disabled:
-					return nil, "", errors.New("the plugin is not disabled")
-				}
-				mode, done := v1alpha1.ModeEnforce, "the plugin decides again"
-				switch {
-				case shadow: // it has decided nothing, and must not begin by that
-					mode, done = v1alpha1.ModeShadow, "the plugin is tried again"
-				case o.Status != nil && o.Status.Stable != nil && !rollout.Same(o.Status.Stable, &o.Version):
-					// It was stopped before its rollout had ended: it must not decide for all pods at once.
-					mode, done = v1alpha1.ModeCanary, fmt.Sprintf("%s decides again, and the rollout starts from its first step", o.Status.Stable.Digest)
-				}
-				return slices.Concat([]kube.Change{set("/spec/mode", mode)}, noted(o, wasInShadow, false), noted(o, byAll, false)), done, nil
-			}
-			changes := []kube.Change{set("/spec/mode", v1alpha1.ModeDisabled)}
-			if !disabled {
-				shadow, together = o.Mode == v1alpha1.ModeShadow, all
-			}
-			changes = slices.Concat(changes, noted(o, wasInShadow, shadow), noted(o, byAll, together))
-			switch {
-			case hold:
-				return append(changes, set("/spec/whenDisabled", v1alpha1.Hold)), "the plugin is stopped, and its pods wait", nil
-			case release:
-				return append(changes, set("/spec/whenDisabled", v1alpha1.Release)), "the plugin is stopped, and its pods are placed without it", nil
-			case all && disabled:
-				return nil, "the plugin is disabled already", nil
-			}
-			return changes, "the plugin is stopped", nil
-		},
-	}, true)
-	f := cmd.Flags()
-	f.BoolVar(&hold, "hold", false, "its pods wait")
-	f.BoolVar(&release, "release", false, "its pods are placed without it")
-	f.BoolVar(&enable, "undo", false, "start it again: sets spec.mode to Enforce, to Canary if its rollout had not ended, or to Shadow if it was in shadow")
-	return cmd
 }

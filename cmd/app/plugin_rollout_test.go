@@ -27,9 +27,9 @@ func pluginAPI(t *testing.T, spec, status string) (kubeconfig string, patches *[
 		return fmt.Sprintf(`{"apiVersion":"berth.dev/v1alpha1","kind":%q,"metadata":{%s"resourceVersion":"7"},"spec":%s,"status":%s}`, kind, metadata, spec, status)
 	}
 	platform, tenant := object("SchedulerPlugin", `"name":"zones",`), object("TenantPlugin", `"namespace":"team-a","name":"pool","annotations":{"a":"b"},`)
-	marked := object("SchedulerPlugin", `"name":"marked","annotations":{"berth.dev/was-in-shadow":"true"},`)
+	marked := object("SchedulerPlugin", `"name":"marked","annotations":{"berth.dev/before-disable":"{\"mode\":\"Shadow\",\"whenDisabled\":\"Hold\",\"wrote\":\"Release\"}"},`)
 	applied := object("SchedulerPlugin", `"name":"applied","annotations":{"kubectl.kubernetes.io/last-applied-configuration":"{\"kind\":\"SchedulerPlugin\",\"spec\":`+strings.ReplaceAll(spec, `"`, `\"`)+`}"},`)
-	stopped := object("TenantPlugin", `"namespace":"team-a","name":"stopped","annotations":{"berth.dev/disabled-by-all":"true"},`)
+	stopped := object("TenantPlugin", `"namespace":"team-a","name":"stopped","annotations":{"berth.dev/before-disable":"{\"all\":true}"},`)
 	mux := http.NewServeMux()
 	for path, body := range map[string]string{
 		"schedulerplugins/zones": platform, "schedulerplugins/marked": marked, "schedulerplugins/applied": applied, "namespaces/team-a/tenantplugins/pool": tenant, "namespaces/team-a/tenantplugins/stopped": stopped,
@@ -65,6 +65,8 @@ func TestRolloutVerbs(t *testing.T) {
 	)
 	const zones, pool = "schedulerplugins/zones by berth-plugin-", "namespaces/team-a/tenantplugins/pool by berth-plugin-"
 	const stopped = "namespaces/team-a/tenantplugins/stopped by berth-plugin-"
+	const marked = "schedulerplugins/marked by berth-plugin-"
+	const disabled = `{"op":"add","path":"/spec/mode","value":"Disabled"}`
 	const test = `[{"op":"test","path":"/metadata/resourceVersion","value":"7"},`
 	for name, c := range map[string]struct {
 		spec, status, command string
@@ -87,32 +89,52 @@ func TestRolloutVerbs(t *testing.T) {
 			"zones: sha256:1 decides for all pods\n",
 		},
 		"nothing before": {`{}`, `{}`, "rollback zones", nil, "error: zones: there is no version to go back to: status.rollout has neither a canary nor an old version"},
-		"disable":        {`{}`, `{}`, "disable zones", []string{zones + `disable: ` + test + `{"op":"add","path":"/spec/mode","value":"Disabled"}]`}, "zones: the plugin is stopped\n"},
+		"disable": {
+			`{}`, `{}`, "disable zones", []string{
+				zones + `disable: ` + test + disabled + `,{"op":"add","path":"/metadata/annotations","value":{"berth.dev/before-disable":"{}"}}]`,
+			},
+			"zones: the plugin is stopped, and its pods wait if its module can reject nodes or pods; if it only scores nodes, they are placed without it\n",
+		},
+		"disable what ignores": {
+			`{"failurePolicy":"Ignore"}`, `{}`, "disable zones", []string{
+				zones + `disable: ` + test + disabled + `,{"op":"add","path":"/metadata/annotations","value":{"berth.dev/before-disable":"{}"}}]`,
+			},
+			"zones: the plugin is stopped, and its pods are placed without it\n",
+		},
 		"disable all": {
-			`{}`, `{}`, "disable --all --release",
-			[]string{
-				zones + `disable: ` + test + `{"op":"add","path":"/spec/mode","value":"Disabled"},{"op":"add","path":"/metadata/annotations","value":{"berth.dev/disabled-by-all":"true"}},{"op":"add","path":"/spec/whenDisabled","value":"Release"}]`,
-				pool + `disable: ` + test + `{"op":"add","path":"/spec/mode","value":"Disabled"},{"op":"add","path":"/metadata/annotations/berth.dev~1disabled-by-all","value":"true"},{"op":"add","path":"/spec/whenDisabled","value":"Release"}]`,
-				stopped + `disable: ` + test + `{"op":"add","path":"/spec/mode","value":"Disabled"},{"op":"add","path":"/spec/whenDisabled","value":"Release"}]`,
+			`{}`, `{}`, "disable --all --release", []string{
+				zones + `disable: ` + test + disabled + `,{"op":"add","path":"/metadata/annotations","value":{"berth.dev/before-disable":"{\"wrote\":\"Release\",\"all\":true}"}},{"op":"add","path":"/spec/whenDisabled","value":"Release"}]`,
+				pool + `disable: ` + test + disabled + `,{"op":"add","path":"/metadata/annotations/berth.dev~1before-disable","value":"{\"wrote\":\"Release\",\"all\":true}"},{"op":"add","path":"/spec/whenDisabled","value":"Release"}]`,
+				stopped + `disable: ` + test + disabled + `,{"op":"add","path":"/metadata/annotations/berth.dev~1before-disable","value":"{\"wrote\":\"Release\",\"all\":true}"},{"op":"add","path":"/spec/whenDisabled","value":"Release"}]`,
 			},
 			"zones: the plugin is stopped, and its pods are placed without it\nteam-a/pool: the plugin is stopped, and its pods are placed without it\nteam-a/stopped: the plugin is stopped, and its pods are placed without it\n",
 		},
 		"disable all in shadow": {
-			`{"mode":"Shadow"}`, `{}`, "disable --all",
-			[]string{
-				zones + `disable: ` + test + `{"op":"add","path":"/spec/mode","value":"Disabled"},{"op":"add","path":"/metadata/annotations","value":{"berth.dev/was-in-shadow":"true"}},{"op":"add","path":"/metadata/annotations/berth.dev~1disabled-by-all","value":"true"}]`,
-				pool + `disable: ` + test + `{"op":"add","path":"/spec/mode","value":"Disabled"},{"op":"add","path":"/metadata/annotations/berth.dev~1was-in-shadow","value":"true"},{"op":"add","path":"/metadata/annotations/berth.dev~1disabled-by-all","value":"true"}]`,
-				stopped + `disable: ` + test + `{"op":"add","path":"/spec/mode","value":"Disabled"},{"op":"add","path":"/metadata/annotations/berth.dev~1was-in-shadow","value":"true"}]`,
+			`{"mode":"Shadow"}`, `{}`, "disable --all", []string{
+				zones + `disable: ` + test + disabled + `,{"op":"add","path":"/metadata/annotations","value":{"berth.dev/before-disable":"{\"mode\":\"Shadow\",\"wrote\":\"Release\",\"all\":true}"}},{"op":"add","path":"/spec/whenDisabled","value":"Release"}]`,
+				pool + `disable: ` + test + disabled + `,{"op":"add","path":"/metadata/annotations/berth.dev~1before-disable","value":"{\"mode\":\"Shadow\",\"wrote\":\"Release\",\"all\":true}"},{"op":"add","path":"/spec/whenDisabled","value":"Release"}]`,
+				stopped + `disable: ` + test + disabled + `,{"op":"add","path":"/metadata/annotations/berth.dev~1before-disable","value":"{\"mode\":\"Shadow\",\"wrote\":\"Release\",\"all\":true}"},{"op":"add","path":"/spec/whenDisabled","value":"Release"}]`,
 			},
-			"zones: the plugin is stopped\nteam-a/pool: the plugin is stopped\nteam-a/stopped: the plugin is stopped\n",
+			"zones: the plugin is stopped, and its pods are placed without it\nteam-a/pool: the plugin is stopped, and its pods are placed without it\nteam-a/stopped: the plugin is stopped, and its pods are placed without it\n",
 		},
 		"disable all again": {
-			`{"mode":"Disabled"}`, `{}`, "disable --all", nil,
-			"zones: the plugin is disabled already\nteam-a/pool: the plugin is disabled already\nteam-a/stopped: the plugin is disabled already\n",
+			`{"mode":"Disabled","whenDisabled":"Hold"}`, `{}`, "disable --all", nil,
+			"zones: the plugin is disabled already, and its pods wait\nteam-a/pool: the plugin is disabled already, and its pods wait\nteam-a/stopped: the plugin is disabled already, and its pods wait\n",
+		},
+		"disable again": {
+			`{"mode":"Disabled","whenDisabled":"Release"}`, `{}`, "disable zones", nil,
+			"zones: the plugin is disabled already, and its pods are placed without it\n",
+		},
+		"release what is disabled": {
+			`{"mode":"Disabled"}`, `{}`, "disable team-a/stopped --release", []string{
+				stopped + `disable: ` + test + `{"op":"add","path":"/metadata/annotations/berth.dev~1before-disable","value":"{\"wrote\":\"Release\"}"},{"op":"add","path":"/spec/whenDisabled","value":"Release"}]`,
+			},
+			"team-a/stopped: the plugin is stopped, and its pods are placed without it\n",
 		},
 		"enable all": {
-			`{"mode":"Disabled"}`, `{}`, "disable --all --undo",
-			[]string{stopped + `disable: ` + test + `{"op":"add","path":"/spec/mode","value":"Enforce"},{"op":"remove","path":"/metadata/annotations/berth.dev~1disabled-by-all"}]`},
+			`{"mode":"Disabled"}`, `{}`, "disable --all --undo", []string{
+				stopped + `disable: ` + test + `{"op":"remove","path":"/spec/mode"},{"op":"remove","path":"/metadata/annotations/berth.dev~1before-disable"}]`,
+			},
 			"zones: the plugin was disabled before --all and stays disabled\nteam-a/pool: the plugin was disabled before --all and stays disabled\nteam-a/stopped: the plugin decides again\n",
 		},
 		"enable all, none is disabled": {
@@ -120,39 +142,70 @@ func TestRolloutVerbs(t *testing.T) {
 			"zones: the plugin was not disabled\nteam-a/pool: the plugin was not disabled\nteam-a/stopped: the plugin was not disabled\n",
 		},
 		"disable by name since": {
-			`{}`, `{}`, "disable team-a/stopped",
-			[]string{stopped + `disable: ` + test + `{"op":"add","path":"/spec/mode","value":"Disabled"},{"op":"remove","path":"/metadata/annotations/berth.dev~1disabled-by-all"}]`}, "team-a/stopped: the plugin is stopped\n",
+			`{"mode":"Disabled"}`, `{}`, "disable team-a/stopped", []string{
+				stopped + `disable: ` + test + `{"op":"add","path":"/metadata/annotations/berth.dev~1before-disable","value":"{}"}]`,
+			},
+			"team-a/stopped: the plugin is stopped, and its pods wait if its module can reject nodes or pods; if it only scores nodes, they are placed without it\n",
 		},
-		"enable": {`{"mode":"Disabled"}`, `{}`, "disable zones --undo", []string{zones + `disable: ` + test + `{"op":"add","path":"/spec/mode","value":"Enforce"}]`}, "zones: the plugin decides again\n"},
+		"released long ago": {
+			`{"whenDisabled":"Release"}`, `{}`, "disable marked", []string{
+				marked + `disable: ` + test + disabled + `,{"op":"add","path":"/metadata/annotations/berth.dev~1before-disable","value":"{\"whenDisabled\":\"Hold\",\"wrote\":\"Hold\"}"},{"op":"add","path":"/spec/whenDisabled","value":"Hold"}]`,
+			},
+			"marked: the plugin is stopped, and its pods wait\n",
+		},
+		"released by the spec": {
+			`{"whenDisabled":"Release"}`, `{}`, "disable zones", []string{
+				zones + `disable: ` + test + disabled + `,{"op":"add","path":"/metadata/annotations","value":{"berth.dev/before-disable":"{\"whenDisabled\":\"Release\",\"wrote\":\"Release\"}"}}]`,
+			},
+			"zones: the plugin is stopped, and its pods are placed without it\n",
+		},
+		"held by the spec since": {
+			`{"whenDisabled":"Hold"}`, `{}`, "disable team-a/stopped --release", []string{
+				stopped + `disable: ` + test + disabled + `,{"op":"add","path":"/metadata/annotations/berth.dev~1before-disable","value":"{\"whenDisabled\":\"Hold\",\"wrote\":\"Release\"}"},{"op":"add","path":"/spec/whenDisabled","value":"Release"}]`,
+			},
+			"team-a/stopped: the plugin is stopped, and its pods are placed without it\n",
+		},
+		"enable": {
+			`{"mode":"Disabled"}`, `{}`, "disable zones --undo", []string{
+				zones + `disable: ` + test + `{"op":"add","path":"/spec/mode","value":"Enforce"}]`,
+			},
+			"zones: the plugin decides again\n",
+		},
 		"enable in a rollout": {
-			`{"mode":"Disabled","module":{"image":"r.test/p:2"}}`, canary, "disable zones --undo",
-			[]string{zones + `disable: ` + test + `{"op":"add","path":"/spec/mode","value":"Canary"}]`}, "zones: sha256:1 decides again, and the rollout starts from its first step\n",
+			`{"mode":"Disabled","module":{"image":"r.test/p:2"}}`, canary, "disable team-a/stopped --undo", []string{
+				stopped + `disable: ` + test + `{"op":"add","path":"/spec/mode","value":"Canary"},{"op":"remove","path":"/metadata/annotations/berth.dev~1before-disable"}]`,
+			},
+			"team-a/stopped: sha256:1 decides again, and the rollout starts from its first step\n",
 		},
 		"enable after one": {
-			`{"mode":"Disabled","module":{"image":"r.test/p:2"}}`, done, "disable zones --undo",
-			[]string{zones + `disable: ` + test + `{"op":"add","path":"/spec/mode","value":"Enforce"}]`}, "zones: the plugin decides again\n",
+			`{"mode":"Disabled","module":{"image":"r.test/p:2"}}`, done, "disable zones --undo", []string{
+				zones + `disable: ` + test + `{"op":"add","path":"/spec/mode","value":"Enforce"}]`,
+			},
+			"zones: the plugin decides again\n",
 		},
 		"disable in shadow": {
-			`{"mode":"Shadow"}`, `{}`, "disable zones",
-			[]string{zones + `disable: ` + test + `{"op":"add","path":"/spec/mode","value":"Disabled"},{"op":"add","path":"/metadata/annotations","value":{"berth.dev/was-in-shadow":"true"}}]`}, "zones: the plugin is stopped\n",
-		},
-		"disable in shadow, annotated": {
-			`{"mode":"Shadow"}`, `{}`, "disable team-a/pool",
-			[]string{pool + `disable: ` + test + `{"op":"add","path":"/spec/mode","value":"Disabled"},{"op":"add","path":"/metadata/annotations/berth.dev~1was-in-shadow","value":"true"}]`}, "team-a/pool: the plugin is stopped\n",
+			`{"mode":"Shadow","whenDisabled":"Hold"}`, `{}`, "disable zones", []string{
+				zones + `disable: ` + test + disabled + `,{"op":"add","path":"/metadata/annotations","value":{"berth.dev/before-disable":"{\"mode\":\"Shadow\",\"whenDisabled\":\"Hold\",\"wrote\":\"Hold\"}"}}]`,
+			},
+			"zones: the plugin is stopped, and its pods wait\n",
 		},
 		"enable in shadow": {
-			`{"mode":"Disabled"}`, `{}`, "disable marked --undo",
-			[]string{`schedulerplugins/marked by berth-plugin-disable: ` + test + `{"op":"add","path":"/spec/mode","value":"Shadow"},{"op":"remove","path":"/metadata/annotations/berth.dev~1was-in-shadow"}]`}, "marked: the plugin is tried again\n",
+			`{"mode":"Disabled","whenDisabled":"Release"}`, `{}`, "disable marked --undo", []string{
+				marked + `disable: ` + test + `{"op":"add","path":"/spec/mode","value":"Shadow"},{"op":"remove","path":"/metadata/annotations/berth.dev~1before-disable"},{"op":"add","path":"/spec/whenDisabled","value":"Hold"}]`,
+			},
+			"marked: the plugin is tried again\n",
 		},
-		"no longer in shadow": {
-			`{"mode":"Enforce"}`, `{}`, "disable marked",
-			[]string{`schedulerplugins/marked by berth-plugin-disable: ` + test + `{"op":"add","path":"/spec/mode","value":"Disabled"},{"op":"remove","path":"/metadata/annotations/berth.dev~1was-in-shadow"}]`}, "marked: the plugin is stopped\n",
+		"enable, held by hand since": {
+			`{"mode":"Disabled","whenDisabled":"Hold"}`, `{}`, "disable marked --undo", []string{
+				marked + `disable: ` + test + `{"op":"add","path":"/spec/mode","value":"Shadow"},{"op":"remove","path":"/metadata/annotations/berth.dev~1before-disable"}]`,
+			},
+			"marked: the plugin is tried again\n",
 		},
 		"contradiction": {`{}`, `{}`, "disable zones --hold --release", nil, "error: name at most one of --hold, --release and --undo"},
 		"not stopped":   {`{}`, `{}`, "disable zones --undo", nil, "error: zones: the plugin is not disabled"},
 		"print": {
 			`{}`, `{}`, "disable team-a/pool --hold --print", nil,
-			`kubectl patch tenantplugin -n team-a pool --type json -p '[{"op":"add","path":"/spec/mode","value":"Disabled"},{"op":"add","path":"/spec/whenDisabled","value":"Hold"}]'` + "\n",
+			`kubectl patch tenantplugin -n team-a pool --type json -p '[` + disabled + `,{"op":"add","path":"/metadata/annotations/berth.dev~1before-disable","value":"{\"wrote\":\"Hold\"}"},{"op":"add","path":"/spec/whenDisabled","value":"Hold"}]'` + "\n",
 		},
 		"which":  {`{}`, `{}`, "disable", nil, "error: name one PLUGIN: a SchedulerPlugin, or NAMESPACE/NAME of a TenantPlugin; or --all"},
 		"both":   {`{}`, `{}`, "disable zones --all", nil, "error: name one PLUGIN: a SchedulerPlugin, or NAMESPACE/NAME of a TenantPlugin; or --all"},

@@ -120,7 +120,15 @@ func (w *watched) plugins(context.Context) (*debughttp.Plugins, error) {
 	if r == nil {
 		return nil, errors.New("the scheduler has not started yet")
 	}
-	return w.yanks.describe(r.assembly.Status(), r.folder), nil
+	out := w.yanks.describe(r.assembly.Status(), r.folder)
+	for _, of := range r.tenants.Progress() {
+		line := debughttp.Rollout{Plugin: of.Plugin, Step: of.Step, Steps: of.Steps, Failed: of.Failed}
+		for _, v := range of.Versions {
+			line.Versions = append(line.Versions, debughttp.RolloutVersion{Version: v.Role.String(), Digest: v.Digest, Share: v.Share, Attempts: v.Attempts})
+		}
+		out.Rollouts = append(out.Rollouts, line)
+	}
+	return out, nil
 }
 
 // describe returns the state of modules, with those of a folder, if there is one.

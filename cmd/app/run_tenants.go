@@ -1,7 +1,6 @@
 package app
 
 import (
-	"cmp"
 	"context"
 	"log/slog"
 	"maps"
@@ -69,7 +68,7 @@ func rolloutsOf(all []follow.Progress) (out []telemetry.Rollout) {
 		p := &all[i]
 		r := telemetry.Rollout{Plugin: p.Plugin, Step: p.Step, Failed: p.Failed}
 		for _, v := range p.Versions {
-			r.Versions = append(r.Versions, telemetry.Version{Version: cmp.Or(string(v.Role), "stable"), Digest: v.Digest, Share: v.Share, Attempts: v.Attempts})
+			r.Versions = append(r.Versions, telemetry.Version{Version: v.Role.String(), Digest: v.Digest, Share: v.Share, Attempts: v.Attempts})
 		}
 		out = append(out, r)
 	}

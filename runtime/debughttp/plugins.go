@@ -11,6 +11,8 @@ type Plugins struct {
 	Plugins []Plugin `json:"plugins"`
 	// CompiledIn are plugins of this program that the standard berth does not have.
 	CompiledIn []CompiledIn `json:"compiledIn,omitempty"`
+	// Rollouts has an entry for each plugin of the API in mode Canary.
+	Rollouts []Rollout `json:"rollouts,omitempty"`
 	// Folder has an entry for each module of the followed folder.
 	Folder []FolderEntry `json:"folder,omitempty"`
 	// Reloads counts reloads that changed something, Refused those that failed; Error is the
@@ -18,6 +20,27 @@ type Plugins struct {
 	Reloads int    `json:"reloads"`
 	Refused int    `json:"refused"`
 	Error   string `json:"error,omitempty"`
+}
+
+// Rollout is how far a new version of a plugin has taken over.
+type Rollout struct {
+	Plugin string `json:"plugin"`
+	// Step is the number of the step of Steps, from 1; 0 if no new version is taking over.
+	Step  int `json:"step"`
+	Steps int `json:"steps"`
+	// Failed is the bound that the version broke that the object names; empty if it did not.
+	Failed   string           `json:"failed,omitempty"`
+	Versions []RolloutVersion `json:"versions"`
+}
+
+// RolloutVersion is a version that decides for pods.
+type RolloutVersion struct {
+	Version string `json:"version"` // stable or canary
+	Digest  string `json:"digest"`
+	// Share is the part of the pods that it decides for, from 0 to 1; Attempts are those of the step while this
+	// scheduler has led.
+	Share    float64 `json:"share"`
+	Attempts int64   `json:"attempts"`
 }
 
 // CompiledIn is a compiled-in plugin in a profile.

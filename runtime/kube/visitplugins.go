@@ -20,10 +20,14 @@ type PluginObject struct {
 	ResourceVersion string
 	Annotations     map[string]string
 	// Version is the one that the object names, without a digest unless the object pins one.
-	Version v1alpha1.PluginVersion
-	Mode    v1alpha1.Mode
-	Rollout *v1alpha1.Rollout
-	Status  *v1alpha1.RolloutStatus
+	Version      v1alpha1.PluginVersion
+	Generation   int64
+	Mode         v1alpha1.Mode
+	WhenDisabled v1alpha1.WhenDisabled
+	// Ignores is true if pods never wait for the plugin by its failure policy.
+	Ignores bool
+	Rollout      *v1alpha1.Rollout
+	Status       v1alpha1.PluginStatus
 }
 
 // String is the plugin's name in profiles.
@@ -141,10 +145,16 @@ func notServed(err error) error {
 
 func platformObject(p *v1alpha1.SchedulerPlugin) *PluginObject {
 	v := v1alpha1.PluginVersion{Module: p.Spec.Module, Config: p.Spec.Config}
-	return &PluginObject{Name: p.Name, ResourceVersion: p.ResourceVersion, Annotations: p.Annotations, Version: v, Mode: p.Spec.Mode, Rollout: p.Spec.Rollout, Status: p.Status.Rollout}
+	return &PluginObject{
+		Name: p.Name, ResourceVersion: p.ResourceVersion, Annotations: p.Annotations, Version: v, Generation: p.Generation,
+		Mode: p.Spec.Mode, WhenDisabled: p.Spec.WhenDisabled, Ignores: p.Spec.FailurePolicy == v1alpha1.Ignore, Rollout: p.Spec.Rollout, Status: p.Status,
+	}
 }
 
 func tenantObject(p *v1alpha1.TenantPlugin) *PluginObject {
 	v := v1alpha1.PluginVersion{Module: v1alpha1.ModuleSource{Image: p.Spec.Module.Image, Digest: p.Spec.Module.Digest}, Config: p.Spec.Config}
-	return &PluginObject{Namespace: p.Namespace, Name: p.Name, ResourceVersion: p.ResourceVersion, Annotations: p.Annotations, Version: v, Mode: p.Spec.Mode, Rollout: p.Spec.Rollout, Status: p.Status.Rollout}
+	return &PluginObject{
+		Namespace: p.Namespace, Name: p.Name, ResourceVersion: p.ResourceVersion, Annotations: p.Annotations, Version: v, Generation: p.Generation,
+		Mode: p.Spec.Mode, WhenDisabled: p.Spec.WhenDisabled, Ignores: p.Spec.FailurePolicy == v1alpha1.Ignore, Rollout: p.Spec.Rollout, Status: p.Status,
+	}
 }

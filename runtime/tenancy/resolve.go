@@ -264,9 +264,6 @@ func (p *Plugin) unlessTried() {
 
 // Runs says how a plugin that is not refused runs: the reason and message of its status.
 func (p *Plugin) Runs() (reason, message string) {
-	if part := (p.Share.To - p.Share.From) * 100 / state.Buckets; !p.Share.All() || p.Ready {
-		return Running, fmt.Sprintf("the plugin runs; this version decides for %d%% of the pods", part)
-	}
 	if p.Reference.Use.Mode == v1alpha1.ModeShadow {
 		return InShadow, "the plugin is tried, and decides nothing"
 	}

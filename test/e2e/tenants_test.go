@@ -98,7 +98,7 @@ func (s *script) ready(args []string) error {
 		if err := json.Unmarshal(status, &said); err != nil {
 			return err
 		}
-		if len(said.Conditions) == 1 && said.Conditions[0].Reason == args[2] && pattern.Match(status) {
+		if len(said.Conditions) > 0 && said.Conditions[0].Reason == args[2] && pattern.Match(status) {
 			fmt.Fprintf(s.Stdout(), "%s\n", status)
 			return nil
 		}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -305,6 +306,33 @@ func TestConsoleLive(t *testing.T) {
 	}
 }
 
+// TestConsoleRollouts: plugins shows how far new versions are.
+func TestConsoleRollouts(t *testing.T) {
+	var asked atomic.Int64
+	b := openHandler(t, fake(map[string]func() string{
+		"overview": func() string { return `{"version":"v1","now":"2026-01-01T00:01:00Z","profiles":["p"],"places":{},"decisions":0}` },
+		"plugins": func() string {
+			return `{"plugins":[],"rollouts":[
+				{"plugin":"zones","step":2,"steps":3,"versions":[{"version":"stable","digest":"sha256:1","share":0.9,"attempts":900},{"version":"canary","digest":"sha256:2","share":0.1,"attempts":100}]},
+				{"plugin":"ns/bad","step":0,"steps":3,"failed":"pending","versions":[{"version":"stable","digest":"sha256:3","share":1,"attempts":0}]},
+				{"plugin":"ns/new","step":0,"steps":3,"versions":[{"version":"canary","digest":"sha256:4","share":0,"attempts":0}]},
+				{"plugin":"ns/done","step":0,"steps":3,"versions":[{"version":"stable","digest":"sha256:5","share":1,"attempts":0}]}]}`
+		},
+		"work": func() string { return `[]` }, "trials": func() string { return `[]` },
+	}, &asked))
+	b.screen(1280, 800, "light")
+	b.goTo("ui/#/plugins")
+	b.until(`document.body.innerText.includes("Rollouts")`)
+	got := eval[[]string](b, `[...document.querySelectorAll("tbody tr")].map(r => r.innerText.replaceAll("\u200b", "").replaceAll(/\s+/g, " ").trim())`)
+	want := []string{"zones step 2 of 3 stable sha256:1 90 % 900", "zones canary sha256:2 10 % 100", "ns/bad stepped back: pending stable sha256:3 100 % –", "ns/new waits canary sha256:4 0 % –", "ns/done complete stable sha256:5 100 % –"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got := eval[[]string](b, faintOnMixed); len(got) > 0 {
+		t.Errorf("texts that are hard to read: %s", got)
+	}
+}
+
 // TestConsoleHostile: names, reasons and other texts of users and plugins stay texts, and nothing is asked for but
 // the console's own paths. If one became a part of the page after all, the policy would keep it from running.
 func TestConsoleHostile(t *testing.T) {
@@ -327,7 +355,7 @@ func TestConsoleHostile(t *testing.T) {
 		"explain/":    says(fmt.Sprintf(`{"namespace":"ns","name":"pod","where":"%[1]s","last":%[2]s,"history":[%[3]s],"cluster":{"schedulerName":"%[1]s","node":"%[1]s","phase":"%[1]s"},"profiles":["%[1]s"]}`, evil, attempt, decision)),
 		"nodes":       says(fmt.Sprintf(`[{"name":"%[1]s","taints":["%[1]s"],"resources":[{"name":"cpu","allocatable":1000,"requested":500},{"name":"%[1]s","allocatable":4,"requested":1}]}]`, evil)),
 		"plugins": says(fmt.Sprintf(`{"error":"%[1]s","folder":[{"file":"%[1]s","error":"%[1]s"}],"plugins":[{"profile":"%[1]s","name":"%[1]s","module":"%[1]s","digest":"%[1]s","signers":["%[1]s"],"yanked":"%[1]s","breaker":"%[1]s","lastFault":"%[1]s",`+
-			`"calls":1,"rows":1,"fuel":1,"faults":1,"memory":1,"memoryTotal":2}],"reloads":0,"refused":1}`, evil)),
+			`"calls":1,"rows":1,"fuel":1,"faults":1,"memory":1,"memoryTotal":2}],"rollouts":[{"plugin":"%[1]s","step":1,"steps":2,"failed":"%[1]s","versions":[{"version":"%[1]s","digest":"%[1]s","share":1,"attempts":2}]}],"reloads":0,"refused":1}`, evil)),
 		"work":   says(fmt.Sprintf(`[{"profile":"%[1]s","plugin":"%[1]s","point":"%[1]s","digest":"%[1]s","calls":1,"rows":1,"reused":1,"faults":1,"duration":1}]`, evil)),
 		"trials": says(fmt.Sprintf(`[{"profile":"%[1]s","plugin":"%[1]s","same":0,"elsewhere":0,"placed":0,"pending":0,"preemption":0,"failed":0,"missed":0}]`, evil)),
 	}

@@ -90,7 +90,8 @@ type Key struct {
 // PluginStatus is what the scheduler that leads says of a plugin. Berth reads only rollout: editing
 // anything else changes nothing, and the scheduler overwrites it.
 type PluginStatus struct {
-	// Ready is True if the plugin runs. Otherwise reason and message say exactly why not.
+	// Ready is True if the plugin runs. Otherwise reason and message say exactly why not. RolledOut is True if the
+	// version that the object names decides for all pods, and Unknown while that is open.
 	//
 	// +optional
 	// +listType=map
@@ -135,5 +136,10 @@ type PluginStatus struct {
 	Rollout *RolloutStatus `json:"rollout,omitempty"`
 }
 
-// Ready is the type of the condition of all kinds.
-const Ready = "Ready"
+// The types of conditions.
+const (
+	// Ready is that of all kinds.
+	Ready = "Ready"
+	// RolledOut is that of plugins.
+	RolledOut = "RolledOut"
+)

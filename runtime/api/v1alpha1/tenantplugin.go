@@ -11,6 +11,8 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
 // +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`
 // +kubebuilder:printcolumn:name="Version",type=string,JSONPath=`.status.version`
+// +kubebuilder:printcolumn:name="Rollout",type=string,JSONPath=`.status.conditions[?(@.type=="RolledOut")].reason`
+// +kubebuilder:printcolumn:name="Step",type=integer,JSONPath=`.status.rollout.canary.step`
 // +kubebuilder:printcolumn:name="Grant",type=string,JSONPath=`.status.grant`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:printcolumn:name="Image",type=string,JSONPath=`.spec.module.image`,priority=1
@@ -37,7 +39,7 @@ type TenantPluginList struct {
 
 // TenantPluginSpec says which module runs for the pods of the namespace.
 //
-// +kubebuilder:validation:XValidation:rule="!has(self.replaces) || has(self.mode) && self.mode == 'Shadow'",message="only a plugin in mode Shadow takes another one's place"
+// +kubebuilder:validation:XValidation:rule="!has(self.replaces) || has(self.mode) && self.mode in ['Shadow', 'Disabled']",message="only a plugin in mode Shadow takes another one's place"
 type TenantPluginSpec struct {
 	// Where the module comes from.
 	Module TenantModule `json:"module"`

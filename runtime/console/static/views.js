@@ -126,6 +126,8 @@ export const nodes = {
 
 const breakers = { closed: ["ok", "called"], open: ["bad", "not called"], "half-open": ["warn", "as a probe"] };
 
+const rolledOut = r => r.failed ? ["bad", "stepped back: " + r.failed] : r.step ? ["quiet", `step ${r.step} of ${r.steps}`] : r.versions.some(v => v.version === "canary") ? ["quiet", "waits"] : ["ok", "complete"];
+
 export const plugins = {
   title: "Plugins",
   asks: () => ["plugins", "work", "trials"],
@@ -144,6 +146,12 @@ export const plugins = {
               m.yanked ? h("small", { class: "bad" }, " yanked: " + m.yanked) : null, m.lastFault ? h("small", { class: "bad" }, " " + m.lastFault) : null),
             short(m.calls), short(m.rows), short(m.fuel), m.faults ? sign("bad", number(m.faults)) : "0", m.memoryTotal ? bar(m.memory / m.memoryTotal, `${amount("memory", m.memory)} / ${amount("memory", m.memoryTotal)}`) : ""],
         }))) : nothing("No module runs.")),
+      p.rollouts?.length ? section("Rollouts", table("New versions that take over step by step",
+        [{ head: "Plugin" }, { head: "State" }, { head: "Version", grow: true }, { head: "Decides for" }, { head: "Attempts", number: true }],
+        p.rollouts.flatMap(r => r.versions.map((v, i) => ({
+          key: r.plugin + v.version,
+          cells: [r.plugin, i ? "" : sign(...rolledOut(r)), h("span", null, v.version, " ", h("code", null, v.digest.slice(0, 19))), bar(v.share, percent(v.share)), r.step ? number(v.attempts) : "–"],
+        }))))) : null,
       Array.isArray(trials) && trials.length ? section("In shadow", table("What plugins in shadow would have decided",
         [{ head: "Plugin" }, { head: "Same", number: true }, { head: "Elsewhere", number: true }, { head: "Placed", number: true }, { head: "Pending", number: true }, { head: "Preemption", number: true }, { head: "Failed", number: true }, { head: "Missed", number: true }],
         trials.map(t => ({ key: t.profile + t.plugin, cells: [t.plugin, number(t.same), number(t.elsewhere), number(t.placed), number(t.pending), number(t.preemption), number(t.failed), number(t.missed)] })))) : null,

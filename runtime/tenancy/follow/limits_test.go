@@ -45,7 +45,7 @@ func TestCanariesCount(t *testing.T) {
 	if n := len(w.mu.fetched); n != 2 {
 		t.Errorf("%d modules were fetched: %q", n, w.mu.fetched)
 	}
-	if c := w.mu.objects.TenantPlugins[2].Status.Conditions; len(c) != 1 || c[0].Reason != tenancy.TooManyPlugins {
+	if c := w.mu.objects.TenantPlugins[2].Status.Conditions; len(c) != 2 || c[0].Reason != tenancy.TooManyPlugins {
 		t.Errorf("the status of a/p2 is %+v", c)
 	}
 	if g := w.mu.objects.PluginGrants[0].Status; g.Plugins != 2 {
@@ -99,7 +99,7 @@ func TestLargeConfigurations(t *testing.T) {
 	}
 	configure(99, most+1)
 	s := w.mu.objects.TenantPlugins[0].Status
-	if c := s.Conditions[0]; !strings.Contains(c.Message, "cannot: Invalid: spec.config: 262145 bytes, at most 262144 are allowed") {
+	if c := s.Conditions[1]; !strings.Contains(c.Message, "cannot run: Invalid: spec.config: 262145 bytes, at most 262144 are allowed") {
 		t.Errorf("%+v", c)
 	}
 }

@@ -14,8 +14,8 @@ import (
 // Progress is how far a new version of a plugin has taken over, in this scheduler.
 type Progress struct {
 	Plugin string
-	// Step is the number of the step, from 1; 0 if no new version is taking over.
-	Step int
+	// Step is the number of the step of Steps, from 1; 0 if no new version is taking over.
+	Step, Steps int
 	// Failed is the bound that the version went beyond that the object names; empty if it did not.
 	Failed   string
 	Versions []Version
@@ -33,10 +33,10 @@ type Version struct {
 
 // Progress returns one for each plugin in mode Canary.
 func (f *Follower) Progress() (out []Progress) {
-	known := make(map[types.UID]*v1alpha1.RolloutStatus)
+	known, steps := make(map[types.UID]*v1alpha1.RolloutStatus), make(map[types.UID]int)
 	add := func(uid types.UID, plan *rollout.Plan, s *v1alpha1.RolloutStatus) {
 		if plan.Canary && s != nil {
-			known[uid] = s
+			known[uid], steps[uid] = s, len(rollout.Steps(&plan.Rollout))
 		}
 	}
 	o := f.deps.Source.Objects()
@@ -58,7 +58,7 @@ func (f *Follower) Progress() (out []Progress) {
 		if !ok {
 			n, at[p.UID] = len(out), len(out)
 			plugin, _, _ := strings.Cut(p.Name, "@"+string(rollout.Canary))
-			out = append(out, Progress{Plugin: plugin})
+			out = append(out, Progress{Plugin: plugin, Steps: steps[p.UID]})
 			if s.Canary != nil {
 				out[n].Step = int(s.Canary.Step)
 			}

@@ -23,11 +23,13 @@ import (
 const Faulting = "Faulting"
 
 // How often status is compared with what it should be, and how often that of an object is written
-// at most. What passes by in a moment is not written. Canaries are judged more often.
+// at most. Some changes of what its conditions say are written at once. What passes by in a moment is not written.
+// Canaries are judged more often.
 const (
 	compareEvery = 5 * time.Second
 	judgeEvery   = time.Second
 	writeEvery   = 30 * time.Second
+	atOnce       = 4
 	passing      = 3 * time.Second
 )
 
@@ -62,14 +64,23 @@ func (s *status) timeless() string {
 	return c.text()
 }
 
-// ready is the condition of that type, which is empty if there is none.
-func (s *status) ready() metav1.Condition {
+// condition is that of a type, which is empty if there is none.
+func (s *status) condition(of string) metav1.Condition {
 	for _, c := range s.Conditions {
-		if c.Type == v1alpha1.Ready {
+		if c.Type == of {
 			return c
 		}
 	}
 	return metav1.Condition{}
+}
+
+// gist is what nobody should have to wait for: which module runs, and the conditions without their messages.
+func (s *status) gist() string {
+	c := status{PluginStatus: v1alpha1.PluginStatus{Digest: s.Digest, ObservedGeneration: s.ObservedGeneration, Conditions: slices.Clone(s.Conditions)}}
+	for i := range c.Conditions {
+		c.Conditions[i].Message = ""
+	}
+	return c.timeless()
 }
 
 // object is an object and what its status should be.
@@ -85,9 +96,9 @@ type object struct {
 
 // reported is the status of an object that a leader has written.
 type reported struct {
-	last    *status // nil before the first write
-	at      time.Time
-	again   time.Time // when a step may be written again after an error
+	last    *status   // nil before the first write
+	free    time.Time // from when any change may be written
+	again   time.Time // from when it may be written again after an error
 	passing time.Time // since when it is in a state that passes by
 	seen    bool
 }
@@ -158,14 +169,17 @@ func (t *reported) due(o *object, now time.Time) bool {
 		o.want = *t.last
 		o.want.Rollout, o.want.Observed = rollout, observed
 	}
+	if now.Before(t.again) {
+		return false
+	}
 	if o.happened != nil { // it takes effect by that
-		return !now.Before(t.again)
+		return true
 	}
 	if o.have.text() == o.want.text() {
 		t.passing = time.Time{}
 		return false
 	}
-	switch o.want.ready().Reason {
+	switch o.want.condition(v1alpha1.Ready).Reason {
 	case tenancy.Fetching, Compiling:
 		if t.passing.IsZero() {
 			t.passing = now
@@ -176,30 +190,44 @@ func (t *reported) due(o *object, now time.Time) bool {
 	default:
 		t.passing = time.Time{}
 	}
-	return t.at.IsZero() || now.Sub(t.at) >= writeEvery
+	was := &o.have
+	if t.last != nil { // what others write into status can wait
+		was = t.last
+	}
+	wait := t.free.Sub(now)
+	return wait <= 0 || wait <= (atOnce-1)*writeEvery && was.gist() != o.want.gist()
 }
 
-// write writes the status of an object, and an event if its condition is another one.
+// write writes the status of an object, and an event if the condition Ready is another one.
 func (f *Follower) write(ctx context.Context, o *object, t *reported, now time.Time) {
-	before := o.have.ready()
+	before := &o.have
 	if t.last != nil {
-		before = t.last.ready()
+		before = t.last
 	}
-	c := &o.want.Conditions[0]
-	if c.LastTransitionTime.IsZero() {
+	for i := range o.want.Conditions {
+		c := &o.want.Conditions[i]
+		if !c.LastTransitionTime.IsZero() {
+			continue
+		}
 		c.LastTransitionTime = metav1.NewTime(now).Rfc3339Copy()
-		if before.Status == c.Status && !before.LastTransitionTime.IsZero() {
-			c.LastTransitionTime = before.LastTransitionTime
+		if b := before.condition(c.Type); b.Status == c.Status && !b.LastTransitionTime.IsZero() {
+			c.LastTransitionTime = b.LastTransitionTime
 		}
 	}
 	var body any = o.want.PluginStatus
 	if o.kind == v1alpha1.KindPluginGrant {
 		body = v1alpha1.PluginGrantStatus{Conditions: o.want.Conditions, ObservedGeneration: o.want.ObservedGeneration, Plugins: o.want.Plugins}
 	}
-	t.at = now
+	if o.happened != nil || t.free.Before(now) {
+		t.free = now
+	}
+	t.free = t.free.Add(writeEvery)
 	if err := f.deps.Writer.WritePluginStatus(ctx, o.kind, o.name, o.uid, o.version, body); err != nil {
 		if apierrors.IsConflict(err) { // somebody was quicker, or the watch is late: it may have told of that by then
-			t.at, t.again = now.Add(compareEvery-writeEvery), now.Add(judgeEvery)
+			t.free, t.again = now, now.Add(judgeEvery)
+			if o.happened == nil {
+				t.again = now.Add(compareEvery)
+			}
 			return
 		}
 		t.again = now.Add(compareEvery)
@@ -212,7 +240,7 @@ func (f *Follower) write(ctx context.Context, o *object, t *reported, now time.T
 	if h := o.happened; h != nil {
 		f.deps.Writer.TellOfPlugin(o.kind, o.name, o.uid, h.What != rollout.SteppedBack, "Rollout"+h.What, told(h))
 	}
-	if before.Status != c.Status || before.Reason != c.Reason {
+	if b, c := before.condition(v1alpha1.Ready), o.want.condition(v1alpha1.Ready); b.Status != c.Status || b.Reason != c.Reason {
 		f.deps.Writer.TellOfPlugin(o.kind, o.name, o.uid, c.Status == metav1.ConditionTrue, c.Reason, c.Message)
 	}
 }
@@ -253,26 +281,35 @@ func (f *Follower) objects(held map[string]string) (out []object) {
 			return // it is gone
 		}
 		x.have, x.version = of.status, of.version
+		rolled := of.condition(v1alpha1.RolledOut)
 		if x.want.Rollout = of.Rollout; of.plan != nil && of.plan.Generation == generation {
 			seen := f.seen(r, first, of.plan, &of.status, faults, now)
-			if next, happened := rollout.Next(of.Rollout, of.plan, seen); next != nil {
-				x.want.Rollout, x.happened = next, happened
+			next, happened := rollout.Next(of.Rollout, of.plan, seen)
+			if next == nil && !r.judged(first, rollout.Shares(of.Rollout, of.plan, string(x.uid), now)) {
+				return // the status has another step by now
+			}
+			if happened != nil && happened.What == rollout.Finished {
+				if n := r.canary(first); n >= 0 { // what it says from now on is about this version
+					x.want.PluginStatus, refusal = f.running(r, n, faults)
+				}
+			}
+			if x.want.Rollout, x.happened = of.Rollout, happened; next != nil {
+				x.want.Rollout = next
 			}
 			if c := x.want.Rollout; c != nil && c.Canary != nil && x.happened == nil {
 				x.want.Observed = seen.Counts.String()
 			}
-			if c := x.want.Rollout; of.plan.Canary && refusal == nil && (c == nil || c.Canary == nil) && seen.Refused != "" {
-				message += "; the version that the object names cannot: " + seen.Refused
-			}
-			if refusal == nil && seen.Untried != "" {
-				message += "; the new version stays at its step, because what it would change cannot be seen: " + seen.Untried
-			}
+			rolled = rollout.Condition(x.want.Rollout, of.plan, seen)
+			rolled.Message = plain.Line(rolled.Message, maxMessage)
 		}
 		c := metav1.Condition{Type: v1alpha1.Ready, Status: metav1.ConditionTrue, Reason: reason, Message: message, ObservedGeneration: generation}
 		if refusal != nil {
 			c.Status, c.Reason, c.Message = metav1.ConditionFalse, refusal.Reason, refusal.Message
 		}
 		x.want.Conditions, x.want.ObservedGeneration = []metav1.Condition{c}, generation
+		if rolled.Type != "" {
+			x.want.Conditions = append(x.want.Conditions, rolled)
+		}
 		if x.name.Namespace != "" {
 			turns[x.name.Namespace]++
 			x.turn = turns[x.name.Namespace]
@@ -291,15 +328,8 @@ func (f *Follower) objects(held map[string]string) (out []object) {
 			continue
 		}
 		x := object{kind: p.Kind, name: types.NamespacedName{Namespace: p.Namespace, Name: p.Object}, uid: p.UID}
-		refusal := r.refusal(i)
-		if refusal == nil {
-			since := metav1.NewTime(r.Since[p.Name]).Rfc3339Copy()
-			x.want.PluginStatus = v1alpha1.PluginStatus{
-				Digest: p.Module.Digest, Version: p.Module.Manifest.Version, Signers: p.Signers, Grant: p.Grant, Since: &since,
-				Observed: f.tried(p.Name),
-			}
-			refusal = faults[p.Name]
-		}
+		var refusal *tenancy.Refusal
+		x.want.PluginStatus, refusal = f.running(r, i, faults)
 		reason, message := p.Runs()
 		if why := held[p.Namespace]; why != "" {
 			message += "; " + why
@@ -308,6 +338,18 @@ func (f *Follower) objects(held map[string]string) (out []object) {
 	}
 	f.deps.Meter.Forget()
 	return out
+}
+
+// running is what status says of the version that a plugin runs, and why it does not run or is not called.
+func (f *Follower) running(r *Result, i int, faults map[string]*tenancy.Refusal) (v1alpha1.PluginStatus, *tenancy.Refusal) {
+	if refusal := r.refusal(i); refusal != nil {
+		return v1alpha1.PluginStatus{}, refusal
+	}
+	p := &r.Plugins[i]
+	since := metav1.NewTime(r.Since[p.Name]).Rfc3339Copy()
+	return v1alpha1.PluginStatus{
+		Digest: p.Module.Digest, Version: p.Module.Manifest.Version, Signers: p.Signers, Grant: p.Grant, Since: &since, Observed: f.tried(p.Name),
+	}, faults[p.Name]
 }
 
 // Faults says by name which plugins are not called after faults.

@@ -26,8 +26,8 @@ func (w *world) reports(want ...string) {
 	}
 }
 
-// TestReport: status is written when it changes, at most every 30 seconds an object, and not
-// while a plugin is only being fetched. Each change of the condition is an event.
+// TestReport: status is written when it changes: at once if its conditions do, otherwise at most every 30 seconds an object,
+// and not while a plugin is only being fetched. Each change of the condition is an event.
 func TestReport(t *testing.T) {
 	w := newWorld(t)
 	w.apply("a", "p", "1")
@@ -35,9 +35,8 @@ func TestReport(t *testing.T) {
 	w.reports("TenantPlugin a/p: False NoGrant")
 	w.grant(1)
 	w.sync()
-	w.reports("PluginGrant all: True InForce")
+	w.reports("PluginGrant all: True InForce", "TenantPlugin a/p: True Running 1")
 	w.clock.Advance(writeEvery)
-	w.reports("TenantPlugin a/p: True Running 1")
 	w.reports()
 	first := w.mu.objects.TenantPlugins[0].Status
 	w.clock.Advance(writeEvery)
@@ -54,9 +53,6 @@ func TestReport(t *testing.T) {
 	w.mu.open["a/p"] = true
 	w.reports("PluginGrant all: True InForce", "TenantPlugin a/p: False Faulting 2")
 	delete(w.mu.open, "a/p")
-	w.clock.Advance(writeEvery - time.Second)
-	w.reports()
-	w.clock.Advance(time.Second)
 	w.reports("TenantPlugin a/p: True Running 2")
 	w.mu.refuse["a/p"] = fmt.Errorf("plugin a/p: %w", full(t))
 	w.sync()
@@ -68,6 +64,26 @@ func TestReport(t *testing.T) {
 	}
 	if !slices.Equal(w.mu.events, want) {
 		t.Errorf("events %q, want %q", w.mu.events, want)
+	}
+}
+
+// TestReportBounded: an object whose conditions change all the time is written a few times at once, and then every
+// 30 seconds.
+func TestReportBounded(t *testing.T) {
+	w := newWorld(t)
+	w.grant(1)
+	w.apply("a", "p", "1")
+	w.sync()
+	w.report()
+	w.clock.Advance(time.Hour)
+	writes := 0
+	for second := range 600 {
+		w.mu.open["a/p"] = second%2 == 0
+		writes += len(w.report())
+		w.clock.Advance(time.Second)
+	}
+	if most := atOnce + 600/int(writeEvery/time.Second); writes > most || writes < most-1 {
+		t.Errorf("%d writes in ten minutes, not %d", writes, most)
 	}
 }
 

@@ -1,7 +1,9 @@
 package follow
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -41,6 +43,8 @@ func (f *Follower) seen(r *Result, first int, plan *rollout.Plan, s *status, fau
 			out.Digest, out.Image = v1alpha1.Digest(p.Module.Digest), v1alpha1.Digest(p.Module.Image)
 		} else if !refusal.Passes && refusal.Reason != both && refusal.Reason != tenancy.Fetching && refusal.Reason != Compiling && refusal.Reason != tenancy.Disabled {
 			out.Refused = refusal.Reason + ": " + refusal.Message
+		} else {
+			out.Waits = refusal.Reason + ": " + refusal.Message
 		}
 		if !plan.Canary || s.Rollout == nil || s.Rollout.Canary == nil {
 			continue
@@ -53,6 +57,33 @@ func (f *Follower) seen(r *Result, first int, plan *rollout.Plan, s *status, fau
 		out.Counts = f.deps.Meter.Watch(step, f.totals(p.Name))
 	}
 	return out
+}
+
+// judged reports whether the versions of the object at first in r.Plugins decide for these parts of the pods.
+func (r *Result) judged(first int, shares []rollout.Share) bool {
+	shares = slices.DeleteFunc(shares, func(s rollout.Share) bool { return s.Ready })
+	slices.SortFunc(shares, func(a, b rollout.Share) int { return cmp.Compare(a.Role, b.Role) })
+	for i := first; i < len(r.Plugins) && r.Plugins[i].UID == r.Plugins[first].UID; i++ {
+		p := &r.Plugins[i]
+		if p.Ready {
+			continue
+		}
+		if len(shares) == 0 || shares[0].Role != p.Role || shares[0].Pods != p.Share {
+			return false
+		}
+		shares = shares[1:]
+	}
+	return len(shares) == 0
+}
+
+// canary is the index in r.Plugins of the canary of the object at first; -1 if it has none.
+func (r *Result) canary(first int) int {
+	for i := first; i < len(r.Plugins) && r.Plugins[i].UID == r.Plugins[first].UID; i++ {
+		if r.Plugins[i].Role == rollout.Canary {
+			return i
+		}
+	}
+	return -1
 }
 
 // totals are the counts of a canary since it was loaded, at its steps and in shadow.

@@ -18,6 +18,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/report"
 	"github.com/berth-scheduler/berth/runtime/shadow"
 	"github.com/berth-scheduler/berth/runtime/tenancy"
+	"github.com/berth-scheduler/berth/runtime/tenancy/rollout"
 )
 
 // newRollout returns a world in which version 2 of the only plugin, a/p, is to take over from version 1.
@@ -147,6 +148,53 @@ func TestRollout(t *testing.T) {
 	}
 }
 
+// TestRolledOut: each step is written with all that status says of it, at once, and nothing is written
+// before the scheduler follows.
+func TestRolledOut(t *testing.T) {
+	w := newRollout(t, v1alpha1.RolloutStep{Percent: 10, Pause: "0s", MinAttempts: 20}, v1alpha1.RolloutStep{Percent: 50, Pause: "0s", MinAttempts: 20})
+	says := func(want, version string) {
+		t.Helper()
+		w.report()
+		for range 2 { // the second time, the scheduler has the versions of the step before
+			s := &status{PluginStatus: w.mu.objects.TenantPlugins[0].Status}
+			c := s.condition(v1alpha1.RolledOut)
+			got := fmt.Sprintf("%s %s: %s", c.Status, c.Reason, c.Message)
+			if got != want || s.Digest != digestOf(version) || s.Version != version || c.ObservedGeneration != w.mu.objects.TenantPlugins[0].Generation {
+				t.Errorf("version %s, %s; want %s, %s", s.Version, got, version, want)
+			}
+			if out := w.report(); len(out) > 0 && strings.Contains(fmt.Sprint(out), "TenantPlugin") {
+				t.Errorf("it wrote %q without anything new", out)
+			}
+		}
+		w.sync()
+	}
+	w.sync()
+	says("Unknown Progressing: step 1 of 2: the new version decides for 10% of the pods", "1")
+	w.change(func(s *v1alpha1.TenantPluginSpec) { s.Rollout.Paused = true })
+	w.sync()
+	says("Unknown Paused: step 1 of 2: the new version decides for 10% of the pods, and stays at its step until spec.rollout.paused is removed", "1")
+	w.change(func(s *v1alpha1.TenantPluginSpec) { s.Rollout.Paused = false })
+	w.sync()
+	w.report()
+	w.attempts(20, "a/p@canary", 0)
+	says("Unknown Progressing: step 2 of 2: the new version decides for 50% of the pods", "1")
+	w.report()
+	w.attempts(20, "a/p@canary", 0)
+	says("True Complete: the version that the object names decides for all pods", "2")
+	w.expectShares("a/p: 2")
+
+	w.change(func(s *v1alpha1.TenantPluginSpec) { s.Module.Image = "registry.test/guest:3" })
+	w.sync()
+	w.report()
+	w.sync()
+	w.report()
+	w.attempts(1, "a/p@canary", 1)
+	says("False SteppedBack: at most 0.1% of the attempts may have faults: 1 of 1 attempts had", "2")
+	w.change(func(s *v1alpha1.TenantPluginSpec) { s.Mode = v1alpha1.ModeShadow })
+	w.sync()
+	says("False InShadow: the version that the object names is tried, and decides nothing", "3")
+}
+
 // TestRolloutHolds: pods of a canary that a new leader has yet to load wait for it, and do not go back to
 // the stable version.
 func TestRolloutHolds(t *testing.T) {
@@ -206,8 +254,8 @@ func TestRolloutCannotBegin(t *testing.T) {
 	w.clock.Advance(writeEvery)
 	w.reports("TenantPlugin a/p: True Running 1")
 	s := w.mu.objects.TenantPlugins[0].Status
-	if got := s.Conditions[0].Message; got != "the plugin runs; the version that the object names cannot: ModuleRefused: no" || s.Rollout.Canary != nil {
-		t.Errorf("%q, %+v", got, s.Rollout)
+	if c := s.Conditions[1]; c.Status != "False" || c.Reason != rollout.CannotRun || c.Message != "the version that the object names cannot run: ModuleRefused: no" || s.Rollout.Canary != nil {
+		t.Errorf("%+v, %+v", c, s.Rollout)
 	}
 }
 
@@ -225,7 +273,7 @@ func TestUntried(t *testing.T) {
 	w.clock.Advance(writeEvery)
 	w.report()
 	w.expectShares("a/p: 1 10-100, a/p@canary: 2 0-10, a/p@trial: 2 10-100")
-	if got := w.mu.objects.TenantPlugins[0].Status.Conditions[0].Message; !strings.HasSuffix(got, "; the new version stays at its step, because what it would change cannot be seen: NotRunnable: no") {
+	if got := w.mu.objects.TenantPlugins[0].Status.Conditions[1].Message; !strings.HasSuffix(got, "; it stays at its step, because what it would change cannot be seen: NotRunnable: no") {
 		t.Error(got)
 	}
 	delete(w.mu.refuse, "a/p@trial")

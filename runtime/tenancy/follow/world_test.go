@@ -240,7 +240,7 @@ func (w *world) WritePluginStatus(_ context.Context, kind string, of types.Names
 			}
 		}
 	}
-	c := said.ready()
+	c := said.condition(v1alpha1.Ready)
 	text := fmt.Sprintf("%s %s: %s %s", kind, strings.TrimPrefix(of.String(), "/"), c.Status, c.Reason)
 	if said.Version != "" {
 		text += " " + said.Version

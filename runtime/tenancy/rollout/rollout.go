@@ -37,6 +37,8 @@ type Seen struct {
 	// unless that passes.
 	Digest  v1alpha1.Digest
 	Refused string
+	// Waits says what the version waits for if that passes.
+	Waits string
 	// Image is the digest of the manifest of its image; empty if it has none.
 	Image v1alpha1.Digest
 	// Counts are what it did at the current step.
@@ -73,6 +75,13 @@ func Steps(r *v1alpha1.Rollout) []v1alpha1.RolloutStep {
 		return []v1alpha1.RolloutStep{{Percent: 1}, {Percent: 10}, {Percent: 50}}
 	}
 	return r.Steps
+}
+
+// Needs returns the shortest time and the number of attempts that a step takes; number is from 1.
+func Needs(r *v1alpha1.Rollout, number int32) (pause time.Duration, least int32) {
+	steps := Steps(r)
+	at := steps[min(max(int(number), 1), len(steps))-1]
+	return span(at.Pause, defaultPause), cmp.Or(at.MinAttempts, defaultLeast)
 }
 
 // Same reports whether two versions are the same, as far as the digests of their images and modules are known.
@@ -118,6 +127,9 @@ func Blocked(s *v1alpha1.RolloutStatus, p *Plan) bool {
 
 // Role tells the versions of a plugin apart. It is empty for the stable version, and for the only one.
 type Role string
+
+// String is the role's name; that of the empty role is stable.
+func (r Role) String() string { return cmp.Or(string(r), "stable") }
 
 // The other roles.
 const (
@@ -290,8 +302,7 @@ func (n *next) start() bool {
 func (n *next) step(c *v1alpha1.CanaryStatus) bool {
 	r, counts := &n.plan.Rollout, &n.seen.Counts
 	steps := Steps(r)
-	at := steps[min(max(int(c.Step), 1), len(steps))-1]
-	least := cmp.Or(at.MinAttempts, defaultLeast)
+	pause, least := Needs(r, c.Step)
 	if reason, message := n.broken(int64(least)); reason != "" {
 		n.status.Failed = &v1alpha1.FailedVersion{PluginVersion: c.PluginVersion, Generation: n.plan.Generation, Reason: reason, Message: message, At: n.at}
 		n.happen(SteppedBack, c.Digest, 0, fmt.Sprintf("at %d%%: %s", c.Percent, message))
@@ -302,7 +313,7 @@ func (n *next) step(c *v1alpha1.CanaryStatus) bool {
 		c.Since = n.at
 		return true
 	}
-	if n.seen.Digest == "" || n.seen.Untried != "" || r.Paused || counts.Attempts < int64(least) || n.seen.Now.Before(c.Since.Add(span(at.Pause, defaultPause))) {
+	if n.seen.Digest == "" || n.seen.Untried != "" || r.Paused || counts.Attempts < int64(least) || n.seen.Now.Before(c.Since.Add(pause)) {
 		return false
 	}
 	seen := fmt.Sprintf("at %d%%: %s", c.Percent, counts)
