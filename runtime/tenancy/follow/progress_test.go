@@ -23,20 +23,20 @@ func TestProgress(t *testing.T) {
 	of := func(role, version string, share float64, attempts int) string {
 		return fmt.Sprintf("{Role:%s Digest:%s Share:%v Attempts:%d}", role, digestOf(version), share, attempts)
 	}
-	expect("[{Plugin:a/p Step:0 Steps:2 Failed: Versions:[" + of("", "1", 1, 0) + " " + of("canary", "2", 0, 0) + "]}]")
+	expect("[{Plugin:a/p Step:0 Steps:2 Failed: Versions:[" + of("stable", "1", 1, 0) + " " + of("canary", "2", 0, 0) + "]}]")
 	w.report()
-	expect("[{Plugin:a/p Step:1 Steps:2 Failed: Versions:[" + of("", "1", 0.75, 0) + " " + of("canary", "2", 0.25, 0) + "]}]")
+	expect("[{Plugin:a/p Step:1 Steps:2 Failed: Versions:[" + of("stable", "1", 0.75, 0) + " " + of("canary", "2", 0.25, 0) + "]}]")
 	w.clock.Advance(writeEvery)
 	if w.report(); w.mu.objects.TenantPlugins[0].Status.Digest != digestOf("1") {
 		t.Errorf("the status of a/p is about another version: %+v", w.mu.objects.TenantPlugins[0].Status)
 	}
 	w.attempts(9, "a/p", 0)
 	w.attempts(3, "a/p@canary", 0)
-	expect("[{Plugin:a/p Step:1 Steps:2 Failed: Versions:[" + of("", "1", 0.75, 9) + " " + of("canary", "2", 0.25, 3) + "]}]")
+	expect("[{Plugin:a/p Step:1 Steps:2 Failed: Versions:[" + of("stable", "1", 0.75, 9) + " " + of("canary", "2", 0.25, 3) + "]}]")
 	w.attempts(1, "a/p@canary", 1)
 	w.report()
 	w.report() // no step is watched any more
-	expect("[{Plugin:a/p Step:0 Steps:2 Failed:faults Versions:[" + of("", "1", 1, 0) + "]}]")
+	expect("[{Plugin:a/p Step:0 Steps:2 Failed:faults Versions:[" + of("stable", "1", 1, 0) + "]}]")
 	w.change(func(s *v1alpha1.TenantPluginSpec) { s.Mode = v1alpha1.ModeEnforce })
 	expect("[]")
 }

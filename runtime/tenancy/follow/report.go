@@ -97,7 +97,8 @@ type object struct {
 // reported is the status of an object that a leader has written.
 type reported struct {
 	last    *status   // nil before the first write
-	free    time.Time // from when any change may be written
+	at      time.Time // of the last write
+	owed    time.Time // by when writes would have come to one in writeEvery
 	again   time.Time // from when it may be written again after an error
 	passing time.Time // since when it is in a state that passes by
 	seen    bool
@@ -194,8 +195,7 @@ func (t *reported) due(o *object, now time.Time) bool {
 	if t.last != nil { // what others write into status can wait
 		was = t.last
 	}
-	wait := t.free.Sub(now)
-	return wait <= 0 || wait <= (atOnce-1)*writeEvery && was.gist() != o.want.gist()
+	return t.at.IsZero() || now.Sub(t.at) >= writeEvery || t.owed.Sub(now) <= (atOnce-1)*writeEvery && was.gist() != o.want.gist()
 }
 
 // write writes the status of an object, and an event if the condition Ready is another one.
@@ -218,13 +218,14 @@ func (f *Follower) write(ctx context.Context, o *object, t *reported, now time.T
 	if o.kind == v1alpha1.KindPluginGrant {
 		body = v1alpha1.PluginGrantStatus{Conditions: o.want.Conditions, ObservedGeneration: o.want.ObservedGeneration, Plugins: o.want.Plugins}
 	}
-	if o.happened != nil || t.free.Before(now) {
-		t.free = now
+	t.at = now
+	if o.happened != nil || t.owed.Before(now) {
+		t.owed = now
 	}
-	t.free = t.free.Add(writeEvery)
+	t.owed = t.owed.Add(writeEvery)
 	if err := f.deps.Writer.WritePluginStatus(ctx, o.kind, o.name, o.uid, o.version, body); err != nil {
 		if apierrors.IsConflict(err) { // somebody was quicker, or the watch is late: it may have told of that by then
-			t.free, t.again = now, now.Add(judgeEvery)
+			t.at, t.again = now.Add(compareEvery-writeEvery), now.Add(judgeEvery)
 			if o.happened == nil {
 				t.again = now.Add(compareEvery)
 			}

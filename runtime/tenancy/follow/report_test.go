@@ -87,6 +87,26 @@ func TestReportBounded(t *testing.T) {
 	}
 }
 
+// TestReportSoonAfterMany: after as many changes at once as are allowed, what others write is overwritten 30 seconds later.
+func TestReportSoonAfterMany(t *testing.T) {
+	w := newWorld(t)
+	w.grant(1)
+	w.apply("a", "p", "1")
+	w.sync()
+	w.report()
+	for i := range 10 {
+		w.mu.open["a/p"] = i%2 == 0
+		w.report()
+	}
+	w.clock.Advance(writeEvery)
+	w.report()
+	p := w.mu.objects.TenantPlugins[0].DeepCopy()
+	p.Status.Version = "9"
+	w.mu.objects.TenantPlugins[0] = p
+	w.clock.Advance(writeEvery)
+	w.reports("TenantPlugin a/p: True Running 1")
+}
+
 // TestReportTellsOfDebts: a plugin whose namespace owes runs, and says so.
 func TestReportTellsOfDebts(t *testing.T) {
 	w := newWorld(t)
