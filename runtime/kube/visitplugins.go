@@ -26,8 +26,8 @@ type PluginObject struct {
 	WhenDisabled v1alpha1.WhenDisabled
 	// Ignores is true if pods never wait for the plugin by its failure policy.
 	Ignores bool
-	Rollout      *v1alpha1.Rollout
-	Status       v1alpha1.PluginStatus
+	Rollout *v1alpha1.Rollout
+	Status  v1alpha1.PluginStatus
 }
 
 // String is the plugin's name in profiles.

@@ -129,6 +129,9 @@ func (q *Queue) InFlight() (events map[string]int, pods int) {
 func (q *Queue) replay(it *item) state.Requeue {
 	best := state.Leave
 	for _, e := range q.events.entries[it.since-q.events.base:] {
+		if q.deps.Enough != nil && q.deps.Enough(&it.pod) {
+			return max(best, state.AfterBackoff)
+		}
 		b := q.begin()
 		b.add(it, state.Leave)
 		q.ask(b, e.event, e.object)

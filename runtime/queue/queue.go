@@ -160,6 +160,8 @@ type Deps struct {
 	// must be Leave unless that plugin registered the event, or object.NewPod is the pod itself.
 	// It is not called for wildcards. Rejectors includes GatedBy.
 	Hint func(event state.ClusterEvent, object state.Object, pods []*state.QueuedPod, out []state.Requeue)
+	// Enough (optional) says that Hint is to be asked about no more events that came while a pod was in flight: they count as helpful.
+	Enough func(pod *state.QueuedPod) bool
 	// Observe (optional) is called for every change of place.
 	Observe func(Transition)
 }

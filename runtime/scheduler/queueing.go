@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/berth-scheduler/berth/runtime/internal/budgets"
 	"github.com/berth-scheduler/berth/runtime/pipeline"
@@ -82,6 +83,7 @@ func (s *Scheduler) hint(event state.ClusterEvent, object state.Object, pods []*
 		batch, at := pick(pods, profile)
 		answers := make([]state.Requeue, len(batch))
 		by := p.Hint(event, object, batch, answers)
+		s.countHints(p, event, batch)
 		for j, i := range at {
 			out[i] = answers[j]
 			var info *plugin.Info
@@ -96,6 +98,32 @@ func (s *Scheduler) hint(event state.ClusterEvent, object state.Object, pods []*
 			}
 		}
 	}
+}
+
+// maxHints is for how many events, of those that came while pods were in flight, the attached plugins of a namespace are asked in one
+// turn of the loop. Each may use the fuel of a cycle, and there may be any number of events, and of pods whose wait ends at once.
+const maxHints = 16
+
+// countHints counts that attached plugins were asked about an event, by namespace.
+func (s *Scheduler) countHints(p *pipeline.Pipeline, event state.ClusterEvent, pods []*state.QueuedPod) {
+	counted := ""
+	for _, pod := range pods {
+		if pod.Pod.Namespace == counted {
+			continue
+		}
+		for _, name := range slices.Concat(pod.Pending, pod.Rejectors) {
+			if info := p.Plugin(name); info != nil && info.Namespaces != nil && p.Helps(event, "", []string{name}, nil) {
+				counted = pod.Pod.Namespace
+				s.hinted[counted]++
+				break
+			}
+		}
+	}
+}
+
+// enoughHints has a pod retried, at the cost of the plugins that rejected it, instead of asking them about more events.
+func (s *Scheduler) enoughHints(pod *state.QueuedPod) bool {
+	return s.hinted[pod.Pod.Namespace] >= maxHints && !s.config.OneLane
 }
 
 func (s *Scheduler) wants(event state.ClusterEvent) bool {

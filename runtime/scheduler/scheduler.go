@@ -50,7 +50,8 @@ type Config struct {
 	// MaxUnsent is how many binding cycles may wait only for their binding to be sent before another pod is tried; 0 means no limit.
 	// Pods that Permit plugins let go together may exceed it.
 	MaxUnsent int
-	// OneLane has all pods wait in one lane of the queue, as in recordings of formats up to 8.
+	// OneLane has all pods wait in one lane of the queue, and attached plugins asked about all events that came while pods waited, as in
+	// recordings of formats up to 8.
 	OneLane bool
 }
 
@@ -211,6 +212,8 @@ type Scheduler struct {
 	budgets    *budgets.Book
 	// causes are the pods of the current event that plugins have retried.
 	causes map[types.UID]cause
+	// hinted counts the events of which attached plugins were asked during the current one, by namespace.
+	hinted map[string]int
 	// cost (optional) is what the lane of the pod that was tried last is to be charged.
 	cost *inbox.Turn
 	// rechecked are the pods of the current event whose nominations may end.
@@ -270,6 +273,7 @@ func New(config Config, deps Deps) (*Scheduler, error) {
 		debts:      debts.New(),
 		budgets:    budgets.New(),
 		causes:     make(map[types.UID]cause),
+		hinted:     make(map[string]int),
 	}
 	s.inbox.wake = make(chan struct{}, 1)
 	s.unsent.most, s.unsent.wake = int64(config.MaxUnsent), s.wake
@@ -289,7 +293,7 @@ func New(config Config, deps Deps) (*Scheduler, error) {
 	s.deps.Pipelines = slices.Clone(deps.Pipelines)
 	var err error
 	s.queue, err = queue.New(config.Queue, queue.Deps{
-		Clock: deps.Clock, Less: s.less, Lane: s.lane, Key: s.keys, Gate: s.gate, Hint: s.hint, Wants: s.wants, Helps: s.helps, Observe: s.moved(),
+		Clock: deps.Clock, Less: s.less, Lane: s.lane, Key: s.keys, Gate: s.gate, Hint: s.hint, Enough: s.enoughHints, Wants: s.wants, Helps: s.helps, Observe: s.moved(),
 	})
 	if err != nil {
 		return nil, err
