@@ -357,11 +357,11 @@ func (o *serveOptions) serve(
 	listen := func() (*debughttp.Server, error) { return debughttp.Serve("unix", socket, nil, handler, log) }
 	if o.socket != "" {
 		ticker := time.NewTicker(partEvery)
-		stop := w.keepSocket(ctx, socket, ticker.C, listen, log)
+		stop, others := w.keepSocket(ctx, socket, ticker.C, listen, log), closeAll
 		return func() {
 			ticker.Stop()
 			stop()
-			closeAll()
+			others()
 		}, nil
 	}
 	s, err := listen()
