@@ -136,4 +136,6 @@ func (p *printer) history(changes []v1alpha1.RolloutChange, now time.Time) {
 	p.table([]column{{head: "AGE", numbers: true}, {head: "CHANGE"}, {head: "DIGEST"}, {head: "DECIDES FOR", numbers: true}, {head: "OBSERVED", least: 30}}, rows)
 }
 
-func ago(at metav1.Time, now time.Time) string { return duration.HumanDuration(max(0, now.Sub(at.Time))) }
+func ago(at metav1.Time, now time.Time) string {
+	return duration.HumanDuration(max(0, now.Sub(at.Time)))
+}

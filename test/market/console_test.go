@@ -310,7 +310,9 @@ func TestConsoleLive(t *testing.T) {
 func TestConsoleRollouts(t *testing.T) {
 	var asked atomic.Int64
 	b := openHandler(t, fake(map[string]func() string{
-		"overview": func() string { return `{"version":"v1","now":"2026-01-01T00:01:00Z","profiles":["p"],"places":{},"decisions":0}` },
+		"overview": func() string {
+			return `{"version":"v1","now":"2026-01-01T00:01:00Z","profiles":["p"],"places":{},"decisions":0}`
+		},
 		"plugins": func() string {
 			return `{"plugins":[],"rollouts":[
 				{"plugin":"zones","step":2,"steps":3,"versions":[{"version":"stable","digest":"sha256:1","share":0.9,"attempts":900},{"version":"canary","digest":"sha256:2","share":0.1,"attempts":100}]},
