@@ -138,9 +138,9 @@ func printsColumns(t *testing.T, c *cluster.Cluster) {
 		t.Fatal(err)
 	}
 	for plural, want := range map[string][]string{
-		"schedulerplugins": {"Name", "Ready", "Reason", "Version", "Order", "Age", "Image", "Digest", "Message"},
+		"schedulerplugins": {"Name", "Ready", "Reason", "Version", "Rollout", "Step", "Order", "Age", "Image", "Digest", "Message"},
 		"plugingrants":     {"Name", "Ready", "Reason", "Plugins", "Namespaces", "Age", "Message"},
-		"tenantplugins":    {"Name", "Ready", "Reason", "Version", "Grant", "Age", "Image", "Digest", "Message"},
+		"tenantplugins":    {"Name", "Ready", "Reason", "Version", "Rollout", "Step", "Grant", "Age", "Image", "Digest", "Message"},
 	} {
 		body, err := client.RESTClient().Get().AbsPath("/apis/berth.dev/v1alpha1/"+plural).
 			SetHeader("Accept", "application/json;as=Table;v=v1;g=meta.k8s.io").DoRaw(t.Context())
