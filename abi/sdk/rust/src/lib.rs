@@ -94,7 +94,6 @@ mod node;
 mod pieces;
 mod plugin;
 mod pod;
-mod pod_fields;
 mod pod_view;
 mod queue;
 mod reasons;

@@ -84,7 +84,7 @@ impl Manifest {
 }
 
 /// Names of the list `pod`; a field's bit is its place here.
-pub(crate) const POD_READS: [&str; 22] = [
+pub(crate) const POD_READS: [&str; 17] = [
     "name",
     "namespace",
     "priority",
@@ -102,11 +102,6 @@ pub(crate) const POD_READS: [&str; 22] = [
     "schedulingGates",
     "namespaceLabels",
     "uid",
-    "createdAt",
-    "priorityClass",
-    "serviceAccount",
-    "preemptionPolicy",
-    "group",
 ];
 
 /// Numbers of fields in POD_READS.
@@ -128,12 +123,6 @@ pub(crate) mod reads {
     pub const SCHEDULING_GATES: usize = 14;
     pub const NAMESPACE_LABELS: usize = 15;
     pub const UID: usize = 16;
-    // Generated from abi/fields.
-    pub const CREATED_AT: usize = 17;
-    pub const PRIORITY_CLASS: usize = 18;
-    pub const SERVICE_ACCOUNT: usize = 19;
-    pub const PREEMPTION_POLICY: usize = 20;
-    pub const GROUP: usize = 21;
 }
 
 /// Ends a plugin that reads a column that its manifest does not list.

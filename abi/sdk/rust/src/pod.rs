@@ -16,13 +16,13 @@ pub struct Pod<'c> {
     pub(crate) columns: &'c Columns,
 }
 
-pub(crate) fn first<T: Copy>(view: &View<T>, otherwise: T) -> T {
+fn first<T: Copy>(view: &View<T>, otherwise: T) -> T {
     view.slice().first().copied().unwrap_or(otherwise)
 }
 
 impl<'c> Pod<'c> {
     #[inline]
-    pub(crate) fn fields(self, field: usize) -> &'c Fields {
+    fn fields(self, field: usize) -> &'c Fields {
         self.view.need(field);
         &self.view.fields
     }
