@@ -83,7 +83,6 @@ func TestMetrics(t *testing.T) {
 	m.Wrote("pod_binding", 2*time.Second, errors.New("no"))
 	m.Wrote("claim_create", time.Second, nil)
 	m.Wrote("claim_create", time.Second, errors.New("no"))
-	m.Sent(3 * time.Second)
 	m.PartFailing("index", true)
 	m.PartFailing("debug-socket", true)
 	m.PartFailing("debug-socket", false)
@@ -126,7 +125,6 @@ func TestMetrics(t *testing.T) {
 		`berth_preemption_debts_total{event="decayed"} 2`, `berth_preemption_debts_total{event="forgiven"} 3`,
 		`berth_preemption_debts_total{event="void"} 4`,
 		`scheduler_preemption_victims_sum 2`,
-		`berth_decision_age_seconds_sum 3`,
 		`berth_part_failing{part="index"} 1`, `berth_part_failing{part="debug-socket"} 0`,
 		`scheduler_queue_incoming_pods_total{event="UnscheduledPodAdd",queue="active"} 1`,
 		`scheduler_queue_incoming_entities_total{event="UnscheduledPodAdd",queue="active",type="pod"} 1`,
