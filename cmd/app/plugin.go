@@ -20,7 +20,9 @@ with a manifest, which lists the plugin's extension points and everything that i
 	cmd.AddCommand(newPluginNew(), newPluginBuild(), newPluginTest(), newPluginBench(), newPluginInspect(), newPluginConformance(),
 		newPluginSBOM(), newPluginPush(), newPluginPull(), newPluginCopy(), newPluginKeygen(), newPluginSign(), newPluginVerify(), newPluginLock(p),
 		newPluginIndex(), newPluginYank(), newPluginSearch(), newPluginInfo(),
-		newPluginInstall(p), newPluginUninstall(p), newPluginOutdated(p), newPluginUpgrade(p), newPluginSite(), newPluginStatus(), newPluginDebts(), newPluginDiff(), newPluginRollout(), newPluginPromote(), newPluginPause(), newPluginRollback(), newPluginDisable())
+		newPluginInstall(p), newPluginUninstall(p), newPluginOutdated(p), newPluginUpgrade(p), newPluginSite(),
+		newPluginStatus(), newPluginDebts(), newPluginDiff(), newPluginRollout(), newPluginPromote(), newPluginPause(), newPluginRollback(),
+		newPluginDisable())
 	return cmd
 }
 

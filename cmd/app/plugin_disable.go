@@ -140,7 +140,8 @@ func enable(o *kube.PluginObject, all bool) ([]kube.Change, string, error) {
 	done := "the plugin decides again"
 	switch {
 	case mode == v1alpha1.ModeDisabled:
-		return nil, "", fmt.Errorf("the annotation %s says that the plugin was disabled before: remove it, and set spec.mode by hand", beforeDisable)
+		return nil, "", fmt.Errorf(
+			"the annotation %s says that the plugin was disabled before: remove it, and set spec.mode by hand", beforeDisable)
 	case mode == v1alpha1.ModeShadow:
 		done = "the plugin is tried again"
 	case mode == v1alpha1.ModeCanary && unfinished:

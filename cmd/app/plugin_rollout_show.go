@@ -79,7 +79,8 @@ func (p *printer) rollout(o *kube.PluginObject, now time.Time) {
 		return
 	}
 	if seen := o.Status.ObservedGeneration; seen != o.Generation {
-		p.text("The object has changed, and no scheduler has seen that yet: this status is about generation %d, and the object has %d.", seen, o.Generation)
+		p.text("The object has changed, and no scheduler has seen that yet: this status is about generation %d, and the object has %d.",
+			seen, o.Generation)
 	}
 	for _, c := range o.Status.Conditions {
 		p.text("%s is %s, %s: %s", c.Type, string(c.Status), c.Reason, c.Message)
@@ -119,7 +120,8 @@ func (p *printer) rollout(o *kube.PluginObject, now time.Time) {
 func (p *printer) step(o *kube.PluginObject, now time.Time) {
 	r := cmp.Or(o.Rollout, &v1alpha1.Rollout{})
 	pause, least := rollout.Needs(r, o.Status.Rollout.Canary.Step)
-	p.text("The step began %s ago. It takes at least %s and %d attempts.", ago(o.Status.Rollout.Canary.Since, now), duration.HumanDuration(pause), least)
+	p.text("The step began %s ago. It takes at least %s and %d attempts.",
+		ago(o.Status.Rollout.Canary.Since, now), duration.HumanDuration(pause), least)
 	if o.Status.Observed != "" {
 		p.text("Observed, up to 30 seconds ago: %s.", o.Status.Observed)
 	}
@@ -133,7 +135,9 @@ func (p *printer) history(changes []v1alpha1.RolloutChange, now time.Time) {
 	for _, c := range slices.Backward(changes) {
 		rows = append(rows, table.Row{ago(c.At, now), c.What, short(string(c.Digest)), fmt.Sprintf("%d%%", c.Percent), c.Message})
 	}
-	p.table([]column{{head: "AGE", numbers: true}, {head: "CHANGE"}, {head: "DIGEST"}, {head: "DECIDES FOR", numbers: true}, {head: "OBSERVED", least: 30}}, rows)
+	p.table([]column{
+		{head: "AGE", numbers: true}, {head: "CHANGE"}, {head: "DIGEST"}, {head: "DECIDES FOR", numbers: true}, {head: "OBSERVED", least: 30},
+	}, rows)
 }
 
 func ago(at metav1.Time, now time.Time) string {

@@ -124,7 +124,9 @@ func (w *watched) plugins(context.Context) (*debughttp.Plugins, error) {
 	for _, of := range r.tenants.Progress() {
 		line := debughttp.Rollout{Plugin: of.Plugin, Step: of.Step, Steps: of.Steps, Failed: of.Failed}
 		for _, v := range of.Versions {
-			line.Versions = append(line.Versions, debughttp.RolloutVersion{Version: v.Role.String(), Digest: v.Digest, Share: v.Share, Attempts: v.Attempts})
+			line.Versions = append(line.Versions, debughttp.RolloutVersion{
+				Version: v.Role.String(), Digest: v.Digest, Share: v.Share, Attempts: v.Attempts,
+			})
 		}
 		out.Rollouts = append(out.Rollouts, line)
 	}

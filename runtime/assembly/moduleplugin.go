@@ -71,7 +71,7 @@ func (m *Modules) plugin(ctx context.Context, named *Module, kept bool, d *modul
 		Name: loaded.Name, Publishes: named.publishes(), Config: loaded.Config, Namespaces: named.Reference.Namespaces,
 		Policies: policies, Shards: maxShards, Kept: kept, VerifyEvery: m.config.VerifyEvery, Grants: loaded.Grants,
 		Limits: limits, HideSeed: named.Reference.HideSeed, HideGeneration: named.Reference.HideGeneration, Breaker: opens,
-		Budget: plugin.Budget(named.Reference.Attempts),
+		Budget: plugin.Budget(named.Reference.Attempts), MaxPriority: named.Reference.MaxPriority,
 	}, wasm.Deps{Factory: code, Manifest: loaded.Manifest, Binder: d.binder, Namespace: d.namespace, Clock: d.clock, Bucket: d.bucket,
 		Log: d.log, Encodings: m.encodings, Process: d.process, Replaces: d.replaces.plugin, Recovered: func() { d.recovered(loaded.Name) },
 		Overrun: d.overrun, Overran: d.overran})

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 
+	"k8s.io/utils/ptr"
+
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/runtime/config"
 	"github.com/berth-scheduler/berth/runtime/market/lock"
@@ -135,7 +137,7 @@ func (m *Module) same(o *Module) bool {
 		slices.Equal(m.Reference.Namespaces, o.Reference.Namespaces) && m.Reference.Tenant == o.Reference.Tenant &&
 		m.Reference.HideSeed == o.Reference.HideSeed && m.Reference.HideGeneration == o.Reference.HideGeneration &&
 		reflect.DeepEqual(m.Reference.FailurePolicy, o.Reference.FailurePolicy) && m.Reference.Limits == o.Reference.Limits &&
-		m.Reference.Attempts == o.Reference.Attempts
+		m.Reference.Attempts == o.Reference.Attempts && ptr.Equal(m.Reference.MaxPriority, o.Reference.MaxPriority)
 }
 
 // start makes the runtime when the first module needs it. Without modules no folder is created.

@@ -147,14 +147,17 @@ func platformObject(p *v1alpha1.SchedulerPlugin) *PluginObject {
 	v := v1alpha1.PluginVersion{Module: p.Spec.Module, Config: p.Spec.Config}
 	return &PluginObject{
 		Name: p.Name, ResourceVersion: p.ResourceVersion, Annotations: p.Annotations, Version: v, Generation: p.Generation,
-		Mode: p.Spec.Mode, WhenDisabled: p.Spec.WhenDisabled, Ignores: p.Spec.FailurePolicy == v1alpha1.Ignore, Rollout: p.Spec.Rollout, Status: p.Status,
+		Mode: p.Spec.Mode, WhenDisabled: p.Spec.WhenDisabled, Ignores: p.Spec.FailurePolicy == v1alpha1.Ignore,
+		Rollout: p.Spec.Rollout, Status: p.Status,
 	}
 }
 
 func tenantObject(p *v1alpha1.TenantPlugin) *PluginObject {
 	v := v1alpha1.PluginVersion{Module: v1alpha1.ModuleSource{Image: p.Spec.Module.Image, Digest: p.Spec.Module.Digest}, Config: p.Spec.Config}
 	return &PluginObject{
-		Namespace: p.Namespace, Name: p.Name, ResourceVersion: p.ResourceVersion, Annotations: p.Annotations, Version: v, Generation: p.Generation,
-		Mode: p.Spec.Mode, WhenDisabled: p.Spec.WhenDisabled, Ignores: p.Spec.FailurePolicy == v1alpha1.Ignore, Rollout: p.Spec.Rollout, Status: p.Status,
+		Namespace: p.Namespace, Name: p.Name, ResourceVersion: p.ResourceVersion, Annotations: p.Annotations,
+		Version: v, Generation: p.Generation,
+		Mode: p.Spec.Mode, WhenDisabled: p.Spec.WhenDisabled, Ignores: p.Spec.FailurePolicy == v1alpha1.Ignore,
+		Rollout: p.Spec.Rollout, Status: p.Status,
 	}
 }

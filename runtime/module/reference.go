@@ -46,7 +46,9 @@ type Reference struct {
 	Limits   Limits
 	// Attempts are those that the plugin may cause, as its grant says.
 	Attempts Attempts `json:",omitzero"`
-	Use      Use
+	// MaxPriority is as in plugin.Info, as its grant says.
+	MaxPriority *int32 `json:",omitempty"`
+	Use         Use
 	// Policy (optional) must admit the module too, beside that of Sources.
 	Policy *policy.Policy
 	// Signed fetches the module's signatures, for Loaded.Judge, although no policy asks for them.
@@ -58,11 +60,7 @@ type Reference struct {
 }
 
 // Attempts is how many attempts a minute a plugin may cause for pods of a namespace, as in plugin.Budget; 0 is the default.
-type Attempts struct {
-	Pending, Wakeups, Activations, All int
-	MaxPriority                        int32
-	Bounded                            bool
-}
+type Attempts struct{ Pending, Wakeups, Activations, All int }
 
 // Source describes where the module comes from.
 func (r *Reference) Source() string {

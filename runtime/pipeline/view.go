@@ -81,8 +81,8 @@ func (p *Pipeline) newView(key viewKey) *view {
 			v.plugins = append(v.plugins, i)
 			names := p.infos[i].Namespaces
 			v.modules = v.modules || names == nil && p.infos[i].Digest != ""
-			if b := p.infos[i].Budget; names != nil && b.Bounded {
-				v.maxPriority = min(v.maxPriority, b.MaxPriority)
+			if most := p.infos[i].MaxPriority; names != nil && most != nil {
+				v.maxPriority = min(v.maxPriority, *most)
 			}
 			if v.own == nil {
 				v.own = names

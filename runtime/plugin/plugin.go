@@ -23,6 +23,9 @@ type Info struct {
 	Namespaces []string
 	// Budget is how many attempts the plugin may cause, if it is attached to namespaces.
 	Budget Budget
+	// MaxPriority is the priority with which pods of Namespaces compete at most with others for their turn in the queue; nil means
+	// their own.
+	MaxPriority *int32
 	// Holds says that the plugin only keeps back the pods of plugins that do not run.
 	Holds bool
 	// Reads are the columns and pod fields that the plugin's answers depend on.
@@ -56,9 +59,6 @@ type Budget struct {
 	Pending, Wakeups, Activations int
 	// All is for all of these, of all plugins that are attached to the namespace.
 	All int
-	// MaxPriority is, if Bounded, the priority with which pods of the namespace compete at most with those of others for their turn.
-	MaxPriority int32
-	Bounded     bool
 }
 
 // DefaultBudget is the default of each number of a Budget.

@@ -79,7 +79,7 @@ func TestLanesOfNamespaces(t *testing.T) {
 		{"fuel of two turns", plugin.Info{}, 10_000, "", 5},
 		{"all of the fuel", plugin.Info{}, 250_000, "", 1},
 		{"a higher priority", plugin.Info{}, 250_000, "priority=10", 60},
-		{"a bounded priority", plugin.Info{Budget: plugin.Budget{Bounded: true}}, 250_000, "priority=10", 1},
+		{"a bounded priority", plugin.Info{MaxPriority: new(int32)}, 250_000, "priority=10", 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w, o := ordered(t, c.info, c.fuel)

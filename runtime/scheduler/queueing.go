@@ -83,7 +83,9 @@ func (s *Scheduler) hint(event state.ClusterEvent, object state.Object, pods []*
 		batch, at := pick(pods, profile)
 		answers := make([]state.Requeue, len(batch))
 		by := p.Hint(event, object, batch, answers)
-		s.countHints(p, event, batch)
+		if len(batch) == 1 { // maybe of those that came while it was in flight
+			s.countHint(p, event, batch[0])
+		}
 		for j, i := range at {
 			out[i] = answers[j]
 			var info *plugin.Info
@@ -104,20 +106,13 @@ func (s *Scheduler) hint(event state.ClusterEvent, object state.Object, pods []*
 // turn of the loop. Each may use the fuel of a cycle, and there may be any number of events, and of pods whose wait ends at once.
 const maxHints = 16
 
-// countHints counts that attached plugins were asked about an event, by namespace.
-func (s *Scheduler) countHints(p *pipeline.Pipeline, event state.ClusterEvent, pods []*state.QueuedPod) {
-	counted := ""
-	for _, pod := range pods {
-		if pod.Pod.Namespace == counted {
-			continue
-		}
-		for _, name := range slices.Concat(pod.Pending, pod.Rejectors) {
-			if info := p.Plugin(name); info != nil && info.Namespaces != nil && p.Helps(event, "", []string{name}, nil) {
-				counted = pod.Pod.Namespace
-				s.hinted[counted]++
-				break
-			}
-		}
+// countHint counts that attached plugins were asked about an event for a pod, by namespace.
+func (s *Scheduler) countHint(p *pipeline.Pipeline, event state.ClusterEvent, pod *state.QueuedPod) {
+	if slices.ContainsFunc(slices.Concat(pod.Pending, pod.Rejectors), func(name string) bool {
+		info := p.Plugin(name)
+		return info != nil && info.Namespaces != nil && p.Helps(event, "", []string{name}, nil)
+	}) {
+		s.hinted[pod.Pod.Namespace]++
 	}
 }
 

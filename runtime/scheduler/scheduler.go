@@ -210,7 +210,7 @@ type Scheduler struct {
 	causes map[types.UID]cause
 	// hinted counts the events of which attached plugins were asked during the current one, by namespace.
 	hinted map[string]int
-	// cost (optional) is what the lane of the pod that was tried last is to be charged.
+	// cost is what the last attempt costs its lane of the queue; nil for nothing.
 	cost *inbox.Turn
 	// rechecked are the pods of the current event whose nominations may end.
 	rechecked []types.UID
@@ -288,7 +288,8 @@ func New(config Config, deps Deps) (*Scheduler, error) {
 	s.deps.Pipelines = slices.Clone(deps.Pipelines)
 	var err error
 	s.queue, err = queue.New(config.Queue, queue.Deps{
-		Clock: deps.Clock, Less: s.less, Lane: s.lane, Key: s.keys, Gate: s.gate, Hint: s.hint, Enough: s.enoughHints, Wants: s.wants, Helps: s.helps, Observe: s.moved(),
+		Clock: deps.Clock, Less: s.less, Lane: s.lane, Key: s.keys, Gate: s.gate, Hint: s.hint, Enough: s.enoughHints, Wants: s.wants,
+		Helps: s.helps, Observe: s.moved(),
 	})
 	if err != nil {
 		return nil, err

@@ -7,7 +7,8 @@ type Module struct{ Plugin, Digest string }
 
 // Running names all modules that run as plugins now. The series of others are removed, since tenants choose names and publish as many
 // modules as they like; those of native plugins stay. Each scrape calls it with the modules of its State: a folder's files change, too,
-// and an attempt that ends late makes series of a plugin that is gone. Code that changes plugins calls it as well, because perhaps nobody scrapes.
+// and an attempt that ends late makes series of a plugin that is gone. Code that changes plugins calls it as well, because perhaps nobody
+// scrapes.
 func (m *Metrics) Running(all []Module) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

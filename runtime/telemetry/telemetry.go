@@ -125,7 +125,8 @@ func New(version string, now func() *State, places ...string) *Metrics {
 		Namespace: "berth", Name: "recording_stops_total", Help: "How often a recording ended early, or could not be begun.",
 	}).WithLabelValues()
 	m.parts = prometheus.NewGaugeVec(prometheus.GaugeOpts{
-		Namespace: "berth", Name: "part_failing", Help: "1 while an optional part of the scheduler that its flags ask for does not work, otherwise 0.",
+		Namespace: "berth", Name: "part_failing",
+		Help: "1 while an optional part of the scheduler that its flags ask for does not work, otherwise 0.",
 	}, []string{"part"})
 	r.MustRegister(m.parts)
 	m.unenforced = counter(prometheus.Opts{

@@ -91,7 +91,8 @@ func readGrant(p *v1alpha1.PluginGrant) (grant, error) {
 	s := &p.Spec
 	g := grant{
 		name: p.Name, spec: s, maxWeight: cmp.Or(s.MaxWeight, defaultMaxWeight), maxPlugins: cmp.Or(s.MaxPlugins, defaultMaxPlugins),
-		fuel: cmp.Or(s.FuelPerPod, module.GrantedFuelPerPod), fuelRow: cmp.Or(s.FuelPerNode, module.GrantedFuelPerNode), memory: defaultMemoryPerPlugin,
+		fuel: cmp.Or(s.FuelPerPod, module.GrantedFuelPerPod), fuelRow: cmp.Or(s.FuelPerNode, module.GrantedFuelPerNode),
+		memory:     defaultMemoryPerPlugin,
 		fuelStarts: s.FuelForStarts,
 		count:      map[string]int32{},
 	}
@@ -101,9 +102,6 @@ func readGrant(p *v1alpha1.PluginGrant) (grant, error) {
 	g.attempts = module.Attempts{
 		Pending: int(s.PendingPerMinute), Wakeups: int(s.WakeupsPerMinute), Activations: int(s.ActivationsPerMinute),
 		All: int(s.AttemptsPerMinute),
-	}
-	if s.MaxPriority != nil {
-		g.attempts.MaxPriority, g.attempts.Bounded = *s.MaxPriority, true
 	}
 	var err error
 	if g.namespaces, err = metav1.LabelSelectorAsSelector(s.NamespaceSelector); err != nil {

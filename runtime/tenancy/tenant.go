@@ -184,7 +184,7 @@ func (p *Plugin) admit(candidates []candidate, c *Config) {
 			p.Refusal, p.Grant, p.Reference.GrantAll = nil, g.name, false
 			p.Reference.HideSeed = !slices.Contains(g.spec.Reads, v1alpha1.ReadSeed)
 			p.Reference.HideGeneration = !slices.Contains(g.spec.Reads, v1alpha1.ReadGenerations)
-			p.Reference.Attempts = g.attempts
+			p.Reference.Attempts, p.Reference.MaxPriority = g.attempts, g.spec.MaxPriority
 			p.Reference.Limits = module.Limits{
 				// One call may not use more than a cycle, either.
 				FuelPerCycle: g.fuel, FuelPerCycleRow: g.fuelRow, FuelPerCall: g.fuel, FuelPerRow: g.fuelRow, FuelRestarts: g.fuelStarts,

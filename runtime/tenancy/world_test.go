@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/yaml"
 
 	"github.com/berth-scheduler/berth/abi"
@@ -243,6 +244,7 @@ func show(r *tenancy.Result) string {
 			{", %d for starts", ref.Limits.FuelRestarts, ref.Limits.FuelRestarts == 0},
 			{", %d bytes", ref.Limits.MemoryTotal, ref.Limits.MemoryTotal == 0},
 			{", attempts %+v", ref.Attempts, ref.Attempts == module.Attempts{}},
+			{", at most of priority %d", ptr.Deref(ref.MaxPriority, 0), ref.MaxPriority == nil},
 			{", configured as %s", p.Module.Config, string(p.Module.Config) == "{}"},
 		} {
 			if !s.zero {

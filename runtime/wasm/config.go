@@ -53,6 +53,8 @@ type Config struct {
 	Limits sandbox.Limits
 	// Budget is how many attempts the plugin may cause.
 	Budget plugin.Budget
+	// MaxPriority is as in plugin.Info.
+	MaxPriority *int32
 	// Breaker says when the plugin is not called because it fails.
 	Breaker breaker.Config
 	// VerifyEvery is how often the columns of an instance are checked for writes by the

@@ -86,7 +86,7 @@ func infoOf(c *Config, d *Deps) (plugin.Info, error) {
 	m := d.Manifest
 	info := plugin.Info{
 		Name: c.Name, Module: m.Name + " " + m.Version, Digest: d.Factory.Digest(), Namespaces: slices.Sorted(slices.Values(c.Namespaces)),
-		Budget: c.Budget, Reads: readsOf(m), NodeScoped: nodeScopedOf(m),
+		Budget: c.Budget, MaxPriority: c.MaxPriority, Reads: readsOf(m), NodeScoped: nodeScopedOf(m),
 	}
 	for _, name := range m.Enforces {
 		f, ok := state.ParseFeature(name)

@@ -74,9 +74,11 @@ func (s *status) condition(of string) metav1.Condition {
 	return metav1.Condition{}
 }
 
-// gist is what nobody should have to wait for: which module runs, and the conditions without their messages.
+// gist is the part of a status whose changes are written at once: which module runs, and the conditions without their messages.
 func (s *status) gist() string {
-	c := status{PluginStatus: v1alpha1.PluginStatus{Digest: s.Digest, ObservedGeneration: s.ObservedGeneration, Conditions: slices.Clone(s.Conditions)}}
+	c := status{PluginStatus: v1alpha1.PluginStatus{
+		Digest: s.Digest, ObservedGeneration: s.ObservedGeneration, Conditions: slices.Clone(s.Conditions),
+	}}
 	for i := range c.Conditions {
 		c.Conditions[i].Message = ""
 	}
@@ -341,7 +343,7 @@ func (f *Follower) objects(held map[string]string) (out []object) {
 	return out
 }
 
-// running is what status says of the version that a plugin runs, and why it does not run or is not called.
+// running returns the status of the version that decides, and why it does not run or is not called.
 func (f *Follower) running(r *Result, i int, faults map[string]*tenancy.Refusal) (v1alpha1.PluginStatus, *tenancy.Refusal) {
 	if refusal := r.refusal(i); refusal != nil {
 		return v1alpha1.PluginStatus{}, refusal

@@ -48,7 +48,8 @@ func said(s *v1alpha1.RolloutStatus, p *Plan, seen *Seen) (status metav1.Conditi
 		return metav1.ConditionFalse, SteppedBack, s.Failed.Message
 	case p.Canary && s.Canary != nil && Same(&s.Canary.PluginVersion, &p.Version):
 		steps := max(len(Steps(&p.Rollout)), int(s.Canary.Step)) // somebody may have removed steps
-		reason, message = Progressing, fmt.Sprintf("step %d of %d: the new version decides for %d%% of the pods", s.Canary.Step, steps, s.Canary.Percent)
+		reason = Progressing
+		message = fmt.Sprintf("step %d of %d: the new version decides for %d%% of the pods", s.Canary.Step, steps, s.Canary.Percent)
 		switch {
 		case p.Rollout.Paused:
 			reason, message = Paused, message+", and stays at its step until spec.rollout.paused is removed"
