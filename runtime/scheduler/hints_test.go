@@ -19,7 +19,7 @@ func TestHintsOfWaitingPods(t *testing.T) {
 		namespaces string
 		hints      int
 		parked     int
-	}{{"", pods * updates, pods}, {" namespaces=team", 16, 0}} {
+	}{{"", pods * updates, pods}, {" namespaces=team", 4, 0}} {
 		t.Run(test.namespaces, func(t *testing.T) {
 			w := newWorld(t, &scenario.Log{})
 			w.declare("A", scenario.MustParse("filter=ok permit=wait:10s events=Node/UpdateNodeLabel hint=skip bind=ok"+test.namespaces))

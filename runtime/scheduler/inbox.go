@@ -215,7 +215,6 @@ func (s *Scheduler) Handle(ctx context.Context, e inbox.Event) (tried bool) {
 	}
 	s.endNominations()
 	clear(s.causes)
-	clear(s.hinted)
 	return tried
 }
 

@@ -129,6 +129,7 @@ func (s *Scheduler) setNamespace(namespace *state.Namespace) {
 
 func (s *Scheduler) deleteNamespace(name string) {
 	watch := clock.Start()
+	delete(s.hinted, name)
 	if old, known := s.cache.RemoveNamespace(name); known {
 		s.move(state.ClusterEvent{Resource: state.NamespaceResource, Action: state.Delete}, state.Object{Old: old.Object}, watch.Elapsed())
 	}

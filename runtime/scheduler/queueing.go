@@ -3,6 +3,7 @@ package scheduler
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/berth-scheduler/berth/runtime/internal/budgets"
 	"github.com/berth-scheduler/berth/runtime/pipeline"
@@ -102,9 +103,12 @@ func (s *Scheduler) hint(event state.ClusterEvent, object state.Object, pods []*
 	}
 }
 
-// maxHints is for how many events, of those that came while pods were in flight, the attached plugins of a namespace are asked in one
-// turn of the loop. Each may use the fuel of a cycle, and there may be any number of events, and of pods whose wait ends at once.
-const maxHints = 16
+// The attached plugins of a namespace are asked about so many of the events that came while pods were in flight at once, and about
+// one more with each pause. Each question may use the fuel of a cycle, and there may be any number of events, and of pods that come back.
+const (
+	maxHints  = 4
+	hintPause = time.Second
+)
 
 // countHint counts that attached plugins were asked about an event for a pod, by namespace.
 func (s *Scheduler) countHint(p *pipeline.Pipeline, event state.ClusterEvent, pod *state.QueuedPod) {
@@ -112,13 +116,17 @@ func (s *Scheduler) countHint(p *pipeline.Pipeline, event state.ClusterEvent, po
 		info := p.Plugin(name)
 		return info != nil && info.Namespaces != nil && p.Helps(event, "", []string{name}, nil)
 	}) {
-		s.hinted[pod.Pod.Namespace]++
+		now, all := s.deps.Clock.Now(), s.hinted[pod.Pod.Namespace]
+		if all.Before(now) {
+			all = now
+		}
+		s.hinted[pod.Pod.Namespace] = all.Add(hintPause)
 	}
 }
 
 // enoughHints has a pod retried, at the cost of the plugins that rejected it, instead of asking them about more events.
 func (s *Scheduler) enoughHints(pod *state.QueuedPod) bool {
-	return s.hinted[pod.Pod.Namespace] >= maxHints && !s.config.OneLane
+	return s.hinted[pod.Pod.Namespace].Sub(s.deps.Clock.Now()) > (maxHints-1)*hintPause && !s.config.OneLane
 }
 
 func (s *Scheduler) wants(event state.ClusterEvent) bool {

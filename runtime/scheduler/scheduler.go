@@ -208,8 +208,8 @@ type Scheduler struct {
 	budgets    *budgets.Book
 	// causes are the pods of the current event that plugins have retried.
 	causes map[types.UID]cause
-	// hinted counts the events of which attached plugins were asked during the current one, by namespace.
-	hinted map[string]int
+	// hinted is by namespace when its attached plugins may be asked about maxHints events again.
+	hinted map[string]time.Time
 	// cost is what the last attempt costs its lane of the queue; nil for nothing.
 	cost *inbox.Turn
 	// rechecked are the pods of the current event whose nominations may end.
@@ -269,7 +269,7 @@ func New(config Config, deps Deps) (*Scheduler, error) {
 		debts:      debts.New(),
 		budgets:    budgets.New(),
 		causes:     make(map[types.UID]cause),
-		hinted:     make(map[string]int),
+		hinted:     make(map[string]time.Time),
 	}
 	s.inbox.wake = make(chan struct{}, 1)
 	s.cache = cache.New(s.ranked(config.Cache))

@@ -27,6 +27,7 @@ func (s *Scheduler) segment() (hold bool) {
 		s.heldUntil, s.heldAgain = time.Time{}, time.Time{}
 		r.Begin()
 		s.cycle.Forget() // a replay of the segment has no answers from before
+		clear(s.hinted)
 		s.checkpoint(now)
 		return false
 	}

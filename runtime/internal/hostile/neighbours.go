@@ -56,6 +56,11 @@ func crowds(all, answer func(code int) string, hint string) ([]Attack, error) {
 	crowd("hints", "rejects 2,000 pods, and says of each event that it helps", 2000, "", fields{}, "filter", bad(all(unschedulable)), "hint", hint)
 	crowd("wait", "lets 1,500 pods wait at permit for ten minutes", 1500, "", fields{}, "permit",
 		bad("(i64.store offset=96 (local.get $call) (i64.const 600000)) (i32.const 4)"))
+	// A unit of fuel is some 70 iterations.
+	crowd("ends", "lets 200 pods wait at permit for a second, and uses most of its fuel for each event that came meanwhile", 200, "", fields{},
+		"permit", bad("(i64.store offset=96 (local.get $call) (i64.const 1000)) (i32.const 4)"),
+		"hint", "(loop $again (br_if $again (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 1))) (i32.const 6000000)))) "+
+			"(memory.fill (i32.load offset=24 (local.get $call)) (i32.const 5) (local.get 2)) (i32.const 0)")
 	crowd("reserve", "rejects 500 pods as Pending when they have a node", 500, "", fields{}, "reserve", bad(answer(pending)))
 	// The UIDs of the last 256 pods that were rejected are kept as directives to activate them.
 	const keeps = `(local.set $i (i32.and (i32.wrap_i64 (i64.sub (global.get $n) (i64.const 1))) (i32.const 255)))
