@@ -1,11 +1,14 @@
 package hostplugins_test
 
 import (
+	"fmt"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/hostplugins/internal/plugintest"
 	"github.com/berth-scheduler/berth/internal/seeded"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/plugin/objects/storage"
@@ -51,7 +54,7 @@ func TestVolumesHints(t *testing.T) {
 		before := map[string]map[string]bool{}
 		for range 8 {
 			for _, name := range volumePlugins() {
-				before[name] = w.brute(name, pod).accepted(w)
+				before[name] = w.fresh(t, name, pod).accepted(w)
 			}
 			changes := g.happen(w)
 			if len(changes) != 1 {
@@ -62,11 +65,35 @@ func TestVolumesHints(t *testing.T) {
 				if !registered || queue {
 					continue
 				}
-				for node, fits := range w.brute(name, pod).accepted(w) {
+				for node, fits := range w.fresh(t, name, pod).accepted(w) {
 					if did, known := before[name][node]; known && !did && fits {
 						rt.Fatalf("%s: %v makes the pod fit %s, but the hint is to skip it", name, changes[0].Event, node)
 					}
 				}
+			}
+		}
+	})
+}
+
+// TestVolumesKept: while a cluster changes step by step, plugins that keep data answer as those
+// that read it again. That the answers are kube-scheduler's is for the oracle to say.
+func TestVolumesKept(t *testing.T) {
+	seeded.Check(t, func(rt *rapid.T) {
+		g := volumeGen{rt}
+		w := g.world(5)
+		plugins := w.plugins(t, nil)
+		cluster := plugintest.NewCluster()
+		for step := range 4 {
+			pod := g.incoming(w, fmt.Sprintf("new%d", step))
+			s := cluster.Snapshot(w.nodes, w.placed)
+			for _, name := range volumePlugins() {
+				got, want := ask(plugins[name], cycleOf(s, pod)), w.fresh(t, name, pod)
+				if !slices.Equal(got.nodes, want.nodes) || got.pre != want.pre {
+					rt.Fatalf("%s at step %d:\n%v\nwant\n%v", name, step, got, want)
+				}
+			}
+			for range g.number("changes", 4) {
+				g.happen(w)
 			}
 		}
 	})

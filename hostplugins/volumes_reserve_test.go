@@ -16,64 +16,92 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// onTheWay is a pod that is being bound, from Reserve on, with what should be reserved for it.
+// onTheWay is a pod that is being bound, from Reserve on.
 type onTheWay struct {
 	placement *plugin.Placement
-	bindings
-	versions map[string]string // of the objects at the time of Reserve
+	volumes   []*v1.PersistentVolume      // as its binding would write them
+	claims    []*v1.PersistentVolumeClaim // likewise
+	versions  map[metav1.Object]string    // of these objects at the time of Reserve
 }
 
 // promised returns the cluster as it would be if everything reserved were written.
 func (w *volumeWorld) promised(pods []*onTheWay) *volumeWorld {
-	out := *w
+	out := w.copied()
 	for _, p := range pods {
-		for _, s := range p.static {
-			pv := named(out.volumes, "", s.pv.Name)
-			if pv == nil || pv.ResourceVersion != p.versions[pv.Name] {
-				continue // it has changed since
+		for _, pv := range p.volumes {
+			if now := named(w.volumes, "", pv.Name); now != nil && now.ResourceVersion == p.versions[pv] {
+				out.set(as(pv, now))
 			}
-			pv = pv.DeepCopy()
-			pv.Spec.ClaimRef = &v1.ObjectReference{Namespace: s.claim.Namespace, Name: s.claim.Name, UID: s.claim.UID}
-			out.volumes = replaced(out.volumes, pv)
 		}
-		for _, s := range p.provision {
-			claim := named(out.claims, s.claim.Namespace, s.claim.Name)
-			if claim == nil || claim.ResourceVersion != p.versions[claim.Namespace+"/"+claim.Name] {
-				continue
+		for _, claim := range p.claims {
+			if now := named(w.claims, claim.Namespace, claim.Name); now != nil && now.ResourceVersion == p.versions[claim] {
+				out.set(as(claim, now))
 			}
-			claim = claim.DeepCopy()
-			metav1.SetMetaDataAnnotation(&claim.ObjectMeta, "volume.kubernetes.io/selected-node", p.placement.Node.Name)
-			out.claims = replaced(out.claims, claim)
 		}
 	}
-	return &out
+	return out
+}
+
+// as returns the object with the version of another.
+func as[T interface {
+	metav1.Object
+	DeepCopy() T
+}](object, other T) T {
+	object = object.DeepCopy()
+	object.SetResourceVersion(other.GetResourceVersion())
+	return object
+}
+
+// changed appends the objects of after that are not of the version that they have in before.
+func changed[T metav1.Object](out, before, after []T, versions map[metav1.Object]string) []T {
+	for _, object := range after {
+		if old := named(before, object.GetNamespace(), object.GetName()); object.GetResourceVersion() != old.GetResourceVersion() {
+			versions[object] = old.GetResourceVersion()
+			out = append(out, object)
+		}
+	}
+	return out
+}
+
+// placementOn returns the placement of a cycle's pod on a node.
+func placementOn(c *plugin.Cycle, n *v1.Node) *plugin.Placement {
+	return &plugin.Placement{
+		Context: context.Background(), Pod: c.Pod.On(n.Name, state.Patch{}), Node: state.NewNode(n), State: c.State,
+	}
+}
+
+// wouldWrite binds a pod in a copy of the cluster, in which no controller answers, and returns
+// what was written.
+func (w *volumeWorld) wouldWrite(t *testing.T, rt *rapid.T, pod *v1.Pod, n *v1.Node) *onTheWay {
+	dry := w.copied()
+	dry.refuse, dry.late, dry.gone = "", true, false
+	p, c := dry.plugins(t, nil)["VolumeBinding"], cycleOf(dry.snapshot(), pod)
+	ask(p, c)
+	placement := placementOn(c, n)
+	if _, status := p.(plugin.Reserve).Reserve(placement); !status.Success() {
+		rt.Fatalf("reserve: %v", status.Message())
+	}
+	p.(plugin.PreBind).PreBind(placement)
+	out := &onTheWay{versions: map[metav1.Object]string{}}
+	out.volumes = changed(out.volumes, w.volumes, dry.volumes, out.versions)
+	out.claims = changed(out.claims, w.claims, dry.claims, out.versions)
+	return out
 }
 
 // reserve reserves the first node that fits; nil if there is none.
-func (w *volumeWorld) reserve(rt *rapid.T, p plugin.Plugin, c *plugin.Cycle, verdicts said, seen *volumeWorld) *onTheWay {
+func (w *volumeWorld) reserve(t *testing.T, rt *rapid.T, p plugin.Plugin, c *plugin.Cycle, verdicts said, seen *volumeWorld) *onTheWay {
 	row := slices.Index(verdicts.nodes, inWords(abi.Success, nil))
 	if row < 0 {
 		return nil
 	}
 	n := w.nodes[row]
-	out := &onTheWay{versions: map[string]string{}, placement: &plugin.Placement{
-		Context: context.Background(), Pod: c.Pod.On(n.Name, state.Patch{}), Node: state.NewNode(n), State: c.State,
-	}}
-	out.bindings, _ = seen.bruteClaims(c.Pod.Object)
-	if _, err := seen.bruteNode(&out.bindings, n); err != nil {
-		rt.Fatal(err)
-	}
-	for _, s := range out.static {
-		out.versions[s.pv.Name] = s.pv.ResourceVersion
-	}
-	for _, s := range out.provision {
-		out.versions[s.claim.Namespace+"/"+s.claim.Name] = s.claim.ResourceVersion
-	}
+	out := seen.wouldWrite(t, rt, c.Pod.Object, n)
+	out.placement = placementOn(c, n)
 	if _, status := p.(plugin.Reserve).Reserve(out.placement); !status.Success() {
 		rt.Fatalf("reserve: %v", status.Message())
 	}
 	skips := p.(plugin.PreBind).PreBindPreFlight(out.placement).Is(abi.Skip)
-	if nothing := len(out.static)+len(out.provision) == 0; skips != nothing {
+	if nothing := len(out.volumes)+len(out.claims) == 0; skips != nothing {
 		rt.Fatalf("PreBind is skipped: %v; there is nothing to do: %v", skips, nothing)
 	}
 	return out
@@ -109,11 +137,11 @@ func TestVolumesPromises(t *testing.T) {
 		for i := range 10 {
 			pod := g.incoming(w, fmt.Sprintf("new%d", i))
 			c, seen := cycleOf(w.snapshot(), pod), w.promised(pods)
-			got, want := ask(p, c), seen.bruteBinding(pod)
+			got, want := ask(p, c), seen.fresh(t, "VolumeBinding", pod)
 			if got.pre != want.pre || !slices.Equal(got.nodes, want.nodes) {
 				rt.Fatalf("with %d pods being bound:\n%v\nwant\n%v", len(pods), got, want)
 			}
-			if way := w.reserve(rt, p, c, got, seen); way != nil {
+			if way := w.reserve(t, rt, p, c, got, seen); way != nil {
 				pods = append(pods, way)
 			}
 			for len(pods) > 0 && g.chance("one ends", 50) {

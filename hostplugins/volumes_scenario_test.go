@@ -220,6 +220,9 @@ func (s *volumeStory) place(pod *v1.Pod, node string) {
 	}
 	pod.Spec.NodeName = node
 	s.w.placed = append(s.w.placed, pod)
+	if old == nil {
+		s.hints(storage.Change{Event: state.EventAssignedPodAdd(), Object: state.Object{NewPod: decoded(pod)}})
+	}
 }
 
 // hints prints which waiting pods a change would queue, by which plugin, and by which plugin

@@ -38,8 +38,8 @@ func TestVolumesWhatIf(t *testing.T) {
 					}
 				}
 			}
-			for _, old := range other.on(w.nodes[at].Name) {
-				if !g.chance("removed", 60) {
+			for _, old := range w.placed {
+				if old.Spec.NodeName != w.nodes[at].Name || !g.chance("removed", 60) {
 					continue
 				}
 				other.placed = without(other.placed, old)
@@ -57,12 +57,12 @@ func TestVolumesWhatIf(t *testing.T) {
 				}, more)
 			}
 			got := verdicts(p.(plugin.Filter), &trial, []uint32{overlay})[0]
-			want := other.brute(name, pod)
+			want := other.fresh(t, name, pod)
 			if want.pre == "Success" && got != want.nodes[at] || want.pre != "Success" && got != "Success []" {
 				rt.Fatalf("%s: %s in the what-if, %v in a cluster in that state", name, got, want)
 			}
 			// The state of the cycle itself is unchanged.
-			if got, want := verdicts(p.(plugin.Filter), c, rowsOf(s)), w.brute(name, pod); !slices.Equal(got, want.nodes) {
+			if got, want := verdicts(p.(plugin.Filter), c, rowsOf(s)), w.fresh(t, name, pod); !slices.Equal(got, want.nodes) {
 				rt.Fatalf("%s: %v after a what-if, want %v", name, got, want)
 			}
 		}

@@ -22,8 +22,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// volumeWorld is a cluster with storage objects: the API server that plugins write to, and the
-// lists that the brute-force evaluation reads.
+// volumeWorld is a cluster with storage objects, and the API server that plugins write to.
 type volumeWorld struct {
 	nodes  []*v1.Node
 	placed []*v1.Pod
@@ -45,13 +44,18 @@ type volumeWorld struct {
 	react   func()   // what happens while a plugin waits
 }
 
-// put adds an object to the lists and to the store, or replaces it.
+// put adds an object, or replaces it with a newer version.
 func (w *volumeWorld) put(object metav1.Object) storage.Change {
+	w.version++
+	object.SetResourceVersion(strconv.Itoa(w.version))
+	return w.set(object)
+}
+
+// set adds an object to the lists and to the store, or replaces it.
+func (w *volumeWorld) set(object metav1.Object) storage.Change {
 	if w.store == nil {
 		w.store = storage.New()
 	}
-	w.version++
-	object.SetResourceVersion(strconv.Itoa(w.version))
 	switch x := object.(type) {
 	case *v1.PersistentVolumeClaim:
 		w.claims = replaced(w.claims, x)
@@ -91,6 +95,26 @@ func (w *volumeWorld) take(object metav1.Object) storage.Change {
 	}
 	change, _ := w.store.Delete(object)
 	return change
+}
+
+// copied returns a cluster of its own with the same objects.
+func (w *volumeWorld) copied() *volumeWorld {
+	out := *w
+	out.store, out.writes = storage.New(), nil
+	setAll(&out, w.claims)
+	setAll(&out, w.volumes)
+	setAll(&out, w.classes)
+	setAll(&out, w.csiNodes)
+	setAll(&out, w.drivers)
+	setAll(&out, w.capacities)
+	setAll(&out, w.attached)
+	return &out
+}
+
+func setAll[T metav1.Object](w *volumeWorld, list []T) {
+	for _, object := range list {
+		w.store.Set(object)
+	}
 }
 
 func without[T metav1.Object](list []T, object T) []T {
@@ -220,6 +244,11 @@ func ask(p plugin.Plugin, c *plugin.Cycle) said {
 		return said{pre: inWords(status.Code, status.AllReasons())}
 	}
 	return said{pre: "Success", nodes: verdicts(p.(plugin.Filter), c, rowsOf(c.Snapshot))}
+}
+
+// fresh returns what a plugin answers that has read the cluster just now.
+func (w *volumeWorld) fresh(t testing.TB, name string, pod *v1.Pod) said {
+	return ask(w.plugins(t, nil)[name], cycleOf(w.snapshot(), pod))
 }
 
 func inWords(code abi.Code, reasons []string) string { return fmt.Sprintf("%v %q", code, reasons) }

@@ -37,6 +37,10 @@ func events() []plugin.Event {
 	}
 }
 
+func attachesInline(pod *state.Pod) bool {
+	return slices.ContainsFunc(pod.Object.Spec.Volumes, func(v v1.Volume) bool { _, ok := migration.Inline(&v); return ok })
+}
+
 // afterPodAdd queues the pod when a pod with one of its volumes came to a node: there the volume need not be attached
 // again.
 func afterPodAdd(pod *state.Pod, object state.Object) (state.Hint, error) {
@@ -44,9 +48,8 @@ func afterPodAdd(pod *state.Pod, object state.Object) (state.Hint, error) {
 	if came == nil {
 		return state.Queue, errors.New("the event of an added pod has no pod")
 	}
-	inline := func(v v1.Volume) bool { _, ok := migration.Inline(&v); return ok }
-	if slices.ContainsFunc(pod.Object.Spec.Volumes, inline) && slices.ContainsFunc(came.Object.Spec.Volumes, inline) {
-		return state.Queue, nil
+	if (attachesInline(pod) || attachesInline(came)) && relevant(pod.Object) && relevant(came.Object) {
+		return state.Queue, nil // a claim's volume may be the same as one inline
 	}
 	for i := range came.Object.Spec.Volumes {
 		name, _, ok := claims.Of(came.Object, &came.Object.Spec.Volumes[i])
