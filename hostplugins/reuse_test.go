@@ -12,24 +12,24 @@ import (
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/hostplugins/internal/plugintest"
 	"github.com/berth-scheduler/berth/internal/seeded"
+	"github.com/berth-scheduler/berth/runtime/equivalence"
 	"github.com/berth-scheduler/berth/runtime/plugin"
-	"github.com/berth-scheduler/berth/runtime/reuse"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
 // keptPlugin is a plugin whose answers are cached.
 type keptPlugin struct {
 	plugin.Plugin
-	keeper     *reuse.Keeper
+	cache      *equivalence.PluginCache
 	held, lost int // hits and misses
 }
 
 // answers returns the cached answers for pods like the cycle's, from the first one on.
-func (k *keptPlugin) answers(c *plugin.Cycle) *reuse.Answers {
-	if a := k.keeper.For(c, nil); a != nil {
+func (k *keptPlugin) answers(c *plugin.Cycle) *equivalence.Answers {
+	if a := k.cache.Lookup(c, nil); a != nil {
 		return a
 	}
-	return k.keeper.For(c, nil)
+	return k.cache.Lookup(c, nil)
 }
 
 // compare calls the plugin for all rows, and checks the cached answers against that. Afterwards
@@ -83,14 +83,14 @@ func TestReuse(t *testing.T) {
 	seeded.Check(t, func(rt *rapid.T) {
 		g := gen{rt}
 		chain := g.profile().columns(t)
-		store := reuse.New(reuse.Config{Bytes: 1 << 20})
+		store := equivalence.New(equivalence.Config{Bytes: 1 << 20})
 		var kept []*keptPlugin
 		add := func(p plugin.Plugin) {
 			if slices.ContainsFunc(kept, func(k *keptPlugin) bool { return k.Info().Name == p.Info().Name }) {
 				return
 			}
-			if keeper := store.Keeper(p); keeper != nil {
-				kept = append(kept, &keptPlugin{Plugin: p, keeper: keeper})
+			if cache := store.PluginCache(p); cache != nil {
+				kept = append(kept, &keptPlugin{Plugin: p, cache: cache})
 			}
 		}
 		for _, f := range chain.Filters {
@@ -232,7 +232,7 @@ func TestKeyed(t *testing.T) {
 		if why != test.want || ok != (test.want == "") {
 			t.Errorf("%v: %q, %v, want %q", test.info.Reads, why, ok, test.want)
 		}
-		if kept := reuse.New(reuse.Default()).Keeper(described{test.info}) != nil; kept != ok {
+		if kept := equivalence.New(equivalence.Default()).PluginCache(described{test.info}) != nil; kept != ok {
 			t.Errorf("%v: kept %v", test.info.Reads, kept)
 		}
 	}

@@ -139,7 +139,7 @@ func (p *printer) benched(m *opened, measured []benched, natively map[int]time.D
 		number("NODES"), number("PER POD"), number("FUEL"), number("CALLS"), number("WRITTEN"), number("CALL"), number("NATIVE"),
 	}, rows)
 	if why := notKept(m.Manifest); why != "" {
-		p.text("Every pod costs this: answers are not kept for pods that are alike, because %s.", why)
+		p.text("Every pod costs this: answers are not kept for equivalent pods, because %s.", why)
 	} else {
 		p.text("This is the cost of pods that differ. For a pod like an earlier one, the plugin is asked only about nodes that changed.")
 	}

@@ -60,7 +60,7 @@ type inspection struct {
 	Manifest      *wire.Manifest `json:"manifest"`
 	Points        []pointInfo    `json:"points"`
 	Reads         []wire.Reading `json:"reads"`
-	NotKept       string         `json:"notKept,omitempty"` // why answers are not kept for pods that are alike
+	NotKept       string         `json:"notKept,omitempty"` // why answers are not kept for equivalent pods
 	HostFunctions []string       `json:"hostFunctions"`
 	Imports       []importInfo   `json:"imports"`
 	Memory        memoryInfo     `json:"memory"`
@@ -100,8 +100,8 @@ type sectionInfo struct {
 
 const pageSize = 64 << 10
 
-// notKept says why answers of a plugin that filters or scores are not kept for pods that are
-// alike; empty if they are.
+// notKept says why answers of a plugin that filters or scores are not kept for equivalent
+// pods; empty if they are.
 func notKept(m *wire.Manifest) string {
 	if m.Points.Filter == nil && m.Points.Score == nil {
 		return ""

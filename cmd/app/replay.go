@@ -12,12 +12,12 @@ import (
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/hostplugins"
+	"github.com/berth-scheduler/berth/runtime/equivalence"
 	"github.com/berth-scheduler/berth/runtime/experiment"
 	"github.com/berth-scheduler/berth/runtime/inbox"
 	records "github.com/berth-scheduler/berth/runtime/record"
 	"github.com/berth-scheduler/berth/runtime/replay"
 	"github.com/berth-scheduler/berth/runtime/report"
-	"github.com/berth-scheduler/berth/runtime/reuse"
 )
 
 // replayOptions holds the flags of berth replay.
@@ -89,8 +89,8 @@ func (o *replayOptions) run(ctx context.Context, stdout, stderr io.Writer) error
 	if o.workers < 0 || o.workers > maxWorkers {
 		return fmt.Errorf("--workers: %d is not between 0 and %d; 0 is one per CPU", o.workers, maxWorkers)
 	}
-	var reused *reuse.Config // as recorded
-	kept := reuse.Default()
+	var reused *equivalence.Config // as recorded
+	kept := equivalence.Default()
 	if o.reuse.quantity != "" {
 		if kept, err = o.reuse.config(); err != nil {
 			return err

@@ -16,7 +16,7 @@ import (
 	"github.com/berth-scheduler/berth/internal/plain"
 	"github.com/berth-scheduler/berth/runtime/assembly"
 	"github.com/berth-scheduler/berth/runtime/debughttp"
-	"github.com/berth-scheduler/berth/runtime/reuse"
+	"github.com/berth-scheduler/berth/runtime/equivalence"
 	"github.com/berth-scheduler/berth/runtime/sim/input"
 	"github.com/berth-scheduler/berth/runtime/state"
 	"github.com/berth-scheduler/berth/runtime/tenancy/follow"
@@ -290,7 +290,7 @@ func (o *whatIfOptions) askFiles(ctx context.Context, stderr io.Writer) (*whatif
 	}
 	c := &whatif.Cluster{
 		Scheduler: o.program.addTo(assembly.Config{Seed: uint64(o.seed), Gates: o.gates.gates, Modules: modules, Scheduler: scheduler,
-			Reuse: reuse.Default(), Attached: follow.Attachments(tenants)}),
+			Reuse: equivalence.Default(), Attached: follow.Attachments(tenants)}),
 		Nodes: objects.Nodes, Namespaces: objects.Namespaces, PodDisruptionBudgets: objects.PodDisruptionBudgets,
 		Storage: objects.Storage(), Owners: objects.Owners(), Known: objects.Known, Log: log,
 	}

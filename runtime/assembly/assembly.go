@@ -20,6 +20,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/cache"
 	"github.com/berth-scheduler/berth/runtime/config"
 	"github.com/berth-scheduler/berth/runtime/cycle"
+	"github.com/berth-scheduler/berth/runtime/equivalence"
 	"github.com/berth-scheduler/berth/runtime/extender"
 	"github.com/berth-scheduler/berth/runtime/inbox"
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
@@ -28,7 +29,6 @@ import (
 	"github.com/berth-scheduler/berth/runtime/plugin/objects"
 	"github.com/berth-scheduler/berth/runtime/queue"
 	"github.com/berth-scheduler/berth/runtime/report"
-	"github.com/berth-scheduler/berth/runtime/reuse"
 	"github.com/berth-scheduler/berth/runtime/scheduler"
 	"github.com/berth-scheduler/berth/runtime/shadow"
 	"github.com/berth-scheduler/berth/runtime/state"
@@ -64,9 +64,9 @@ type Config struct {
 	Candidates int
 	// AllRows is as in cycle.Config.
 	AllRows bool
-	// Reuse limits the answers of plugins that are kept for pods that are alike; the zero value
+	// Reuse limits the answers of plugins that are kept for equivalent pods; the zero value
 	// keeps none.
-	Reuse reuse.Config
+	Reuse equivalence.Config
 	// TrialShare is the part of the loop's time that plugins in shadow may take; 0 means
 	// DefaultTrialShare. From 1 on there is no limit.
 	TrialShare float64

@@ -15,9 +15,9 @@ import (
 	"github.com/berth-scheduler/berth/hostplugins"
 	"github.com/berth-scheduler/berth/runtime/config"
 	"github.com/berth-scheduler/berth/runtime/cycle"
+	"github.com/berth-scheduler/berth/runtime/equivalence"
 	"github.com/berth-scheduler/berth/runtime/inbox"
 	"github.com/berth-scheduler/berth/runtime/module"
-	"github.com/berth-scheduler/berth/runtime/reuse"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
@@ -267,7 +267,7 @@ func Replayed(s *inbox.Settings, modules *Modules) (Config, error) {
 	}
 	c := Config{
 		Scheduler: file, Modules: modules, Seed: s.Seed, Candidates: int(s.Candidates), MaxUnschedulable: s.MaxUnschedulable, IgnoreBindVerbs: s.IgnoreBindVerbs,
-		Reuse: reuse.Config{Bytes: int64(s.ReuseBytes), PerNode: int64(s.ReusePerNode)}, Kubernetes: release, OneHash: s.Kubernetes == 0,
+		Reuse: equivalence.Config{Bytes: int64(s.ReuseBytes), PerNode: int64(s.ReusePerNode)}, Kubernetes: release, OneHash: s.Kubernetes == 0,
 		NoNamespaceBudget: !s.NamespaceBudget, OneLane: !s.Lanes,
 	}
 	if c.Attached, err = replayedAttached(file, s.Attached, modules); err != nil {

@@ -17,9 +17,9 @@ import (
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/internal/eventually"
+	"github.com/berth-scheduler/berth/runtime/equivalence"
 	"github.com/berth-scheduler/berth/runtime/module"
 	"github.com/berth-scheduler/berth/runtime/pipeline"
-	"github.com/berth-scheduler/berth/runtime/reuse"
 	"github.com/berth-scheduler/berth/runtime/state"
 	"github.com/berth-scheduler/berth/runtime/wasm"
 	"github.com/berth-scheduler/berth/runtime/wasm/breaker"
@@ -248,7 +248,7 @@ func TestStatus(t *testing.T) {
 	if p.NotKept != "no answers are kept (--reuse-memory 0)" {
 		t.Errorf("answers are not kept: %q", p.NotKept)
 	}
-	r.scheduler.config.Reuse = reuse.Default()
+	r.scheduler.config.Reuse = equivalence.Default()
 	if why := r.scheduler.Status().Plugins[0].NotKept; why != "" {
 		t.Errorf("answers are not kept: %q", why)
 	}

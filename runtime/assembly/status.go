@@ -34,7 +34,7 @@ type PluginStatus struct {
 	// policy's keys that signed the module; empty without them.
 	Image   string
 	Signers []string
-	// NotKept says why answers are not kept for pods that are alike; empty if they are.
+	// NotKept says why answers are not kept for equivalent pods; empty if they are.
 	NotKept string
 	// Shadow is true for a plugin in shadow; Profile is the one that it is tried in.
 	Shadow bool

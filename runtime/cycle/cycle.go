@@ -11,12 +11,12 @@ import (
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/internal/plain"
+	"github.com/berth-scheduler/berth/runtime/equivalence"
 	"github.com/berth-scheduler/berth/runtime/extender"
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
 	"github.com/berth-scheduler/berth/runtime/pipeline"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/report"
-	"github.com/berth-scheduler/berth/runtime/reuse"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
@@ -58,15 +58,15 @@ type Config struct {
 	// AllRows has an Attempt list all rows of a Rejection; otherwise that of a pod that was
 	// placed lists the lowest ones.
 	AllRows bool
-	// Reuse bounds the answers of plugins that are kept for pods that are alike.
-	Reuse reuse.Config
+	// Reuse bounds the answers of plugins that are kept for equivalent pods.
+	Reuse equivalence.Config
 }
 
 // Cycle runs scheduling cycles. It belongs to one goroutine, and reuses its
 // buffers: a Decision's Attempt is valid until the next cycle.
 type Cycle struct {
 	config Config
-	store  *reuse.Store // nil if no answers are kept
+	store  *equivalence.Store // nil if no answers are kept
 	runs   map[*pipeline.Pipeline]*pipeline.Run
 	// start is where the next search for enough feasible nodes begins.
 	start   int
@@ -96,7 +96,7 @@ func New(config Config) *Cycle {
 	}
 	c := &Cycle{config: config, runs: make(map[*pipeline.Pipeline]*pipeline.Run), counts: make(map[string]int)}
 	if !config.Reuse.Off() {
-		c.store = reuse.New(config.Reuse)
+		c.store = equivalence.New(config.Reuse)
 	}
 	c.rand = rand.New(&c.pcg)
 	return c
@@ -185,7 +185,7 @@ func (c *Cycle) Replace(old, now *pipeline.Pipeline) {
 func (c *Cycle) Start() int { return c.start }
 
 // Kept returns what is kept of the answers of plugins.
-func (c *Cycle) Kept() reuse.Stats { return c.store.Stats() }
+func (c *Cycle) Kept() equivalence.Stats { return c.store.Stats() }
 
 // Schedule decides where the pod goes.
 func (c *Cycle) Schedule(in Input) Decision {

@@ -46,7 +46,7 @@ func (s *draft) decide() {
 		s.fail(status)
 		return
 	}
-	if s.alike(subset) {
+	if s.byClass(subset) {
 		return
 	}
 	feasible, ok := s.feasible(subset)

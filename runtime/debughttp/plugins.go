@@ -59,7 +59,7 @@ type Plugin struct {
 	Image      string   `json:"image,omitempty"` // digest of the image's manifest
 	Signers    []string `json:"signers,omitempty"`
 	Yanked     string   `json:"yanked,omitempty"`  // why, by the index; empty if it is not
-	NotKept    string   `json:"notKept,omitempty"` // why answers are not kept for pods that are alike
+	NotKept    string   `json:"notKept,omitempty"` // why answers are not kept for equivalent pods
 	Shadow     bool     `json:"shadow,omitempty"`  // it decides nothing
 	Namespaces []string `json:"namespaces,omitempty"`
 	Breaker    string   `json:"breaker"` // closed, open or half-open

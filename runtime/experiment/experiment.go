@@ -19,9 +19,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berth-scheduler/berth/runtime/assembly"
+	"github.com/berth-scheduler/berth/runtime/equivalence"
 	"github.com/berth-scheduler/berth/runtime/inbox"
 	"github.com/berth-scheduler/berth/runtime/record"
-	"github.com/berth-scheduler/berth/runtime/reuse"
 	"github.com/berth-scheduler/berth/runtime/sim"
 	"github.com/berth-scheduler/berth/runtime/sim/input"
 )
@@ -36,7 +36,7 @@ type Config struct {
 	Change func(recorded assembly.Config) (assembly.Config, error)
 	// Workers is as in assembly.Config, and so is Reuse.
 	Workers int
-	Reuse   reuse.Config
+	Reuse   equivalence.Config
 	// Progress (optional) is called with the number of pods that have been answered, of all simulations.
 	Progress func(answered int)
 	Log      *slog.Logger // optional

@@ -5,29 +5,29 @@ import (
 	"slices"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/runtime/equivalence"
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
 	"github.com/berth-scheduler/berth/runtime/plugin"
-	"github.com/berth-scheduler/berth/runtime/reuse"
 )
 
-// Class is what filters say of each row for pods that are alike to all of them, kept from
-// pod to pod: a cycle looks at the rows that changed, and not at the others. It ends at the
+// Class is an equivalence class: what filters say of each row for pods of one scheduling signature, kept from
+// pod to pod. A cycle looks at the rows that changed, and not at the others. It ends at the
 // first filter of scope cluster, which, as those after it, is run on the rows that passed.
 type Class struct {
-	run      *Run
-	filters  int // how many of the run's are in the class
-	watch    clock.Stopwatch
-	entry    *reuse.Entry
-	key      string
-	at       uint64   // in the store's changes
-	rows     int      // of the snapshot
-	numbers  []uint16 // by row: 0 for feasible, else of the group
-	groups   verdictTable
-	sizes    []group // by number of group less one
-	rejected []int   // by plugin index: the rows that it rejected
-	feasible []uint32
-	sum      sum
-	bytes    int64
+	run       *Run
+	filters   int // how many of the run's are in the class
+	watch     clock.Stopwatch
+	entry     *equivalence.Entry
+	signature string
+	at        uint64   // in the store's changes
+	rows      int      // of the snapshot
+	numbers   []uint16 // by row: 0 for feasible, else of the group
+	groups    verdictTable
+	sizes     []group // by number of group less one
+	rejected  []int   // by plugin index: the rows that it rejected
+	feasible  []uint32
+	sum       sum
+	bytes     int64
 }
 
 // group is the rows with one verdict: how many there are, and the lowest of them.
@@ -53,11 +53,44 @@ func (r *Run) Class() *Class {
 	return c
 }
 
+// classes is the classes of a run.
+type classes struct {
+	store     *equivalence.Store // nil if no answers are kept
+	by        map[string]*Class  // signature
+	signature []byte
+	door      *equivalence.Doorkeeper
+	changed   []uint32 // rows
+	again     []uint32 // rows of which answers are checked
+	order     []int    // of groups
+	fell      []group  // by number of verdict in the Outcome
+	ratings   []int64
+}
+
+func newClasses(store *equivalence.Store) classes {
+	s := classes{store: store, by: make(map[string]*Class)}
+	s.forget()
+	return s
+}
+
+func (s *classes) drop() {
+	for _, c := range s.by {
+		c.entry.Remove()
+	}
+}
+
+// forget drops all classes, as if no pod had come.
+func (s *classes) forget() {
+	if s.drop(); s.store != nil {
+		s.door = s.store.Doorkeeper()
+	}
+}
+
 func (r *Run) class() *Class {
-	if r.store == nil || len(r.nominated) > 0 {
+	set := &r.classes
+	if set.store == nil || len(r.nominated) > 0 {
 		return nil
 	}
-	key := binary.LittleEndian.AppendUint64(r.classKey[:0], r.own.number) // a class counts positions among the filters
+	signature := binary.LittleEndian.AppendUint64(set.signature[:0], r.own.number) // a class counts positions among the filters
 	filters := len(r.own.filter)
 	for i, s := range r.own.filter {
 		number := uint64(0)
@@ -66,24 +99,24 @@ func (r *Run) class() *Class {
 				filters = i
 				break
 			}
-			a := r.answersOf(s.index)
+			a := r.caches.Lookup(s.index)
 			if a == nil {
-				r.unlike = true
+				r.caches.Seldom()
 				return nil
 			}
 			number = a.Number()
 		}
-		key = binary.LittleEndian.AppendUint64(key, number)
+		signature = binary.LittleEndian.AppendUint64(signature, number)
 	}
-	r.classKey = key
-	c, ok := r.classes[string(key)]
+	set.signature = signature
+	c, ok := set.by[string(signature)]
 	if !ok {
-		if !r.classOnce.Again(key, r.store.Within()) {
+		if !set.door.Again(signature, set.store.Within()) {
 			return nil
 		}
-		c = &Class{run: r, key: string(key), filters: filters, rejected: make([]int, len(r.p.infos))}
-		c.entry = r.store.Enter(int64(len(key))+classBytes, func() { delete(r.classes, c.key) })
-		r.classes[c.key] = c
+		c = &Class{run: r, signature: string(signature), filters: filters, rejected: make([]int, len(r.p.infos))}
+		c.entry = set.store.Enter(int64(len(signature))+classBytes, func() { delete(set.by, c.signature) })
+		set.by[c.signature] = c
 	}
 	c.entry.Use()
 	if !c.follow() {
@@ -106,11 +139,11 @@ const classBytes = 1 << 10
 func (c *Class) follow() bool {
 	r := c.run
 	n := r.Cycle.Snapshot.Len()
-	rows, ok := r.store.Changed(c.at)
+	rows, ok := r.classes.store.Changed(c.at)
 	if !ok || c.rows != n {
 		return c.build(n)
 	}
-	rows = r.distinct(rows)
+	rows = r.classes.distinct(rows, n)
 	if len(rows) == 0 {
 		c.passed(0)
 		return true
@@ -130,7 +163,7 @@ func (c *Class) follow() bool {
 			return false
 		}
 	}
-	c.at = r.store.Position()
+	c.at = r.classes.store.Position()
 	c.passed(len(rows))
 	return true
 }
@@ -159,23 +192,21 @@ func (c *Class) build(n int) bool {
 			return false
 		}
 	}
-	c.rows, c.at = n, r.store.Position()
+	c.rows, c.at = n, r.classes.store.Position()
 	bytes := int64(cap(c.numbers))*2 + int64(cap(c.feasible))*4
 	c.entry.Grow(bytes - c.bytes)
 	c.bytes = bytes
 	return true
 }
 
-// distinct returns rows of the snapshot once each, ascending.
-func (r *Run) distinct(rows []uint32) []uint32 {
-	r.changed = append(r.changed[:0], rows...)
-	slices.Sort(r.changed)
-	r.changed = slices.Compact(r.changed)
-	n := uint32(r.Cycle.Snapshot.Len())
-	for i := len(r.changed); i > 0 && r.changed[i-1] >= n; i-- {
-		r.changed = r.changed[:i-1]
-	}
-	return r.changed
+// distinct returns rows below n once each, ascending.
+func (s *classes) distinct(rows []uint32, n int) []uint32 {
+	s.changed = append(s.changed[:0], rows...)
+	slices.Sort(s.changed)
+	s.changed = slices.Compact(s.changed)
+	end, _ := slices.BinarySearch(s.changed, uint32(n))
+	s.changed = s.changed[:end]
+	return s.changed
 }
 
 // own returns the filters of the class.
@@ -189,7 +220,7 @@ func (c *Class) held(row uint32) bool {
 		if r.skipFilter[s.index] {
 			continue
 		}
-		a := r.keeping[s.index].answers
+		a := r.caches.Answers(s.index)
 		if a == nil {
 			return false
 		}
@@ -318,39 +349,32 @@ func (c *Class) passed(looked int) {
 // audit asks some filters again about some of the rows that they judge. It returns false
 // if an answer is another one than was kept.
 func (c *Class) audit() bool {
-	r := c.run
+	r, set := c.run, &c.run.classes
 	for i, s := range c.own() {
-		k := &r.keeping[s.index]
-		if r.skipFilter[s.index] || !k.audit {
+		if r.skipFilter[s.index] || !r.caches.Audits(s.index) {
 			continue
 		}
-		r.again = r.again[:0]
-		first := r.auditFrom()
-		for row := first; int(row) < c.rows && row < first+plugin.BlockRows && len(r.again) < auditRows; row++ {
-			if n := c.numbers[row]; n == 0 || r.standsAt(i, int(c.groups.verdicts[n-1].plugin)) {
-				r.again = append(r.again, row)
+		set.again = set.again[:0]
+		first := r.caches.AuditFrom()
+		for row := first; int(row) < c.rows && row < first+plugin.BlockRows && len(set.again) < equivalence.AuditRows; row++ {
+			if n := c.numbers[row]; n == 0 || c.reached(i, int(c.groups.verdicts[n-1].plugin)) {
+				set.again = append(set.again, row)
 			}
 		}
-		if len(r.again) == 0 {
+		if len(set.again) == 0 {
 			continue
 		}
 		w := &r.workers[0]
-		r.judge(&r.Cycle, w, s, r.again, &w.verdicts)
-		r.learn()
-		if k.keeper.Demoted() {
+		r.judge(&r.Cycle, w, s, set.again, &w.verdicts)
+		r.keepAnswers()
+		if r.caches.Demoted(s.index) {
 			return false
 		}
 	}
 	return true
 }
 
-// standsAt reports whether a row that a plugin rejected stood before the filter at a
-// position.
-func (r *Run) standsAt(position, by int) bool {
-	for _, s := range r.own.filter[:position] {
-		if s.index == by {
-			return false
-		}
-	}
-	return true
+// reached reports whether a row that a plugin rejected had passed all filters before a position.
+func (c *Class) reached(position, by int) bool {
+	return !slices.ContainsFunc(c.own()[:position], func(s stage[plugin.Filter]) bool { return s.index == by })
 }

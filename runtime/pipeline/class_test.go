@@ -8,9 +8,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/runtime/equivalence"
 	"github.com/berth-scheduler/berth/runtime/pipeline"
 	"github.com/berth-scheduler/berth/runtime/plugin"
-	"github.com/berth-scheduler/berth/runtime/reuse"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
@@ -93,7 +93,7 @@ func TestClassBeforeOthers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	kept, plain := p.NewRun(reuse.New(reuse.Default())), p.NewRun(nil)
+	kept, plain := p.NewRun(equivalence.New(equivalence.Default())), p.NewRun(nil)
 	cycle := plugin.Cycle{
 		Context: t.Context(), Snapshot: snapshot, State: &state.CycleState{}, Seed: 2,
 		Pod: state.NewPod(&v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p"}}),

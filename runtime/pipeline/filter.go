@@ -134,10 +134,10 @@ func (r *Run) segment(c *plugin.Cycle, filters []stage[plugin.Filter], rows []ui
 	}
 	if scope == abi.ScopeNode {
 		for _, s := range filters {
-			if r.skipFilter[s.index] || r.bypassed(s.index) {
+			if r.skipFilter[s.index] || r.caches.Bypassed(s.index) {
 				continue
 			}
-			if a := r.answersOf(s.index); a != nil {
+			if a := r.caches.Lookup(s.index); a != nil {
 				a.Verdicts()
 			}
 		}
@@ -150,7 +150,7 @@ func (r *Run) segment(c *plugin.Cycle, filters []stage[plugin.Filter], rows []ui
 		r.block(c, &r.workers[w], filters, r.blocks[block])
 		r.tables[block] = append(r.tables[block][:0], r.workers[w].table.verdicts...)
 	})
-	r.learn()
+	r.keepAnswers()
 	// Blocks numbered their verdicts by themselves; join them in block order, so
 	// that numbers do not depend on who was first.
 	o := &r.Outcome

@@ -8,9 +8,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/runtime/equivalence"
 	"github.com/berth-scheduler/berth/runtime/pipeline"
 	"github.com/berth-scheduler/berth/runtime/plugin"
-	"github.com/berth-scheduler/berth/runtime/reuse"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
@@ -41,7 +41,7 @@ func TestOtherNamespaces(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	run := p.NewRun(reuse.New(reuse.Default()))
+	run := p.NewRun(equivalence.New(equivalence.Default()))
 	for _, c := range []struct {
 		namespace string
 		asked     int // Theirs, in a cycle
@@ -85,7 +85,7 @@ func TestInherit(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer workers.Close()
-	store := reuse.New(reuse.Default())
+	store := equivalence.New(equivalence.Default())
 	newRun := func(other string) *pipeline.Run {
 		stays := pipeline.Entry{Plugin: moodies["Stays"]}
 		points := map[abi.Point][]pipeline.Entry{abi.QueueSort: {stays}, abi.Bind: {stays}}

@@ -13,7 +13,7 @@ import (
 func (c *Class) Feasible() []uint32 {
 	r, o := c.run, &c.run.Outcome
 	rows := c.feasible
-	r.fell = r.fell[:0]
+	r.classes.fell = r.classes.fell[:0]
 	if c.filters < len(r.own.filter) {
 		r.chainOf(&r.Cycle, r.own.filter[c.filters:], rows)
 		o.few = false
@@ -35,13 +35,13 @@ func (c *Class) Feasible() []uint32 {
 // fallen groups the rows that other filters rejected.
 func (c *Class) fallen() {
 	r, o := c.run, &c.run.Outcome
-	r.fell = slices.Grow(r.fell, o.Groups())[:o.Groups()]
-	for i := range r.fell {
-		r.fell[i] = group{lowest: r.fell[i].lowest[:0]}
+	r.classes.fell = slices.Grow(r.classes.fell, o.Groups())[:o.Groups()]
+	for i := range r.classes.fell {
+		r.classes.fell[i] = group{lowest: r.classes.fell[i].lowest[:0]}
 	}
 	for _, row := range c.feasible {
 		if n := o.numbers[row]; n != 0 {
-			g := &r.fell[n-1]
+			g := &r.classes.fell[n-1]
 			if g.size++; len(g.lowest) < LowestKept {
 				g.lowest = append(g.lowest, row)
 			}
@@ -53,14 +53,14 @@ func (c *Class) fallen() {
 // rows, which is those that are kept, or all.
 func (c *Class) Groups(all bool, yield func(by *plugin.Info, code abi.Code, reasons []string, size int, rows []uint32)) {
 	r := c.run
-	order := r.order[:0]
+	order := r.classes.order[:0]
 	at := func(i int) (*group, *verdict) {
 		if other := i - len(c.sizes); other >= 0 {
-			return &r.fell[other], &r.Outcome.table.verdicts[other]
+			return &r.classes.fell[other], &r.Outcome.table.verdicts[other]
 		}
 		return &c.sizes[i], &c.groups.verdicts[i]
 	}
-	for i := range len(c.sizes) + len(r.fell) {
+	for i := range len(c.sizes) + len(r.classes.fell) {
 		if g, _ := at(i); g.size > 0 {
 			order = append(order, i)
 		}
@@ -70,7 +70,7 @@ func (c *Class) Groups(all bool, yield func(by *plugin.Info, code abi.Code, reas
 		y, _ := at(b)
 		return int(x.lowest[0]) - int(y.lowest[0])
 	})
-	r.order = order
+	r.classes.order = order
 	for _, i := range order {
 		g, v := at(i)
 		rows := g.lowest

@@ -12,9 +12,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/runtime/equivalence"
 	"github.com/berth-scheduler/berth/runtime/pipeline"
 	"github.com/berth-scheduler/berth/runtime/plugin"
-	"github.com/berth-scheduler/berth/runtime/reuse"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
@@ -121,7 +121,7 @@ func TestReuse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	run := p.NewRun(reuse.New(reuse.Default()))
+	run := p.NewRun(equivalence.New(equivalence.Default()))
 	seen := map[string]bool{}
 	const calm, audit = 2, 128 // seeds: with the second one some are asked again
 	for i, step := range []struct {

@@ -4,10 +4,10 @@ import (
 	"slices"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/runtime/equivalence"
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/report"
-	"github.com/berth-scheduler/berth/runtime/reuse"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
@@ -39,24 +39,15 @@ type Run struct {
 	starts                []int            // of blocks among the rows to score
 	answers               []*plugin.Status // of blocks
 
-	store     *reuse.Store // nil if no answers are kept
-	keeping   []keeping    // by plugin index
-	classes   map[string]*Class
-	classKey  []byte
-	classOnce *reuse.Once
-	unlike    bool // no pod came lately that is alike
+	caches  equivalence.Caches
+	classes classes
 	// heldOnWord tells that an attached plugin rejected the pod at PreFilter.
 	heldOnWord bool
 	// subset is the rows that PreFilter left; nil for all. rejected tells that the pod was rejected there, other
 	// than by attached plugins that let the others run.
 	subset   []uint32
 	rejected bool
-	judged   int      // how many of the filters have judged all rows
-	changed  []uint32 // rows
-	again    []uint32 // rows of which answers are checked
-	order    []int    // of groups
-	fell     []group  // by number of verdict in the Outcome
-	ratings  []int64
+	judged   int // how many of the filters have judged all rows
 }
 
 // worker is what one worker needs to evaluate a block.
@@ -66,7 +57,7 @@ type worker struct {
 	table    verdictTable
 	numbers  []numbered // by reason of the current call
 	timings  timings
-	asking   asking
+	calls    equivalence.Calls
 	turn     turn
 }
 
@@ -79,7 +70,7 @@ type nominated struct {
 
 // NewRun returns a run for cycles through p. It keeps answers in a store, or none if
 // that is nil; Drop forgets them.
-func (p *Pipeline) NewRun(store *reuse.Store) *Run {
+func (p *Pipeline) NewRun(store *equivalence.Store) *Run {
 	r := &Run{
 		p:          p,
 		own:        p.common,
@@ -91,19 +82,18 @@ func (p *Pipeline) NewRun(store *reuse.Store) *Run {
 	for i := range r.workers {
 		r.workers[i].timings = newTimings(len(p.infos))
 	}
-	if store != nil {
-		r.keep(store)
-	}
+	r.keep(store)
 	return r
 }
 
 // Begin starts a cycle: it forgets the last one with its overlay rows, and makes
 // those for nominated pods, before any plugin resolves strings of the snapshot.
 func (r *Run) Begin(c plugin.Cycle) {
-	r.forgetAnswers(c.Snapshot)
+	last := r.own.plugins
 	r.Cycle, r.judged, r.heldOnWord, r.subset, r.rejected = c, 0, false, nil, false
 	r.Cycle.Resize = r.p.Resizes(c.Pod)
 	r.Cycle.Unenforced = ^(r.p.enforced | r.p.config.AllowUnenforced)
+	r.caches.Begin(&r.Cycle, last)
 	c.Snapshot.DropOverlays()
 	r.own = r.p.viewOf(c.Pod)
 	for _, i := range r.own.plugins {

@@ -147,8 +147,8 @@ func (r *Run) rate(s stage[plugin.Score], rows []uint32, out []int64) *plugin.St
 	r.blocks = r.blocks[:0]
 	if s.info.Scope(abi.Score) == abi.ScopeNode {
 		r.blocks = cut(rows, r.blocks)
-		if !r.bypassed(s.index) {
-			if a := r.answersOf(s.index); a != nil {
+		if !r.caches.Bypassed(s.index) {
+			if a := r.caches.Lookup(s.index); a != nil {
 				a.Scores()
 			}
 		}
@@ -157,7 +157,7 @@ func (r *Run) rate(s stage[plugin.Score], rows []uint32, out []int64) *plugin.St
 	}
 	if len(r.blocks) == 1 { // as a rule, with kept answers
 		status := r.rateBlock(0, s, rows, out)
-		r.learn()
+		r.keepAnswers()
 		return status
 	}
 	starts := append(r.starts[:0], 0)
@@ -173,7 +173,7 @@ func (r *Run) rate(s stage[plugin.Score], rows []uint32, out []int64) *plugin.St
 		defer func() { r.workers[w].turn = turn{} }()
 		answers[block] = r.rateBlock(w, s, r.blocks[block], out[starts[block]:starts[block+1]])
 	})
-	r.learn()
+	r.keepAnswers()
 	for _, answer := range answers {
 		if !answer.Success() {
 			return answer
@@ -185,7 +185,7 @@ func (r *Run) rate(s stage[plugin.Score], rows []uint32, out []int64) *plugin.St
 // rateBlock has a plugin score one block in a worker.
 func (r *Run) rateBlock(w int, s stage[plugin.Score], rows []uint32, out []int64) *plugin.Status {
 	watch := clock.Start()
-	asked, status := r.scored(&r.workers[w], s, rows, out)
+	asked, status := r.scoreRows(&r.workers[w], s, rows, out)
 	r.workers[w].measured(s.index, abi.Score, len(rows), asked, status.CodeOf(), watch)
 	return status
 }

@@ -5,9 +5,9 @@ import (
 	"slices"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/runtime/equivalence"
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
 	"github.com/berth-scheduler/berth/runtime/plugin"
-	"github.com/berth-scheduler/berth/runtime/reuse"
 )
 
 // sum is the totals that plugins of scope node give the rows of a class, kept from pod to pod.
@@ -16,14 +16,14 @@ type sum struct {
 	all   bool   // no other plugin scores
 	at    uint64 // in the store's changes
 	parts []part
-	tree  reuse.Tree
+	tree  equivalence.Tree
 	bytes int64
 }
 
 // part is one plugin's scores of the feasible rows.
 type part struct {
 	stage[plugin.Score]
-	answers *reuse.Answers
+	answers *equivalence.Answers
 	number  uint64 // of the answers
 	scaling plugin.Scaling
 	// What follows is of plugins with a scaling only.
@@ -62,11 +62,11 @@ func (c *Class) add() bool {
 			continue
 		}
 		scaling, ok := scalingOf(stage.plugin)
-		if !ok || stage.info.Scope(abi.Score) != abi.ScopeNode || c.filters < len(r.own.filter) && r.keeping[stage.index].fallible != nil {
+		if !ok || stage.info.Scope(abi.Score) != abi.ScopeNode || c.filters < len(r.own.filter) && r.caches.Guest(stage.index) {
 			s.all = false // a guest is asked only about rows that passed all filters
 			continue
 		}
-		a := r.answersOf(stage.index)
+		a := r.caches.Lookup(stage.index)
 		if a == nil {
 			return false
 		}
@@ -83,13 +83,13 @@ func (c *Class) add() bool {
 	if at != len(s.parts) {
 		s.valid, s.parts = false, s.parts[:at]
 	}
-	rows, ok := r.store.Changed(s.at)
+	rows, ok := r.classes.store.Changed(s.at)
 	if !ok || !s.valid {
 		s.valid = c.rate(c.feasible) && c.dense()
 	} else {
-		s.valid = c.follows(r.distinct(rows))
+		s.valid = c.follows(r.classes.distinct(rows, c.rows))
 	}
-	s.at = r.store.Position()
+	s.at = r.classes.store.Position()
 	return s.valid && c.auditScores()
 }
 
@@ -109,9 +109,9 @@ func (c *Class) rate(rows []uint32) bool {
 	for i := range c.sum.parts {
 		p := &c.sum.parts[i]
 		if len(rows) > 0 {
-			r.ratings = slices.Grow(r.ratings[:0], len(rows))[:len(rows)]
-			clear(r.ratings)
-			if !r.rate(p.stage, rows, r.ratings).Success() {
+			r.classes.ratings = slices.Grow(r.classes.ratings[:0], len(rows))[:len(rows)]
+			clear(r.classes.ratings)
+			if !r.rate(p.stage, rows, r.classes.ratings).Success() {
 				return false
 			}
 		}
@@ -149,15 +149,15 @@ func (c *Class) dense() bool {
 		p.search(c.feasible)
 		p.from, p.to = p.scaling.Bounds(p.lowest.score, p.highest.score)
 	}
-	r.ratings = slices.Grow(r.ratings[:0], len(c.feasible))[:len(c.feasible)]
+	r.classes.ratings = slices.Grow(r.classes.ratings[:0], len(c.feasible))[:len(c.feasible)]
 	for i, row := range c.feasible {
 		total, ok := c.total(row)
 		if !ok {
 			return false
 		}
-		r.ratings[i] = total
+		r.classes.ratings[i] = total
 	}
-	s.tree.Build(n, c.feasible, r.ratings)
+	s.tree.Build(n, c.feasible, r.classes.ratings)
 	bytes := s.tree.Bytes()
 	for i := range s.parts {
 		bytes += int64(cap(s.parts[i].raw)) * 4
@@ -275,19 +275,18 @@ func (c *Class) auditScores() bool {
 	r := c.run
 	for i := range c.sum.parts {
 		p := &c.sum.parts[i]
-		k := &r.keeping[p.index]
-		if !k.audit {
+		if !r.caches.Audits(p.index) {
 			continue
 		}
-		from, _ := slices.BinarySearch(c.feasible, r.auditFrom())
-		rows := c.feasible[from:min(from+auditRows, len(c.feasible))]
+		from, _ := slices.BinarySearch(c.feasible, r.caches.AuditFrom())
+		rows := c.feasible[from:min(from+equivalence.AuditRows, len(c.feasible))]
 		if len(rows) == 0 {
 			continue
 		}
-		r.ratings = slices.Grow(r.ratings[:0], len(rows))[:len(rows)]
-		r.scored(&r.workers[0], p.stage, rows, r.ratings)
-		r.learn()
-		if k.keeper.Demoted() {
+		r.classes.ratings = slices.Grow(r.classes.ratings[:0], len(rows))[:len(rows)]
+		r.scoreRows(&r.workers[0], p.stage, rows, r.classes.ratings)
+		r.keepAnswers()
+		if r.caches.Demoted(p.index) {
 			c.sum.valid = false
 			return false
 		}
@@ -299,7 +298,7 @@ func (c *Class) auditScores() bool {
 func (c *Class) Decides() bool { return c.sum.all && c.filters == len(c.run.own.filter) }
 
 // Tree has the totals, after Sum, if it decides.
-func (c *Class) Tree() *reuse.Tree { return &c.sum.tree }
+func (c *Class) Tree() *equivalence.Tree { return &c.sum.tree }
 
 // Len returns the number of plugins that scored, after Sum, if it decides.
 func (c *Class) Len() int { return len(c.sum.parts) }

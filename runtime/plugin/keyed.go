@@ -10,7 +10,7 @@ import (
 )
 
 // Keyed reports whether answers of the plugin can be kept (package reuse): it has a point of
-// scope node, and pods can be alike to it. why says why not: what the plugin reads that is
+// scope node, and pods can be equivalent to it. why says why not: what the plugin reads that is
 // each pod's own.
 func (i *Info) Keyed() (why string, ok bool) {
 	if len(i.NodeScoped) == 0 {

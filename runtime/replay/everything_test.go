@@ -25,11 +25,11 @@ import (
 	"github.com/berth-scheduler/berth/internal/seeded"
 	"github.com/berth-scheduler/berth/runtime/assembly"
 	"github.com/berth-scheduler/berth/runtime/cycle"
+	"github.com/berth-scheduler/berth/runtime/equivalence"
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
 	"github.com/berth-scheduler/berth/runtime/plugin/objects/stores"
 	"github.com/berth-scheduler/berth/runtime/record/recordtest"
 	"github.com/berth-scheduler/berth/runtime/replay"
-	"github.com/berth-scheduler/berth/runtime/reuse"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
@@ -179,7 +179,7 @@ func (d *day) happen(ctx context.Context, i int) {
 func (d *day) configure(seed uint64, extender string, modules *assembly.Modules) {
 	d.config = assembly.Config{Seed: seed, Workers: 1 + d.n(3), Scheduler: d.profiles().Scheduler, Candidates: d.n(5), Modules: modules, MaxUnschedulable: 10 * time.Second, Attached: d.some()}
 	if d.one(2) {
-		d.config.Reuse = reuse.Default()
+		d.config.Reuse = equivalence.Default()
 	}
 	if d.one(2) {
 		d.config.TieBreak = cycle.First

@@ -16,13 +16,13 @@ import (
 
 	"github.com/berth-scheduler/berth/hostplugins"
 	"github.com/berth-scheduler/berth/runtime/assembly"
+	"github.com/berth-scheduler/berth/runtime/equivalence"
 	"github.com/berth-scheduler/berth/runtime/inbox"
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/plugin/objects/stores"
 	"github.com/berth-scheduler/berth/runtime/record"
 	"github.com/berth-scheduler/berth/runtime/report"
-	"github.com/berth-scheduler/berth/runtime/reuse"
 	"github.com/berth-scheduler/berth/runtime/scheduler"
 )
 
@@ -32,7 +32,7 @@ type Config struct {
 	Modules *assembly.Modules
 	// Workers is as in assembly.Config, and so is Reuse; nil means as recorded.
 	Workers int
-	Reuse   *reuse.Config
+	Reuse   *equivalence.Config
 	// Pod is a pod after whose attempt the replay stops; the zero value for none. Try is the number of
 	// that attempt among the pod's, from 1.
 	Pod types.NamespacedName

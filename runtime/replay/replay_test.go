@@ -14,11 +14,11 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berth-scheduler/berth/runtime/assembly"
+	"github.com/berth-scheduler/berth/runtime/equivalence"
 	"github.com/berth-scheduler/berth/runtime/inbox"
 	"github.com/berth-scheduler/berth/runtime/plugin/objects/stores"
 	"github.com/berth-scheduler/berth/runtime/record"
 	"github.com/berth-scheduler/berth/runtime/replay"
-	"github.com/berth-scheduler/berth/runtime/reuse"
 )
 
 // small is a recording with preemption, a budget, volumes, a gate and pods that fit nowhere. It stays as
@@ -55,7 +55,7 @@ func reworded(ctx context.Context, t *testing.T, text string, c replay.Config) (
 
 func TestSmall(t *testing.T) {
 	for _, workers := range []int{1, 8} {
-		for _, kept := range []reuse.Config{{}, reuse.Default()} {
+		for _, kept := range []equivalence.Config{{}, equivalence.Default()} {
 			decisions := 0
 			r, err := run(t.Context(), t, small(t), replay.Config{Workers: workers, Reuse: &kept, Progress: func(n int) { decisions = n }})
 			if err != nil || r.Cut || r.Decisions != strings.Count(small(t), "\ndecision ") || r.Placed == 0 || decisions != r.Decisions {

@@ -7,10 +7,10 @@ import (
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/runtime/cache"
+	"github.com/berth-scheduler/berth/runtime/equivalence"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/queue"
 	"github.com/berth-scheduler/berth/runtime/report"
-	"github.com/berth-scheduler/berth/runtime/reuse"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
@@ -42,7 +42,7 @@ func (s *Scheduler) Pending() Pending {
 func (s *Scheduler) CacheCounts() cache.Counts { return s.cache.Counts() }
 
 // Kept returns what is kept of the answers of plugins. It must be called like Pending.
-func (s *Scheduler) Kept() reuse.Stats { return s.cycle.Kept() }
+func (s *Scheduler) Kept() equivalence.Stats { return s.cycle.Kept() }
 
 // Queued yields the pods of the queue, place by place.
 func (s *Scheduler) Queued() iter.Seq2[queue.Place, *state.QueuedPod] { return s.queue.All() }

@@ -18,9 +18,9 @@ import (
 
 	"github.com/berth-scheduler/berth/internal/seeded"
 	"github.com/berth-scheduler/berth/runtime/assembly"
+	"github.com/berth-scheduler/berth/runtime/equivalence"
 	"github.com/berth-scheduler/berth/runtime/inbox"
 	"github.com/berth-scheduler/berth/runtime/report"
-	"github.com/berth-scheduler/berth/runtime/reuse"
 	"github.com/berth-scheduler/berth/runtime/sim"
 	"github.com/berth-scheduler/berth/runtime/sim/input"
 	"github.com/berth-scheduler/berth/runtime/state"
@@ -206,7 +206,7 @@ func TestReuseChanging(t *testing.T) {
 		set("NodeResourcesFit", &configv1.NodeResourcesFitArgs{ScoringStrategy: &configv1.ScoringStrategy{Type: strategy, Resources: resources}})
 		set("NodeResourcesBalancedAllocation", &configv1.NodeResourcesBalancedAllocationArgs{Resources: resources})
 		c.Assembly = assembly.Config{Seed: rapid.Uint64().Draw(r, "seed"), Workers: 1 + d.n("workers", 1), Scheduler: scheduler, Candidates: 4}
-		run := func(kept reuse.Config) (out []string) {
+		run := func(kept equivalence.Config) (out []string) {
 			c := c
 			c.Assembly.Reuse = kept
 			c.Attempted = func(a *report.Attempt, name func(uint32) string) {
@@ -226,9 +226,9 @@ func TestReuseChanging(t *testing.T) {
 			}
 			return out
 		}
-		want := run(reuse.Config{})
+		want := run(equivalence.Config{})
 		for _, bytes := range []int64{1 << 13, 1 << 30} {
-			if diff := cmp.Diff(want, run(reuse.Config{Bytes: bytes})); diff != "" {
+			if diff := cmp.Diff(want, run(equivalence.Config{Bytes: bytes})); diff != "" {
 				r.Fatalf("with %d bytes of answers kept (-without +with):\n%s", bytes, diff)
 			}
 		}

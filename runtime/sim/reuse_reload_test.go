@@ -18,9 +18,9 @@ import (
 	"github.com/berth-scheduler/berth/internal/seeded"
 	"github.com/berth-scheduler/berth/internal/testrest"
 	"github.com/berth-scheduler/berth/runtime/assembly"
+	"github.com/berth-scheduler/berth/runtime/equivalence"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/report"
-	"github.com/berth-scheduler/berth/runtime/reuse"
 	"github.com/berth-scheduler/berth/runtime/scheduler"
 	"github.com/berth-scheduler/berth/runtime/sim"
 	"github.com/berth-scheduler/berth/runtime/wasm"
@@ -155,7 +155,7 @@ func reuseReloading(t *testing.T) {
 			Seed: rapid.Uint64().Draw(r, "seed"), Workers: 1 + d.n("workers", 1), Scheduler: configs[0].Scheduler, Plugins: registry, Candidates: 4,
 			AllRows: d.n("all rows", 1) == 0,
 		}
-		run := func(kept reuse.Config) (out []string) {
+		run := func(kept equivalence.Config) (out []string) {
 			c := c
 			c.Assembly.Reuse = kept
 			c.Attempted = func(a *report.Attempt, name func(uint32) string) {
@@ -185,9 +185,9 @@ func reuseReloading(t *testing.T) {
 			}
 			return out
 		}
-		want := run(reuse.Config{})
+		want := run(equivalence.Config{})
 		for _, bytes := range []int64{1 << 13, 1 << 30} {
-			if diff := cmp.Diff(want, run(reuse.Config{Bytes: bytes})); diff != "" {
+			if diff := cmp.Diff(want, run(equivalence.Config{Bytes: bytes})); diff != "" {
 				r.Fatalf("with %d bytes of answers kept (-without +with):\n%s", bytes, diff)
 			}
 		}

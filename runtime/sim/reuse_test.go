@@ -8,7 +8,7 @@ import (
 
 	"github.com/berth-scheduler/berth/internal/seeded"
 	"github.com/berth-scheduler/berth/runtime/assembly"
-	"github.com/berth-scheduler/berth/runtime/reuse"
+	"github.com/berth-scheduler/berth/runtime/equivalence"
 	"github.com/berth-scheduler/berth/runtime/sim"
 	"github.com/berth-scheduler/berth/runtime/sim/simtest"
 )
@@ -25,7 +25,7 @@ func TestReuse(t *testing.T) {
 		if percent := int32(rapid.IntRange(-1, 60).Draw(t, "percentage")); percent > 0 {
 			c.Assembly.Scheduler.PercentageOfNodesToScore = &percent
 		}
-		run := func(kept reuse.Config) *sim.Result {
+		run := func(kept equivalence.Config) *sim.Result {
 			c := c
 			c.Assembly.Reuse = kept
 			s, err := sim.New(c)
@@ -42,9 +42,9 @@ func TestReuse(t *testing.T) {
 			r.Plugins, r.Summary.Seconds, r.Summary.PodsPerSecond = nil, 0, 0
 			return r
 		}
-		want := run(reuse.Config{})
+		want := run(equivalence.Config{})
 		for _, bytes := range []int64{1 << 12, 1 << 30} {
-			if diff := cmp.Diff(want, run(reuse.Config{Bytes: bytes})); diff != "" {
+			if diff := cmp.Diff(want, run(equivalence.Config{Bytes: bytes})); diff != "" {
 				t.Fatalf("with %d bytes of answers kept (-without +with):\n%s", bytes, diff)
 			}
 		}

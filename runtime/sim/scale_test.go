@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berth-scheduler/berth/runtime/assembly"
-	"github.com/berth-scheduler/berth/runtime/reuse"
+	"github.com/berth-scheduler/berth/runtime/equivalence"
 	"github.com/berth-scheduler/berth/runtime/sim"
 	"github.com/berth-scheduler/berth/runtime/sim/input"
 )
@@ -56,7 +56,7 @@ func BenchmarkTemplates(b *testing.B) {
 }
 
 func benchmarkScaled(b *testing.B, name string, nodes, templates int) {
-	for _, kept := range []reuse.Config{{}, reuse.Default()} {
+	for _, kept := range []equivalence.Config{{}, equivalence.Default()} {
 		b.Run(fmt.Sprintf("%s/reuse=%v", name, !kept.Off()), func(b *testing.B) {
 			c := scaled(nodes, 10_000, templates)
 			c.Assembly.Reuse = kept

@@ -12,9 +12,9 @@ import (
 	"github.com/berth-scheduler/berth/internal/seeded"
 	"github.com/berth-scheduler/berth/runtime/api/v1alpha1"
 	"github.com/berth-scheduler/berth/runtime/assembly"
+	"github.com/berth-scheduler/berth/runtime/equivalence"
 	"github.com/berth-scheduler/berth/runtime/internal/wat"
 	"github.com/berth-scheduler/berth/runtime/module"
-	"github.com/berth-scheduler/berth/runtime/reuse"
 	"github.com/berth-scheduler/berth/runtime/sim"
 	"github.com/berth-scheduler/berth/runtime/sim/simtest"
 )
@@ -47,7 +47,7 @@ func TestShadowChangesNothing(t *testing.T) {
 	seeded.Check(t, func(t *rapid.T) {
 		c := simtest.DrawCluster(t)
 		c.Assembly = assembly.Config{
-			Seed: rapid.Uint64().Draw(t, "seed"), Workers: 1, Reuse: reuse.Config{Bytes: rapid.SampledFrom([]int64{0, 1 << 12, 1 << 30}).Draw(t, "kept")},
+			Seed: rapid.Uint64().Draw(t, "seed"), Workers: 1, Reuse: equivalence.Config{Bytes: rapid.SampledFrom([]int64{0, 1 << 12, 1 << 30}).Draw(t, "kept")},
 			Scheduler: assembly.Default(), Modules: modules,
 		}
 		percent := int32(rapid.IntRange(-1, 60).Draw(t, "percentage"))

@@ -42,7 +42,7 @@ type Config struct {
 	// Shards is the maximum number of instances that hold the nodes of a plugin of scope node; 0 means 1. How many
 	// there are follows from the rows and from limits, never from workers: a guest can tell.
 	Shards int
-	// Kept tells that the caller keeps answers for pods that are alike (package reuse). A
+	// Kept tells that the caller keeps answers for equivalent pods (package equivalence). A
 	// plugin whose answers can be kept is then asked about few nodes at a time, so it has
 	// one such instance.
 	Kept bool

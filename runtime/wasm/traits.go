@@ -65,7 +65,7 @@ func readsPlaced(m *wire.Manifest) bool {
 	return false
 }
 
-// Keyed reports whether answers of a module are kept for pods that are alike, and if not,
+// Keyed reports whether answers of a module are kept for equivalent pods, and if not,
 // why.
 func Keyed(m *wire.Manifest) (why string, ok bool) {
 	info := plugin.Info{Reads: readsOf(m), NodeScoped: nodeScopedOf(m)}

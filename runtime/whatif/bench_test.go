@@ -7,7 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/berth-scheduler/berth/runtime/assembly"
-	"github.com/berth-scheduler/berth/runtime/reuse"
+	"github.com/berth-scheduler/berth/runtime/equivalence"
 	"github.com/berth-scheduler/berth/runtime/state"
 	"github.com/berth-scheduler/berth/runtime/whatif"
 )
@@ -15,7 +15,7 @@ import (
 // BenchmarkAsk asks about 10 pods of each of 100 templates, on 5,000 nodes with 10 pods each.
 func BenchmarkAsk(b *testing.B) {
 	const nodes, podsEach, templates, pods = 5000, 10, 100, 10
-	c := &whatif.Cluster{Scheduler: assembly.Config{Scheduler: assembly.Default(), Seed: 1, Workers: 1, Reuse: reuse.Default()}}
+	c := &whatif.Cluster{Scheduler: assembly.Config{Scheduler: assembly.Default(), Seed: 1, Workers: 1, Reuse: equivalence.Default()}}
 	for i := range nodes {
 		n := node(fmt.Sprintf("node-%d", i), "32")
 		n.Labels[v1.LabelTopologyZone] = fmt.Sprintf("zone-%d", i%3)

@@ -1,6 +1,6 @@
 // Command mutants shows that the oracle finds mistakes: it builds the oracle with one
 // change of Berth's sources after the other, which never touch the sources
-// themselves, and wants each to be reported as a difference. Mistakes in reuse are for
+// themselves, and wants each to be reported as a difference. Mistakes in equivalence are for
 // tests of the main module to find.
 package main
 
@@ -138,14 +138,14 @@ func (m mutant) try(ctx context.Context, root, folder string, count int) (string
 
 // tested is the subject of mistakes in what ends a kept answer. The oracle has no other side
 // for that: tests compare decisions with kept answers and without.
-const tested = "reuse"
+const tested = "equivalence"
 
 // finders returns those tests, the fastest first.
 func finders() [][]string {
 	return [][]string{
 		{"^TestAlike$", "./runtime/cycle", "-rapid.nofailfile", "-rapid.checks=3000"},
 		{"^(TestReuse|TestClassBeforeOthers)$", "./runtime/pipeline"},
-		{"^(TestShared|TestPlaced)$", "./runtime/reuse", "-rapid.nofailfile", "-rapid.checks=2000"},
+		{"^(TestShared|TestPlaced)$", "./runtime/equivalence", "-rapid.nofailfile", "-rapid.checks=2000"},
 		{"^TestReuse$", "./hostplugins", "-rapid.nofailfile"},
 		{"^Test(Reuse|RestReuseReloading)$", "./runtime/sim", "-rapid.nofailfile"},
 	}

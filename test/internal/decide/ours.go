@@ -10,9 +10,9 @@ import (
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/hostplugins"
 	"github.com/berth-scheduler/berth/runtime/cycle"
+	"github.com/berth-scheduler/berth/runtime/equivalence"
 	"github.com/berth-scheduler/berth/runtime/pipeline"
 	"github.com/berth-scheduler/berth/runtime/plugin"
-	"github.com/berth-scheduler/berth/runtime/reuse"
 	"github.com/berth-scheduler/berth/runtime/state"
 	"github.com/berth-scheduler/berth/test/internal/native"
 	"github.com/berth-scheduler/berth/test/internal/scenario"
@@ -82,7 +82,7 @@ func newOurs(ctx context.Context, w *world.World, configuration []byte, options 
 		workers.Close()
 		return nil, err
 	}
-	return &ours{world: w, workers: workers, pipeline: p, cycle: cycle.New(cycle.Config{Candidates: 1 << 16, AllRows: true, Reuse: reuse.Default()}), watched: watch}, nil
+	return &ours{world: w, workers: workers, pipeline: p, cycle: cycle.New(cycle.Config{Candidates: 1 << 16, AllRows: true, Reuse: equivalence.Default()}), watched: watch}, nil
 }
 
 func (o *ours) close() { o.workers.Close() }

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/berth-scheduler/berth/runtime/assembly"
+	"github.com/berth-scheduler/berth/runtime/equivalence"
 	"github.com/berth-scheduler/berth/runtime/module"
 	"github.com/berth-scheduler/berth/runtime/plugin"
-	"github.com/berth-scheduler/berth/runtime/reuse"
 	"github.com/berth-scheduler/berth/runtime/sim"
 	"github.com/berth-scheduler/berth/runtime/sim/input"
 	"github.com/berth-scheduler/berth/runtime/state"
@@ -36,7 +36,7 @@ func Berth(ctx context.Context, w Workload, modules []Module, kept bool) (cost C
 	}()
 	c := assembly.Config{Seed: 1, Workers: 1, Scheduler: assembly.Default(), Modules: m, Plugins: plugin.Registry{}}
 	if kept {
-		c.Reuse = reuse.Default()
+		c.Reuse = equivalence.Default()
 	}
 	for _, p := range modules {
 		loaded, err := m.Load(module.Reference{Path: p.Path, Config: []byte(p.Config), Weight: 1})

@@ -7,7 +7,7 @@ import (
 	"syscall"
 
 	"github.com/berth-scheduler/berth/runtime/assembly"
-	"github.com/berth-scheduler/berth/runtime/reuse"
+	"github.com/berth-scheduler/berth/runtime/equivalence"
 	"github.com/berth-scheduler/berth/runtime/sim"
 )
 
@@ -22,7 +22,7 @@ type Memory struct {
 func Footprint(ctx context.Context, nodes, pods int) (Memory, error) {
 	w := New(Plain, nodes, pods, 4)
 	s, err := sim.New(sim.Config{Nodes: w.Nodes, Arrivals: arrivals(w), Assembly: assembly.Config{
-		Seed: 1, Workers: 1, Scheduler: assembly.Default(), Reuse: reuse.Default(),
+		Seed: 1, Workers: 1, Scheduler: assembly.Default(), Reuse: equivalence.Default(),
 	}})
 	if err != nil {
 		return Memory{}, err

@@ -16,9 +16,9 @@ import (
 
 	"github.com/berth-scheduler/berth/runtime/api/v1alpha1"
 	"github.com/berth-scheduler/berth/runtime/assembly"
+	"github.com/berth-scheduler/berth/runtime/equivalence"
 	"github.com/berth-scheduler/berth/runtime/plugin/objects"
 	"github.com/berth-scheduler/berth/runtime/report"
-	"github.com/berth-scheduler/berth/runtime/reuse"
 	"github.com/berth-scheduler/berth/runtime/scheduler"
 	"github.com/berth-scheduler/berth/runtime/state"
 	"github.com/berth-scheduler/berth/runtime/tenancy"
@@ -47,7 +47,7 @@ func namespace(i int) string { return fmt.Sprintf("team-%02d", i) }
 func newWorld(ctx context.Context, modules *assembly.Modules, nodes int) (*world, error) {
 	w := &world{changed: make(chan struct{}, 1), news: make(chan struct{}, 1), judged: make(map[types.UID]string), arrivals: make(map[types.UID]*arrival)}
 	var err error
-	if w.assembly, err = assembly.New(assembly.Config{Modules: modules, Seed: 1, Reuse: reuse.Default()}, assembly.Deps{Binder: w, Outlet: w, Observer: w}); err != nil {
+	if w.assembly, err = assembly.New(assembly.Config{Modules: modules, Seed: 1, Reuse: equivalence.Default()}, assembly.Deps{Binder: w, Outlet: w, Observer: w}); err != nil {
 		return nil, err
 	}
 	for i := range nodes {

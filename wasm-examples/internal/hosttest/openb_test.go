@@ -16,9 +16,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berth-scheduler/berth/runtime/assembly"
+	"github.com/berth-scheduler/berth/runtime/equivalence"
 	hostmodule "github.com/berth-scheduler/berth/runtime/module"
 	"github.com/berth-scheduler/berth/runtime/plugin"
-	"github.com/berth-scheduler/berth/runtime/reuse"
 	"github.com/berth-scheduler/berth/runtime/sim"
 	"github.com/berth-scheduler/berth/runtime/sim/input"
 	"github.com/berth-scheduler/berth/runtime/wasm"
@@ -89,7 +89,7 @@ func runOpenbTwins(t testing.TB, trace *input.Trace, kind string, workers, verif
 	t.Helper()
 	modules := assembly.NewModules(assembly.ModulesConfig{CacheDir: cacheDir(), VerifyEvery: verify})
 	defer modules.Close(context.Background())
-	c := assembly.Config{Reuse: reuse.Default(),
+	c := assembly.Config{Reuse: equivalence.Default(),
 		Seed: 42, Rank: func(node string) uint64 { return trace.NodeRank[node] },
 		Scheduler: assembly.Default(), Modules: modules, Workers: workers, Plugins: plugin.Registry{},
 	}

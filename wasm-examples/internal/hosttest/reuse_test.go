@@ -14,9 +14,9 @@ import (
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/runtime/cache"
 	"github.com/berth-scheduler/berth/runtime/cycle"
+	"github.com/berth-scheduler/berth/runtime/equivalence"
 	"github.com/berth-scheduler/berth/runtime/pipeline"
 	"github.com/berth-scheduler/berth/runtime/plugin"
-	"github.com/berth-scheduler/berth/runtime/reuse"
 	"github.com/berth-scheduler/berth/runtime/state"
 	"github.com/berth-scheduler/berth/runtime/wasm"
 )
@@ -59,7 +59,7 @@ func newReusing(t *testing.T, name, config string) *reusing {
 		points[point] = append(points[point], pipeline.Entry{Plugin: p})
 	}
 	w := &reusing{t: t, cache: cache.New(cache.Config{}), snapshot: state.NewSnapshot(), plugin: p}
-	w.cycle = cycle.New(cycle.Config{Reuse: reuse.Default()})
+	w.cycle = cycle.New(cycle.Config{Reuse: equivalence.Default()})
 	if w.pipeline, err = pipeline.New(pipeline.Config{Profile: "p", Points: points, AllowUnenforced: state.FeatureRequests}, pipeline.Deps{
 		Workers: workers, Broken: func(b pipeline.Broken) { t.Errorf("%s of %s at %s is not what it was", b.Point, b.Plugin.Name, b.Node) },
 	}); err != nil {

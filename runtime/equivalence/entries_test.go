@@ -1,4 +1,4 @@
-package reuse_test
+package equivalence_test
 
 import (
 	"reflect"
@@ -10,8 +10,8 @@ import (
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/abi/fields"
+	"github.com/berth-scheduler/berth/runtime/equivalence"
 	"github.com/berth-scheduler/berth/runtime/plugin"
-	"github.com/berth-scheduler/berth/runtime/reuse"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
@@ -125,20 +125,20 @@ func TestEntries(t *testing.T) {
 		if e.Reserved || e.Source == 0 {
 			continue
 		}
-		keeper := reuse.New(reuse.Config{Bytes: 1 << 20}).Keeper(p)
-		if (keeper == nil) != (e.NotKept != "") {
-			t.Errorf("%s (%d): answers are kept: %t, the entry says %q", e.Go, e.ID, keeper != nil, e.NotKept)
+		cache := equivalence.New(equivalence.Config{Bytes: 1 << 20}).PluginCache(p)
+		if (cache == nil) != (e.NotKept != "") {
+			t.Errorf("%s (%d): answers are kept: %t, the entry says %q", e.Go, e.ID, cache != nil, e.NotKept)
 			continue
 		}
 		change := differ[e.ID]
 		switch {
-		case keeper == nil && change == nil:
+		case cache == nil && change == nil:
 			continue
-		case keeper == nil || change == nil:
+		case cache == nil || change == nil:
 			t.Errorf("%s (%d) needs a change of what it shows in this test, or says why no answer is kept, but not both", e.Go, e.ID)
 			continue
 		}
-		w := &watched{keeper: keeper, snapshot: state.NewSnapshot()}
+		w := &watched{cache: cache, snapshot: state.NewSnapshot()}
 		w.show(newScene())
 		changed := newScene()
 		change(changed)
@@ -153,7 +153,7 @@ func TestEntries(t *testing.T) {
 
 // watched is the snapshot of a scene, and answers about it.
 type watched struct {
-	keeper     *reuse.Keeper
+	cache      *equivalence.PluginCache
 	snapshot   *state.Snapshot
 	last       *scene
 	generation uint64
@@ -179,9 +179,9 @@ func (w *watched) show(s *scene) bool {
 	w.snapshot.Update([]*state.NodeInfo{row}, []uint32{0}, nil)
 	namespace := &state.Namespace{Name: s.pod.Namespace, Labels: s.namespace}
 	c := &plugin.Cycle{Snapshot: w.snapshot, Pod: state.NewPod(s.pod)}
-	a := w.keeper.For(c, namespace)
+	a := w.cache.Lookup(c, namespace)
 	if a == nil { // of the first such pod nothing is kept
-		a = w.keeper.For(c, namespace)
+		a = w.cache.Lookup(c, namespace)
 	}
 	a.Scores()
 	score, _ := a.Score(0)

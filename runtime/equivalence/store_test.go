@@ -1,4 +1,4 @@
-package reuse_test
+package equivalence_test
 
 import (
 	"fmt"
@@ -8,8 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/runtime/equivalence"
 	"github.com/berth-scheduler/berth/runtime/plugin"
-	"github.com/berth-scheduler/berth/runtime/reuse"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
@@ -32,8 +32,8 @@ func TestRoom(t *testing.T) {
 	snapshot.Rebuild(infos)
 	p := &byLabel{plugin.Info{Name: "P", NodeScoped: []abi.Point{abi.Filter}, Reads: []plugin.Read{{Column: abi.NodeLabels}, {Column: abi.IncomingLabels, Args: []string{"app"}}}}}
 	const bound = 20_000
-	store := reuse.New(reuse.Config{Bytes: bound})
-	keeper := store.Keeper(p)
+	store := equivalence.New(equivalence.Config{Bytes: bound})
+	cache := store.PluginCache(p)
 	// try returns whether answers about a kind of pods were kept.
 	try := func(app int) (held bool) {
 		store.Trim(nodes)
@@ -41,7 +41,7 @@ func TestRoom(t *testing.T) {
 			t.Fatalf("%+v are kept, of %d bytes", stats, bound)
 		}
 		pod := state.NewPod(&v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p", Labels: map[string]string{"app": fmt.Sprint(app)}}})
-		a := keeper.For(&plugin.Cycle{Snapshot: snapshot, Pod: pod}, nil)
+		a := cache.Lookup(&plugin.Cycle{Snapshot: snapshot, Pod: pod}, nil)
 		if a == nil {
 			return false
 		}

@@ -1,4 +1,4 @@
-package reuse
+package equivalence
 
 // journal is the rows that may have changed, one after the other, for readers that look
 // now and then. A reader keeps the position up to which it has read.

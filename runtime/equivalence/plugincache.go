@@ -1,4 +1,4 @@
-package reuse
+package equivalence
 
 import (
 	"bytes"
@@ -9,29 +9,29 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// Keeper keeps the answers of one plugin.
-type Keeper struct {
-	store      *Store
-	info       *plugin.Info
-	aggregates plugin.Aggregates // nil if there are none
-	projection *projection
-	name       string // of the projection
-	answers    map[string]*Answers
-	reads      []plugin.Read // of the pod
-	key, sums  []byte
-	once       *Once
-	costly     bool
-	demoted    atomic.Bool
+// PluginCache keeps the answers of one plugin.
+type PluginCache struct {
+	store           *Store
+	info            *plugin.Info
+	aggregates      plugin.Aggregates // nil if there are none
+	projection      *projection
+	name            string // of the projection
+	answers         map[string]*Answers
+	reads           []plugin.Read // of the pod
+	signature, sums []byte
+	door            *Doorkeeper
+	costly          bool
+	demoted         atomic.Bool
 }
 
-// Keeper returns what keeps the answers of a plugin; nil if none can be kept: the store
+// PluginCache returns what keeps the answers of a plugin; nil if none can be kept: the store
 // has no memory, the plugin has no point of scope node, or Info.Keyed says why not.
-func (s *Store) Keeper(p plugin.Plugin) *Keeper {
+func (s *Store) PluginCache(p plugin.Plugin) *PluginCache {
 	info := p.Info()
 	if _, ok := info.Keyed(); !ok || s.config.Off() {
 		return nil
 	}
-	k := &Keeper{store: s, info: info, answers: make(map[string]*Answers), once: s.Once()}
+	k := &PluginCache{store: s, info: info, answers: make(map[string]*Answers), door: s.Doorkeeper()}
 	k.aggregates, _ = p.(plugin.Aggregates)
 	_, k.costly = p.(plugin.Fallible)
 	columns, pod := split(info.Reads)
@@ -47,13 +47,13 @@ func (s *Store) Keeper(p plugin.Plugin) *Keeper {
 
 // Demote ends the keeping of answers: the plugin gave another one than before although
 // nothing had changed. It reports whether it did so first. Workers may call it.
-func (k *Keeper) Demote() bool { return k.demoted.CompareAndSwap(false, true) }
+func (k *PluginCache) Demote() bool { return k.demoted.CompareAndSwap(false, true) }
 
 // Demoted reports whether answers are not kept any more.
-func (k *Keeper) Demoted() bool { return k.demoted.Load() }
+func (k *PluginCache) Demoted() bool { return k.demoted.Load() }
 
 // Drop forgets what is kept for a plugin that is not used any more.
-func (k *Keeper) Drop() {
+func (k *PluginCache) Drop() {
 	for _, a := range k.answers {
 		a.entry.Remove()
 	}
@@ -63,31 +63,31 @@ func (k *Keeper) Drop() {
 }
 
 // Forget forgets the answers so far, as if the plugin had not been asked yet.
-func (k *Keeper) Forget() {
+func (k *PluginCache) Forget() {
 	for _, a := range k.answers {
 		a.entry.Remove()
 	}
-	k.once = k.store.Once()
+	k.door = k.store.Doorkeeper()
 }
 
-// For returns the answers about pods that are alike to the plugin, with what changed in
+// Lookup returns the answers about pods that are equivalent to the plugin, with what changed in
 // the snapshot taken into account; nil for the first such pod, for there may be no other, and for one that comes too seldom.
-// It is valid until the next call of For with the same store. namespace is the pod's, nil
+// It is valid until the next call of Lookup with the same store. namespace is the pod's, nil
 // if its object is not known.
-func (k *Keeper) For(c *plugin.Cycle, namespace *state.Namespace) *Answers {
+func (k *PluginCache) Lookup(c *plugin.Cycle, namespace *state.Namespace) *Answers {
 	s := k.store
 	s.Follow(c.Snapshot)
 	k.projection.follow(c.Snapshot, &s.journal)
-	k.key = appendKey(k.key[:0], k.reads, c.Pod, namespace)
-	a, ok := k.answers[string(k.key)]
+	k.signature = appendSignature(k.signature[:0], k.reads, c.Pod, namespace)
+	a, ok := k.answers[string(k.signature)]
 	if !ok {
-		if !k.once.Again(k.key, k.within()) {
+		if !k.door.Again(k.signature, k.within()) {
 			return nil
 		}
-		a = &Answers{keeper: k, key: string(k.key)}
+		a = &Answers{plugin: k, signature: string(k.signature)}
 		a.forget()
-		a.entry = s.Enter(int64(len(a.key))+keyBytes, func() { delete(k.answers, a.key) })
-		k.answers[a.key] = a
+		a.entry = s.Enter(int64(len(a.signature))+signatureBytes, func() { delete(k.answers, a.signature) })
+		k.answers[a.signature] = a
 	}
 	a.entry.Use()
 	a.follow(&s.journal)
@@ -100,13 +100,13 @@ func (k *Keeper) For(c *plugin.Cycle, namespace *state.Namespace) *Answers {
 	return a
 }
 
-// within is in how many cycles a key has to come again.
-func (k *Keeper) within() uint64 {
+// within is in how many cycles a signature has to come again.
+func (k *PluginCache) within() uint64 {
 	if k.costly { // a look at what changed costs far less than a call
 		return math.MaxUint64
 	}
 	return k.store.Within()
 }
 
-// keyBytes is about what an Answers takes besides its rows and its key.
-const keyBytes = 512
+// signatureBytes is about what an Answers takes besides its rows and its signature.
+const signatureBytes = 512

@@ -1,4 +1,4 @@
-package reuse
+package equivalence
 
 import (
 	"encoding/binary"
@@ -102,7 +102,7 @@ func (p *projection) follow(s *state.Snapshot, j *journal) {
 		return
 	}
 	if p.next > math.MaxUint32-uint32(s.Len()) { // a stamp would come again
-		panic("BUG: reuse: more than four billion changes")
+		panic("BUG: equivalence: more than four billion changes")
 	}
 	rows, ok := j.since(p.at)
 	p.at = j.end()
@@ -161,7 +161,7 @@ func generation(s *state.Snapshot, row uint32, number int) uint64 {
 	case fields.FromPods:
 		return s.Nodes.PodsGeneration[row]
 	}
-	panic(fmt.Sprintf("BUG: reuse: rows have no generation of source %d", number))
+	panic(fmt.Sprintf("BUG: equivalence: rows have no generation of source %d", number))
 }
 
 // hash returns the hash of what is read of a row's source.
@@ -230,14 +230,14 @@ func appendPlaced(b []byte, read *plugin.Read, pod *state.Pod) []byte {
 	case abi.PlacedPodName:
 		return appendText(b, pod.Name)
 	}
-	panic(fmt.Sprintf("BUG: reuse: no hash of column %d", read.Column))
+	panic(fmt.Sprintf("BUG: equivalence: no hash of column %d", read.Column))
 }
 
 // entry returns the entry of what is read.
 func entry(id abi.ColumnID) *fields.Entry {
 	e := fields.Of(id)
 	if e == nil {
-		panic(fmt.Sprintf("BUG: reuse: package fields has no column %d", id))
+		panic(fmt.Sprintf("BUG: equivalence: package fields has no column %d", id))
 	}
 	return e
 }
@@ -251,7 +251,7 @@ func split(reads []plugin.Read) (columns, pod []plugin.Read) {
 		case fields.Record:
 			pod = append(pod, r)
 		default: // plugin.Info.Keyed
-			panic(fmt.Sprintf("BUG: reuse: answers that depend on column %d are kept", r.Column))
+			panic(fmt.Sprintf("BUG: equivalence: answers that depend on column %d are kept", r.Column))
 		}
 	}
 	return columns, pod

@@ -1,7 +1,7 @@
-// Package reuse keeps the answers that plugins of scope node gave about rows, for the
-// next pod that is alike. An answer holds while what the plugin declares to read of the
+// Package equivalence caches the answers that plugins of scope node gave about rows, for the
+// next equivalent pod: one with the same scheduling signature (KEP-5598 has such signatures). An answer holds while what the plugin declares to read of the
 // row is unchanged, so the cost of a pod follows what changed and not the number of nodes.
-package reuse
+package equivalence
 
 import (
 	"container/list"
@@ -16,7 +16,7 @@ type Config struct {
 	Bytes, PerNode int64
 }
 
-// Default is enough for some dozens of pods that are not alike.
+// Default is enough for some dozens of signatures.
 func Default() Config { return Config{Bytes: 32 << 20, PerNode: 4 << 10} }
 
 // Off reports whether nothing is kept.
@@ -43,7 +43,7 @@ type Store struct {
 
 // Stats is what a store keeps.
 type Stats struct {
-	// Keys counts kinds of pods for which something is kept, for each plugin, and for all
+	// Keys counts signatures for which something is kept, for each plugin, and for all
 	// filters together.
 	Keys int
 	// Bytes is their memory. Evicted counts the keys that made room for others so far.
@@ -103,7 +103,7 @@ func (s *Store) Trim(nodes int) {
 	}
 }
 
-// Within is in how many cycles pods have to be alike, so that it is worth it to look at the
+// Within is in how many cycles equivalent pods have to come, so that it is worth it to look at the
 // rows that changed, which most cycles do to one, instead of at all.
 func (s *Store) Within() uint64 { return uint64(max(minWithin, s.rows/8)) }
 

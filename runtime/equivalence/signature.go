@@ -1,4 +1,4 @@
-package reuse
+package equivalence
 
 import (
 	"encoding/binary"
@@ -12,9 +12,9 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// appendKey appends what a plugin reads of a pod, namespace labels included. Two pods have
-// the same bytes if and only if they are alike to the plugin. All reads are of the pod.
-func appendKey(b []byte, reads []plugin.Read, pod *state.Pod, namespace *state.Namespace) []byte {
+// appendSignature appends what a plugin reads of a pod, namespace labels included. Two pods have
+// the same bytes if and only if they are equivalent to the plugin. All reads are of the pod.
+func appendSignature(b []byte, reads []plugin.Read, pod *state.Pod, namespace *state.Namespace) []byte {
 	for i := range reads {
 		b = appendField(appendID(b, reads[i].Column), &reads[i], pod, namespace)
 	}
@@ -82,7 +82,7 @@ func appendField(b []byte, read *plugin.Read, pod *state.Pod, namespace *state.N
 			b = append(b, 0)
 		}
 	default:
-		panic(fmt.Sprintf("BUG: reuse: no key of field %d", read.Column))
+		panic(fmt.Sprintf("BUG: equivalence: no signature of field %d", read.Column))
 	}
 	return b
 }
@@ -133,7 +133,7 @@ func appendAffinity(b []byte, a *v1.Affinity, column abi.ColumnID) []byte {
 	}
 	data, err := n.Marshal()
 	if err != nil {
-		panic("BUG: reuse: node affinity: " + err.Error())
+		panic("BUG: equivalence: node affinity: " + err.Error())
 	}
 	return append(binary.AppendUvarint(append(b, 1), uint64(len(data))), data...)
 }

@@ -1,4 +1,4 @@
-package reuse
+package equivalence
 
 import (
 	"math"
@@ -10,15 +10,15 @@ import (
 	"github.com/berth-scheduler/berth/abi"
 )
 
-// Answers is what a plugin answered about the rows of the snapshot, for pods that are
-// alike. Rows are read by several workers, and written by them, each its own, unless they are
+// Answers is what a plugin answered about the rows of the snapshot, for pods of one
+// signature. Rows are read by several workers, and written by them, each its own, unless they are
 // Shared.
 type Answers struct {
-	keeper *Keeper
-	key    string
-	entry  *Entry
-	number uint64
-	sums   []byte // of the cluster, on which all answers depend
+	plugin    *PluginCache
+	signature string
+	entry     *Entry
+	number    uint64
+	sums      []byte // of the cluster, on which all answers depend
 	// What changed is taken into account up to here: in the journal, of so many places, and
 	// in the stamps of places.
 	at     uint64
@@ -53,20 +53,20 @@ func (a *Answers) Number() uint64 { return a.number }
 
 // forget drops all answers.
 func (a *Answers) forget() {
-	a.keeper.store.numbered++
-	a.number = a.keeper.store.numbered
+	a.plugin.store.numbered++
+	a.number = a.plugin.store.numbered
 	clear(a.verdicts)
 	clear(a.scores)
 }
 
 // Shared reports whether rows with the same content share answers. Then workers only read
 // them.
-func (a *Answers) Shared() bool { return a.keeper.projection.contents != nil }
+func (a *Answers) Shared() bool { return a.plugin.projection.contents != nil }
 
 // Place returns where the answers about a row are: elsewhere than those about rows with
 // another content.
 func (a *Answers) Place(row uint32) uint32 {
-	if c := a.keeper.projection.contents; c != nil {
+	if c := a.plugin.projection.contents; c != nil {
 		if int(row) >= len(c.of) {
 			return math.MaxUint32 // of an overlay row
 		}
@@ -77,7 +77,7 @@ func (a *Answers) Place(row uint32) uint32 {
 
 // follow drops the answers about rows of which the plugin reads something that changed.
 func (a *Answers) follow(j *journal) {
-	p := a.keeper.projection
+	p := a.plugin.projection
 	stamps := p.stamps
 	if p.contents != nil {
 		stamps, j = p.contents.births, &p.contents.born

@@ -1,4 +1,4 @@
-package reuse_test
+package equivalence_test
 
 import (
 	"fmt"
@@ -13,8 +13,8 @@ import (
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/internal/seeded"
+	"github.com/berth-scheduler/berth/runtime/equivalence"
 	"github.com/berth-scheduler/berth/runtime/plugin"
-	"github.com/berth-scheduler/berth/runtime/reuse"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
@@ -24,8 +24,8 @@ func TestShared(t *testing.T) {
 	held, recycled := 0, 0
 	seeded.Check(t, func(r *rapid.T) {
 		p := &byLabel{plugin.Info{Name: "P", NodeScoped: []abi.Point{abi.Score}, Reads: []plugin.Read{{Column: abi.NodeLabels}, {Column: abi.IncomingLabels}}}}
-		store := reuse.New(reuse.Config{Bytes: 1 << 30})
-		keepers := []*reuse.Keeper{store.Keeper(p), store.Keeper(p)}
+		store := equivalence.New(equivalence.Config{Bytes: 1 << 30})
+		caches := []*equivalence.PluginCache{store.PluginCache(p), store.PluginCache(p)}
 		apps := rapid.IntRange(1, 3).Draw(r, "apps")
 		var infos []*state.NodeInfo
 		generation, largest := uint64(0), 3
@@ -76,8 +76,8 @@ func TestShared(t *testing.T) {
 			store.Trim(len(infos))
 			app := rapid.IntRange(0, apps-1).Draw(r, "app")
 			pod := state.NewPod(&v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p", Labels: map[string]string{"app": strconv.Itoa(app)}}})
-			at := rapid.IntRange(0, 1).Draw(r, "keeper")
-			a := keepers[at].For(&plugin.Cycle{Snapshot: snapshot, Pod: pod}, nil)
+			at := rapid.IntRange(0, 1).Draw(r, "plugin")
+			a := caches[at].Lookup(&plugin.Cycle{Snapshot: snapshot, Pod: pod}, nil)
 			now := map[string]map[uint32]bool{}
 			for row := range uint32(snapshot.Len()) {
 				label := snapshot.Nodes.Node[row].Object.Labels["l"]
@@ -94,7 +94,7 @@ func TestShared(t *testing.T) {
 				}
 			}
 			if a == nil {
-				a = keepers[at].For(&plugin.Cycle{Snapshot: snapshot, Pod: pod}, nil)
+				a = caches[at].Lookup(&plugin.Cycle{Snapshot: snapshot, Pod: pod}, nil)
 			}
 			a.Scores()
 			for row := range uint32(snapshot.Len()) {

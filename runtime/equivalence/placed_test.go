@@ -1,4 +1,4 @@
-package reuse_test
+package equivalence_test
 
 import (
 	"testing"
@@ -8,8 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/runtime/equivalence"
 	"github.com/berth-scheduler/berth/runtime/plugin"
-	"github.com/berth-scheduler/berth/runtime/reuse"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
@@ -64,7 +64,7 @@ func TestPlaced(t *testing.T) {
 		if test.reads.Column != abi.NodePods {
 			info.Reads = append(info.Reads, plugin.Read{Column: abi.NodePods, Args: []string{}})
 		}
-		keeper := reuse.New(reuse.Config{Bytes: 1 << 20}).Keeper(&byLabel{info})
+		cache := equivalence.New(equivalence.Config{Bytes: 1 << 20}).PluginCache(&byLabel{info})
 		generation := uint64(0)
 		snapshot := state.NewSnapshot()
 		node := state.NewNode(&v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}})
@@ -77,9 +77,9 @@ func TestPlaced(t *testing.T) {
 			}
 			snapshot.Update([]*state.NodeInfo{row}, []uint32{0}, nil)
 			c := &plugin.Cycle{Snapshot: snapshot, Pod: state.NewPod(&v1.Pod{})}
-			a := keeper.For(c, nil)
+			a := cache.Lookup(c, nil)
 			if a == nil { // of the first pod nothing is kept
-				a = keeper.For(c, nil)
+				a = cache.Lookup(c, nil)
 			}
 			a.Scores()
 			score, _ := a.Score(0)

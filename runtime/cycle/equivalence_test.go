@@ -14,9 +14,9 @@ import (
 	"github.com/berth-scheduler/berth/internal/scenario"
 	"github.com/berth-scheduler/berth/internal/seeded"
 	"github.com/berth-scheduler/berth/runtime/cycle"
+	"github.com/berth-scheduler/berth/runtime/equivalence"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/plugin/fake"
-	"github.com/berth-scheduler/berth/runtime/reuse"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
@@ -182,7 +182,7 @@ func TestAlike(t *testing.T) {
 			percentage = &n
 		}
 		config := cycle.Config{TieBreak: cycle.TieBreak(rapid.IntRange(0, 1).Draw(r, "tie-break")), AllRows: rapid.Bool().Draw(r, "all rows")}
-		newer := func(kept reuse.Config) *world {
+		newer := func(kept equivalence.Config) *world {
 			w := newWorld(t, nil)
 			w.config, w.profile.Percentage = config, percentage
 			w.config.Reuse = kept
@@ -195,7 +195,7 @@ func TestAlike(t *testing.T) {
 			return w
 		}
 		worlds := []*world{
-			newer(reuse.Config{}), newer(reuse.Config{Bytes: 1 << 30}), newer(reuse.Config{Bytes: int64(rapid.IntRange(1, 20_000).Draw(r, "bytes"))}),
+			newer(equivalence.Config{}), newer(equivalence.Config{Bytes: 1 << 30}), newer(equivalence.Config{Bytes: int64(rapid.IntRange(1, 20_000).Draw(r, "bytes"))}),
 		}
 		var infos []*state.NodeInfo
 		generation := uint64(0)

@@ -1,4 +1,4 @@
-package reuse_test
+package equivalence_test
 
 import (
 	"cmp"
@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/berth-scheduler/berth/internal/seeded"
-	"github.com/berth-scheduler/berth/runtime/reuse"
+	"github.com/berth-scheduler/berth/runtime/equivalence"
 )
 
 // TestTree: after any changes the tree finds what a look at all rows finds.
@@ -18,7 +18,7 @@ func TestTree(t *testing.T) {
 		n := rapid.IntRange(1, 100).Draw(t, "rows")
 		row, total := rapid.Uint32Range(0, uint32(n-1)), rapid.Int64Range(-2, 2)
 		totals := rapid.MapOf(row, total).Draw(t, "totals")
-		var tree reuse.Tree
+		var tree equivalence.Tree
 		build := func() {
 			rows := slices.Sorted(maps.Keys(totals))
 			var values []int64

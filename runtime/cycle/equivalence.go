@@ -9,9 +9,9 @@ import (
 	"github.com/berth-scheduler/berth/runtime/report"
 )
 
-// alike places the pod by what is kept of pods that are alike. It returns false if that is
+// byClass places the pod by what is kept of its equivalence class. It returns false if that is
 // not possible, or if no node fits; then what is known of nodes is in the run.
-func (s *draft) alike(subset []uint32) bool {
+func (s *draft) byClass(subset []uint32) bool {
 	n := s.in.Snapshot.Len()
 	if subset != nil || s.input.Pod.NominatedNode() != "" || s.in.Extenders.Filters() || s.in.Extenders.Prioritizes() || s.want(n) < n {
 		return false
