@@ -51,12 +51,12 @@ func mustSetupCluster(tCtx ktesting.TContext, c *config.KubeSchedulerConfigurati
 // claimsLeft is how many claims upstream leaves room for in a cluster that it fills.
 const claimsLeft = 10
 
-// get scales counts, but not those that multiply others, or of classes, which pods name by index. It rounds
-// up, so that there are as many claims as pods need, and devices for them.
+// get scales counts, but not those that multiply others, or of classes, which pods name by index, or of pods in turn with
+// one signature. It rounds up, so that there are as many claims as pods need, and devices for them.
 func (p params) get(key string) (int, error) {
 	n, err := p.getInside(key)
 	factor, unscaled := strconv.ParseFloat(os.Getenv(outsideScale), 64)
-	if err != nil || unscaled != nil || n == 0 || strings.Contains(key, "Per") || key == "classes" {
+	if err != nil || unscaled != nil || n == 0 || strings.Contains(key, "Per") || key == "classes" || key == "signatureBatchSize" {
 		return n, err
 	}
 	n = max(1, int(math.Ceil(float64(n)*factor)))
