@@ -27,6 +27,10 @@ type apiPlugin struct {
 	badSpec, badStatus error
 }
 
+// keptConfig is the size of the configurations of TenantPlugins that are kept, in bytes. A larger one is read again for a plugin that may
+// run: anybody in a namespace can write any number that may not.
+const keptConfig = 4 << 10
+
 // apiPluginList is a list of them.
 type apiPluginList struct {
 	metav1.TypeMeta `json:",inline"`
@@ -98,6 +102,7 @@ func (p *apiPlugin) decode(kind string) {
 			x.Spec = v1alpha1.TenantPluginSpec{FailurePolicy: e.FailurePolicy, Mode: e.Mode, WhenDisabled: e.WhenDisabled}
 		}
 		p.badStatus = section("status", p.Status, &x.Status)
+		x.Spec.Config.Omit(keptConfig)
 		p.object = x
 	}
 	p.Spec, p.Status = nil, nil

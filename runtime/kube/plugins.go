@@ -274,3 +274,30 @@ func (c *Cluster) PluginObjects() PluginObjects {
 	}
 	return o
 }
+
+// PluginConfig reads the configuration of one of the PluginObjects that has it omitted.
+//
+// # Errors
+//
+// The API server does not answer, or the object has another configuration by now.
+func (c *Cluster) PluginConfig(ctx context.Context, p *v1alpha1.TenantPlugin) (*v1alpha1.Config, error) {
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	defer cancel()
+	var list apiPluginList // a get would need one more right
+	err := c.deps.Plugins.Get().Resource(v1alpha1.Plural(v1alpha1.KindTenantPlugin)).Namespace(p.Namespace).
+		VersionedParams(&metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("metadata.name", p.Name).String()}, metav1.ParameterCodec).
+		Do(ctx).Into(&list)
+	if err != nil {
+		return nil, err
+	}
+	for i := range list.Items {
+		var spec v1alpha1.TenantPluginSpec
+		if o := &list.Items[i]; o.UID == p.UID && section("spec", o.Spec, &spec) == nil && spec.Config != nil {
+			omitted := *spec.Config
+			if omitted.Omit(keptConfig); o.Generation == p.Generation || omitted.Omitted != nil && *omitted.Omitted == *p.Spec.Config.Omitted {
+				return spec.Config, nil
+			}
+		}
+	}
+	return nil, fmt.Errorf("the object has changed since it was read; reading it again")
+}

@@ -1,6 +1,7 @@
 package kube_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	apiruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/rest"
@@ -53,6 +55,9 @@ func (s *pluginServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		_ = json.NewEncoder(w).Encode(metav1.Status{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusFailure, Code: int32(code), Reason: reason})
 	}
 	plural := strings.TrimPrefix(r.URL.Path, pluginsPath+"/")
+	if r.Method == http.MethodGet { // of a namespace
+		plural = strings.TrimPrefix(plural, "namespaces/a/")
+	}
 	switch {
 	case !served:
 		fail(http.StatusNotFound, metav1.StatusReasonNotFound)
@@ -81,7 +86,9 @@ func (s *pluginServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			s.mu.Lock()
 			items := []any{}
 			for _, o := range s.objects {
-				items = append(items, o)
+				if name, one := strings.CutPrefix(r.URL.Query().Get("fieldSelector"), "metadata.name="); !one || name == o.Name {
+					items = append(items, o)
+				}
 			}
 			for _, o := range s.odd {
 				items = append(items, o)
@@ -242,6 +249,12 @@ func TestMetadataOfPlugins(t *testing.T) {
 		p.Labels, p.ManagedFields = map[string]string{"l": text}, []metav1.ManagedFieldsEntry{{Manager: text}}
 		s.objects = append(s.objects, p)
 	}
+	kept(t, s, objects*each)
+}
+
+// kept starts a cluster whose objects may take this many bytes once they were read.
+func kept(t *testing.T, s *pluginServer, most int64) *kube.Cluster {
+	t.Helper()
 	live := func() int64 {
 		var m runtime.MemStats
 		for range 3 { // buffers in pools outlive one collection
@@ -254,11 +267,57 @@ func TestMetadataOfPlugins(t *testing.T) {
 	c, _, _ := withPlugins(t, s)
 	synced(t, c)
 	grown := live() - before
-	if n := len(c.PluginObjects().TenantPlugins); n != objects {
+	if n := len(c.PluginObjects().TenantPlugins); n != len(s.objects) {
 		t.Fatalf("%d objects", n)
 	}
-	if grown > objects*each+(4<<20) {
-		t.Errorf("%d objects take %d bytes", objects, grown)
+	if grown > most+(4<<20) {
+		t.Errorf("%d objects take %d bytes", len(s.objects), grown)
+	}
+	return c
+}
+
+// TestConfigsOfPlugins: large configurations take no memory once they were read, and can be read again, unless they have changed.
+func TestConfigsOfPlugins(t *testing.T) {
+	const objects, each = 400, 8 << 10 // bytes that an object may take
+	s := &pluginServer{served: true}
+	for i := range objects {
+		p := tenantPlugin(fmt.Sprint("pool-", i), 1)
+		text := fmt.Appendf(nil, `{"n":%d,"x":%q}`, i, strings.Repeat("x", 250<<10))
+		p.Spec.Config = &v1alpha1.Config{RawExtension: apiruntime.RawExtension{Raw: text}}
+		s.objects = append(s.objects, p)
+	}
+	c := kept(t, s, objects*each)
+	for _, p := range c.PluginObjects().TenantPlugins[:3] {
+		i := slices.IndexFunc(s.objects, func(o *v1alpha1.TenantPlugin) bool { return o.Name == p.Name })
+		at, want := s.objects[i], s.objects[i].Spec.Config
+		if p.Spec.Config.Size() != len(want.Raw) {
+			t.Errorf("%s: a configuration of %d bytes, not %d", p.Name, p.Spec.Config.Size(), len(want.Raw))
+		}
+		again := func(change func(o *v1alpha1.TenantPlugin)) (*v1alpha1.Config, error) {
+			s.mu.Lock()
+			s.objects[i] = at.DeepCopy()
+			change(s.objects[i])
+			s.mu.Unlock()
+			return c.PluginConfig(t.Context(), p)
+		}
+		for _, change := range []func(*v1alpha1.TenantPlugin){
+			func(*v1alpha1.TenantPlugin) {},
+			func(o *v1alpha1.TenantPlugin) { o.Generation++ }, // of another field
+		} {
+			if got, err := again(change); err != nil || !bytes.Equal(got.Raw, want.Raw) {
+				t.Errorf("%s: %v, %d bytes", p.Name, err, got.Size())
+			}
+		}
+		for _, change := range []func(*v1alpha1.TenantPlugin){
+			func(o *v1alpha1.TenantPlugin) { o.Generation, o.Spec.Config.Raw = 2, []byte(`{}`) },
+			func(o *v1alpha1.TenantPlugin) { o.Generation, o.Spec.Config = 2, nil },
+			func(o *v1alpha1.TenantPlugin) { o.UID = "another" },
+			func(o *v1alpha1.TenantPlugin) { o.Name = "renamed" },
+		} {
+			if got, err := again(change); err == nil {
+				t.Errorf("%s has changed, and its configuration of %d bytes is read", p.Name, got.Size())
+			}
+		}
 	}
 }
 

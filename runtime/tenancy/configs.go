@@ -37,6 +37,21 @@ func (c *Configs) get(name string, from *v1alpha1.Config) ([]byte, error) {
 	return known.canonical, known.err
 }
 
+// read gives a tenant's plugin its configuration, which is read if it was omitted.
+func (p *Plugin) read(of *v1alpha1.TenantPlugin, c *Config) *Refusal {
+	from := of.Spec.Config
+	if from != nil && from.Omitted != nil {
+		var err error
+		if from, err = c.Read(of, p.Name, p.fetchedFor); err != nil {
+			return refuse(Fetching, "spec.config: %v", err)
+		}
+	}
+	if err := p.configure(from, c); err != nil {
+		return refuse(Invalid, "%v", err)
+	}
+	return nil
+}
+
 // configure gives the plugin its configuration.
 func (p *Plugin) configure(from *v1alpha1.Config, c *Config) (err error) {
 	if p.Reference.Config, err = c.Configs.get(p.Name, from); err != nil {

@@ -33,9 +33,9 @@ func reference(name, object string, weight int32, m v1alpha1.ModuleSource, spec 
 	if weight < 0 || weight > maxWeight {
 		return module.Reference{}, fmt.Errorf("spec.weight: %d is not from 1 to %d", weight, maxWeight)
 	}
-	if spec.Config != nil && len(spec.Config.Raw) > maxConfig {
+	if size := spec.Config.Size(); size > maxConfig {
 		return module.Reference{}, fmt.Errorf("spec.config: %d bytes, at most %d are allowed: "+
-			"status keeps the configurations of earlier versions, too", len(spec.Config.Raw), maxConfig)
+			"status keeps the configurations of earlier versions, too", size, maxConfig)
 	}
 	path, source := field.NewPath("spec"), v1alpha1.FileModule{ModuleSource: m}
 	if errs := append(source.Validate(path.Child("module")), spec.Validate(path)...); len(errs) > 0 {

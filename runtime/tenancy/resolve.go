@@ -36,6 +36,9 @@ type Config struct {
 	// Load returns the module of a reference, or ErrPending while it is being fetched. It is
 	// called only for images in repositories that a grant names, with the grant, and for those of the platform.
 	Load func(ref module.Reference, grant string) (*module.Loaded, error)
+	// Read returns the configuration of a TenantPlugin whose object has it omitted, or ErrPending while it is being read. It is
+	// called only for plugins that names, grant and quota allow, with the grant. It may be nil if no object has it omitted.
+	Read func(p *v1alpha1.TenantPlugin, plugin, grant string) (*v1alpha1.Config, error)
 	// Now is the time at which keys are judged.
 	Now time.Time
 	// Taken are names of plugins that profiles have already.
@@ -57,8 +60,8 @@ type Config struct {
 	fetched  string
 }
 
-// ErrPending means that a module is still being fetched.
-var ErrPending = errors.New("the module is being fetched")
+// ErrPending means that a module or a configuration is still being fetched.
+var ErrPending = errors.New("still being fetched")
 
 // Refusal says why an object is not in force.
 type Refusal struct {
@@ -75,7 +78,7 @@ const (
 	Disabled = "Disabled"
 	// NameTaken: a plugin of the scheduler's configuration has the name.
 	NameTaken = "NameTaken"
-	// Fetching: the module is being fetched.
+	// Fetching: the module or its configuration is being fetched.
 	Fetching = "Fetching"
 	// ModuleRefused: the module cannot be fetched or verified, or its configuration is wrong.
 	ModuleRefused = "ModuleRefused"

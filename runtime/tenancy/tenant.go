@@ -33,10 +33,9 @@ func tenantPlugin(of *v1alpha1.TenantPlugin, v *rollout.Share, grants []*grant, 
 	} else if candidates, out.Refusal = out.candidates(grants); out.Refusal == nil {
 		out.Refusal = out.full(candidates, disabled, c)
 	}
-	if out.Refusal == nil { // only now, because anybody in the namespace can write it
-		if err := out.configure(p.Spec.Config, c); err != nil {
-			out.Refusal = refuse(Invalid, "%v", err)
-		}
+	tries := out.Refusal == nil
+	if tries { // only now, because anybody in the namespace can write it
+		out.Refusal = out.read(&p, c)
 	}
 	asks := out.Refusal == nil
 	out.unlessDisabled(tenantName(&p), p.Spec.Mode, p.Spec.WhenDisabled, asks, c)
@@ -51,7 +50,7 @@ func tenantPlugin(of *v1alpha1.TenantPlugin, v *rollout.Share, grants []*grant, 
 	case out.Refusal == nil:
 	case out.Refusal.Reason == Fetching:
 		out.waits(grants, c)
-	case asks:
+	case tries:
 		out.tried(disabled, c)
 	}
 	return out

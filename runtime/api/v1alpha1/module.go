@@ -3,6 +3,7 @@ package v1alpha1
 import (
 	"strings"
 
+	"github.com/opencontainers/go-digest"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 )
@@ -14,6 +15,34 @@ import (
 // +kubebuilder:validation:XPreserveUnknownFields
 type Config struct {
 	runtime.RawExtension `json:",inline"`
+	// Omitted stands for Raw if who read the object did not keep it.
+	Omitted *OmittedConfig `json:"-"`
+}
+
+// OmittedConfig is what is known of a configuration that was read and not kept.
+type OmittedConfig struct {
+	// Digest is that of Raw.
+	Digest Digest
+	// Size is that of Raw, in bytes.
+	Size int
+}
+
+// Omit forgets Raw if it has more than these bytes.
+func (c *Config) Omit(most int) {
+	if c != nil && c.Omitted == nil && len(c.Raw) > most {
+		c.Omitted, c.Raw = &OmittedConfig{Digest: Digest(digest.FromBytes(c.Raw)), Size: len(c.Raw)}, nil
+	}
+}
+
+// Size is that of Raw in bytes, also if Raw was omitted.
+func (c *Config) Size() int {
+	switch {
+	case c == nil:
+		return 0
+	case c.Omitted != nil:
+		return c.Omitted.Size
+	}
+	return len(c.Raw)
 }
 
 // Digest is "sha256:" and 64 hexadecimal digits.

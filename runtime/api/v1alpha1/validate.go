@@ -93,7 +93,7 @@ func (d Digest) Valid() bool {
 // Validate returns all mistakes; path is that of the object with the spec's fields.
 func (s *PluginSpec) Validate(path *field.Path) field.ErrorList {
 	errs := ValidateNamespaces(s.Namespaces, path.Child("namespaces"))
-	if s.Config != nil && !bytes.HasPrefix(bytes.TrimSpace(s.Config.Raw), []byte("{")) {
+	if s.Config != nil && s.Config.Omitted == nil && !bytes.HasPrefix(bytes.TrimSpace(s.Config.Raw), []byte("{")) {
 		errs = append(errs, field.TypeInvalid(path.Child("config"), field.OmitValueType{},
 			"write an object, or leave it out if there is nothing to configure"))
 	}

@@ -42,6 +42,8 @@ type Source interface {
 	// AttachedPlugins returns a function that is called when the scheduler knows the plugins of the Objects that are
 	// asked for after it: pods that were kept for them go to the scheduler then.
 	AttachedPlugins() (known func())
+	// PluginConfig reads the configuration of one of the Objects that has it omitted. It fails if the configuration is another by now.
+	PluginConfig(ctx context.Context, p *v1alpha1.TenantPlugin) (*v1alpha1.Config, error)
 }
 
 // Scheduler runs attached plugins: an *assembly.Assembly.
@@ -87,13 +89,14 @@ type Deps struct {
 type Follower struct {
 	config  Config
 	deps    Deps
+	configs *queue[*v1alpha1.TenantPlugin, *v1alpha1.Config] // that objects have omitted
 	fetch   *queue[module.Reference, *module.Loaded]
 	compile *queue[code, func()]
 	ready   chan struct{} // has an element when something was fetched or compiled
 	synced  chan struct{} // likewise when Sync has changed what Report says
 
 	shared  shared
-	configs tenancy.Configs // of judge
+	decoded tenancy.Configs // of judge
 	syncing sync.Mutex      // is held by Sync, and taken before told
 	told    struct {
 		sync.Mutex
@@ -142,6 +145,7 @@ func signal(c chan struct{}) {
 func (f *Follower) Run(ctx context.Context) {
 	defer f.compile.wait()
 	defer f.fetch.wait()
+	defer f.configs.wait()
 	synced := f.deps.Clock.Now()
 	for f.await(ctx, f.deps.Source.Changed(), f.deps.Clock.Now().Add(lookOver)) && f.settled(ctx) {
 		for next := synced.Add(collect); f.deps.Clock.Now().Before(next); {
@@ -276,13 +280,16 @@ func (r *Result) runs(x *assembly.Attached) bool {
 // judge decides what is to run, and has modules fetched and compiled. failed says by name which
 // plugins cannot run. The caller holds f.syncing.
 func (f *Follower) judge(ctx context.Context) (resolved *tenancy.Result, all []assembly.Attached, failed map[string]error) {
-	for _, forget := range []func(){f.fetch.forget, f.compile.forget} {
+	for _, forget := range []func(){f.configs.forget, f.fetch.forget, f.compile.forget} {
 		defer forget()
 	}
 	resolved = tenancy.Resolve(f.deps.Source.Objects(), tenancy.Config{
 		Load: func(ref module.Reference, grant string) (*module.Loaded, error) { return f.load(ctx, ref, grant) },
-		Now:  f.deps.Clock.Now(), Taken: f.config.Taken, Stopped: f.config.Stopped, Most: assembly.MaxAttached,
-		Configs: &f.configs,
+		Read: func(p *v1alpha1.TenantPlugin, plugin, grant string) (*v1alpha1.Config, error) {
+			return f.readConfig(ctx, p, plugin, grant)
+		},
+		Now: f.deps.Clock.Now(), Taken: f.config.Taken, Stopped: f.config.Stopped, Most: assembly.MaxAttached,
+		Configs: &f.decoded,
 	})
 	for i := range resolved.Plugins {
 		if p := &resolved.Plugins[i]; p.Refusal != nil && p.Refusal.Reason == tenancy.ModuleNotGranted {
@@ -296,6 +303,7 @@ func (f *Follower) judge(ctx context.Context) (resolved *tenancy.Result, all []a
 			failed[all[i].Name] = err
 		}
 	}
+	f.configs.resume(ctx)
 	f.fetch.resume(ctx)
 	return resolved, all, failed
 }

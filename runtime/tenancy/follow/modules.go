@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/berth-scheduler/berth/runtime/api/v1alpha1"
 	"github.com/berth-scheduler/berth/runtime/assembly"
 	"github.com/berth-scheduler/berth/runtime/market/oci"
@@ -20,7 +22,7 @@ type code struct {
 	limits module.Limits
 }
 
-// newQueues makes the queues that fetch and compile modules.
+// newQueues makes the queues that read configurations, and fetch and compile modules.
 func (f *Follower) newQueues() {
 	done := func() { signal(f.ready) }
 	fetch := func(ctx context.Context, ref module.Reference, again bool) (*module.Loaded, error) {
@@ -30,6 +32,13 @@ func (f *Follower) newQueues() {
 			return nil, err
 		}
 		return f.shared.share(loaded), nil
+	}
+	read := func(ctx context.Context, p *v1alpha1.TenantPlugin, _ bool) (*v1alpha1.Config, error) {
+		return f.deps.Source.PluginConfig(ctx, p)
+	}
+	f.configs = newQueue(f.deps.Clock, true, f.deps.Panicked, done, read)
+	f.configs.adopt = func(_ context.Context, from *v1alpha1.TenantPlugin, c *v1alpha1.Config, p *v1alpha1.TenantPlugin) (*v1alpha1.Config, bool) {
+		return c, sameConfig(from, p)
 	}
 	f.fetch = newQueue(f.deps.Clock, true, f.deps.Panicked, done, fetch)
 	f.fetch.adopt, f.fetch.uses = renamed, servers
@@ -109,6 +118,26 @@ func (f *Follower) load(ctx context.Context, ref module.Reference, grant string)
 		return nil, fmt.Errorf("%s: %w", ref.Source(), tenancy.ErrPending)
 	}
 	return loaded, err
+}
+
+// readConfig is tenancy.Config.Read.
+func (f *Follower) readConfig(ctx context.Context, p *v1alpha1.TenantPlugin, plugin, grant string) (*v1alpha1.Config, error) {
+	c, ended, err := f.configs.get(ctx, owner{grant, p.Namespace}, plugin, omitted(p))
+	if !ended {
+		err = tenancy.ErrPending
+	}
+	return c, err
+}
+
+func sameConfig(a, b *v1alpha1.TenantPlugin) bool {
+	return reflect.DeepEqual(a.Spec.Config, b.Spec.Config)
+}
+
+// omitted is what PluginConfig needs of an object.
+func omitted(p *v1alpha1.TenantPlugin) *v1alpha1.TenantPlugin {
+	out := &v1alpha1.TenantPlugin{ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: p.Name, UID: p.UID, Generation: p.Generation}}
+	out.Spec.Config = p.Spec.Config
+	return out
 }
 
 // compiled lets a plugin wait until its module is compiled. It returns why that cannot be done.

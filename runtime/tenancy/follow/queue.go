@@ -147,6 +147,18 @@ func (q *queue[K, R]) get(ctx context.Context, of owner, name string, key K) (re
 	return j.result, j.ended, j.err
 }
 
+// find returns a result of a namespace whose key is as wanted, without asking for it.
+func (q *queue[K, R]) find(namespace string, wanted func(K) bool) (result R, ok bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, j := range q.mu.jobs[namespace] {
+		if j.ended && j.err == nil && wanted(j.key) {
+			return j.result, true
+		}
+	}
+	return result, false
+}
+
 // own sets the owner of a job that neither waits nor runs, whose grant may be another one each time that the work is done.
 func (q *queue[K, R]) own(j *job[K, R], of owner) {
 	j.owner, j.uses = of, nil

@@ -263,7 +263,11 @@ func (f *Follower) objects(held map[string]string) (out []object) {
 		known[x.UID] = have{status{PluginStatus: x.Status}, x.ResourceVersion, tenancy.PlanOf(x)}
 	}
 	for _, x := range o.TenantPlugins {
-		known[x.UID] = have{status{PluginStatus: x.Status}, x.ResourceVersion, tenancy.TenantPlanOf(x)}
+		plan := tenancy.TenantPlanOf(x)
+		if c, ok := f.configs.find(x.Namespace, func(p *v1alpha1.TenantPlugin) bool { return sameConfig(p, x) }); ok {
+			plan.Version.Config = c // which status keeps
+		}
+		known[x.UID] = have{status{PluginStatus: x.Status}, x.ResourceVersion, plan}
 	}
 	for uid := range o.BadSpec { // nobody knows what it asks for, so its rollout stays as it is
 		x := known[uid]
@@ -287,6 +291,9 @@ func (f *Follower) objects(held map[string]string) (out []object) {
 		rolled := of.condition(v1alpha1.RolledOut)
 		if x.want.Rollout = of.Rollout; of.plan != nil && of.plan.Generation == generation {
 			seen := f.seen(r, first, of.plan, &of.status, faults, now)
+			if c := of.plan.Version.Config; c != nil && c.Omitted != nil && seen.Digest != "" {
+				return // it ran, and may not run any more: the next Sync tells
+			}
 			next, happened := rollout.Next(of.Rollout, of.plan, seen)
 			if next == nil && !r.judged(first, rollout.Shares(of.Rollout, of.plan, string(x.uid), now)) {
 				return // the status has another step by now

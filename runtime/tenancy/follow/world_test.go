@@ -55,9 +55,10 @@ type world struct {
 		known    []string // how many objects pods need not be kept for any more, after which of attached
 		told     []string // the plugins that Deps.Running was told of
 	}
-	fetch   func(ctx context.Context, ref module.Reference) error // optional
-	compile func(ctx context.Context, name string) error          // optional
-	size    func(ref module.Reference) int                        // optional, of modules
+	config  func(p *v1alpha1.TenantPlugin) (*v1alpha1.Config, error) // what objects have omitted
+	fetch   func(ctx context.Context, ref module.Reference) error    // optional
+	compile func(ctx context.Context, name string) error             // optional
+	size    func(ref module.Reference) int                           // optional, of modules
 }
 
 func newWorld(t *testing.T) *world {
@@ -69,6 +70,7 @@ func newWorld(t *testing.T) *world {
 		Source: w, Scheduler: w, Modules: w, Writer: w, Meter: &Meter{}, Clock: w.clock, Running: w.tell,
 	})
 	t.Cleanup(func() {
+		w.follower.configs.wait()
 		w.follower.fetch.wait()
 		w.follower.compile.wait()
 	})
@@ -96,6 +98,11 @@ func (w *world) Objects() *tenancy.Objects {
 
 // Changed implements Source.
 func (w *world) Changed() <-chan struct{} { return w.changed }
+
+// PluginConfig implements Source.
+func (w *world) PluginConfig(_ context.Context, p *v1alpha1.TenantPlugin) (*v1alpha1.Config, error) {
+	return w.config(p)
+}
 
 // AttachedPlugins implements Source: it counts the objects that there are.
 func (w *world) AttachedPlugins() func() {
@@ -294,6 +301,7 @@ func (w *world) sync() {
 	w.t.Helper()
 	for range 3 {
 		_ = w.follower.Sync(w.t.Context())
+		w.follower.configs.wait()
 		w.follower.fetch.wait()
 		w.follower.compile.wait()
 	}

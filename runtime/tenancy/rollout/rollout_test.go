@@ -1,6 +1,7 @@
 package rollout_test
 
 import (
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -346,7 +347,23 @@ func TestSame(t *testing.T) {
 	if rollout.Same(with(`{"a":9007199254740992}`), with(`{"a":9007199254740993}`)) {
 		t.Error("numbers are compared as floats")
 	}
-	if none := version("1"); !rollout.Same(&none, with(`{}`)) {
+	large := fmt.Sprintf(`{"a":%q}`, strings.Repeat("x", 300))
+	omitted := with(large)
+	if omitted.Config.Omit(100); omitted.Config.Raw != nil || omitted.Config.Size() != len(large) {
+		t.Errorf("%+v is not omitted", omitted.Config)
+	}
+	again := omitted.DeepCopy()
+	again.Config.Omit(0)
+	if !rollout.Same(omitted, with(large)) || !rollout.Same(with(large), omitted) || !rollout.Same(omitted, again) {
+		t.Error("omitting a configuration makes it another one")
+	}
+	none := version("1")
+	for _, other := range []*v1alpha1.PluginVersion{with(strings.Replace(large, "x", "y", 1)), with(`{}`), &none} {
+		if rollout.Same(omitted, other) || rollout.Same(other, omitted) {
+			t.Errorf("an omitted configuration is the same as %+v", other.Config)
+		}
+	}
+	if !rollout.Same(&none, with(`{}`)) {
 		t.Error("no configuration is not the empty one")
 	}
 	known, pinned := version("1"), version("1")

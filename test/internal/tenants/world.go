@@ -177,6 +177,11 @@ func (w *world) Changed() <-chan struct{} { return w.changed }
 // AttachedPlugins implements follow.Source. Pods are made when their plugins run.
 func (*world) AttachedPlugins() func() { return func() {} }
 
+// PluginConfig implements follow.Source. No object has its configuration omitted.
+func (*world) PluginConfig(_ context.Context, p *v1alpha1.TenantPlugin) (*v1alpha1.Config, error) {
+	return p.Spec.Config, nil
+}
+
 // WritePluginStatus implements follow.Writer. Nothing reports.
 func (*world) WritePluginStatus(context.Context, string, types.NamespacedName, types.UID, string, any) error {
 	return nil
