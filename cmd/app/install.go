@@ -21,6 +21,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/market/index"
 	"github.com/berth-scheduler/berth/runtime/market/lock"
 	"github.com/berth-scheduler/berth/runtime/market/oci"
+	"github.com/berth-scheduler/berth/runtime/market/policy"
 	"github.com/berth-scheduler/berth/runtime/module"
 )
 
@@ -51,7 +52,7 @@ func (o *installOptions) flags(f *pflag.FlagSet) {
 }
 
 // begin checks the flags and reads the index.
-func (o *installOptions) begin(ctx context.Context, client *oci.Client) (*index.File, error) {
+func (o *installOptions) begin(ctx context.Context, client *oci.Client, tell func(string)) (*offers, error) {
 	if err := o.place(); err != nil {
 		return nil, err
 	}
@@ -59,7 +60,55 @@ func (o *installOptions) begin(ctx context.Context, client *oci.Client) (*index.
 	if err != nil {
 		return nil, err
 	}
-	return readIndex(ctx, client, o.index, rules, &o.modules.compileOptions)
+	f, err := readIndex(ctx, client, o.index, rules, &o.modules.compileOptions)
+	if err != nil {
+		return nil, err
+	}
+	out := &offers{File: f, client: client, policy: rules, tell: tell}
+	if o.pluginDir == "" {
+		out.locked, err = lockedBefore(ctx, o.lock)
+	}
+	return out, err
+}
+
+// offers are the versions of an index that a policy admits.
+type offers struct {
+	*index.File
+	client *oci.Client
+	policy *policy.Policy
+	locked *lock.File // optional: what was admitted before
+	tell   func(string)
+}
+
+// best returns the newest version in a range that the policy admits too, and tells of newer ones that the policy refuses: a version that
+// somebody forgot to sign stops nobody. If the policy refuses all, it returns the newest, which then fails to load with the reason.
+func (f *offers) best(ctx context.Context, p *index.Plugin, w index.Wanted) (*index.Version, error) {
+	first, err := p.Best(w)
+	if err != nil {
+		return nil, err
+	}
+	left := *p
+	left.Versions = slices.Clone(p.Versions)
+	var passed []string
+	for v := first; err == nil; v, err = left.Best(w) {
+		err := judgeListed(ctx, f.client, f.policy, p, v, f.locked)
+		var refusal *policy.Refusal
+		if !errors.As(err, &refusal) {
+			for i, text := range passed {
+				if i < mostTold {
+					f.tell(text)
+				}
+			}
+			if n := len(passed) - mostTold; n > 0 {
+				f.tell(fmt.Sprintf("%s: %s more passed over", p.Name, count(n, "version")))
+			}
+			return p.Get(v.Version), err
+		}
+		passed = append(passed, plain.Line(fmt.Sprintf("%s %s is passed over: %v", p.Name, v.Version, err), maxCell))
+		number := v.Version
+		left.Versions = slices.DeleteFunc(left.Versions, func(v index.Version) bool { return v.Version == number })
+	}
+	return first, nil
 }
 
 // place checks that it is said what to change.

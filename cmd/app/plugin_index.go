@@ -32,8 +32,8 @@ serial and an expiry, so run the command again from time to time. A version that
 used, or has another digest than before, is left out with a warning.
 
 The key must be the one that signed the index before. To change it, name a policy with
---verification-policy whose indexes have the old key. With a policy, index lists only plugins
-that it admits.`,
+--verification-policy whose indexes have the old key. With a policy, index lists only versions
+that it admits, and takes out those that it does not admit any more, but for yanked ones.`,
 		Example: `  berth plugin index ghcr.io/team/index ghcr.io/team/rack-aware --key catalogue.key
   berth plugin index ghcr.io/team/index --key catalogue.key --valid-for 168h`,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -71,7 +71,9 @@ func (o *pluginIndexOptions) run(ctx context.Context, client *oci.Client, refere
 			}
 		}
 	}
-	l := &listing{client: client, before: p.before, policy: p.policy, keys: []*signing.PublicKey{p.key.Public()}, tell: plainly(stderr)}
+	l := &listing{
+		client: client, before: p.before, policy: p.policy, keys: []*signing.PublicKey{p.key.Public()}, tell: plainly(stderr), refused: map[string]bool{},
+	}
 	if p.policy != nil {
 		l.keys = append(l.keys, p.policy.Keys(time.Now())...)
 	}
@@ -87,6 +89,9 @@ func (l *listing) next(ctx context.Context, named []string, valid time.Duration)
 	found, err := l.all(ctx, named)
 	if err != nil {
 		return nil, err
+	}
+	if l.before != nil {
+		l.before.Drop(func(p *index.Plugin, v *index.Version) bool { return l.refused[p.Repository+"@"+v.Image] })
 	}
 	next, left, err := index.Next(l.before, found, time.Now(), valid)
 	if err != nil {
@@ -136,7 +141,7 @@ func (l *listing) all(ctx context.Context, repositories []string) ([]index.Plugi
 			out = append(out, *p)
 		}
 	}
-	return out, nil
+	return slices.DeleteFunc(out, func(p index.Plugin) bool { return len(p.Versions) == 0 }), nil
 }
 
 func (l *listing) stays(repository string, err error) {

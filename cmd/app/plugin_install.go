@@ -38,7 +38,8 @@ func newPluginInstall(p *program) *cobra.Command {
 		Long: `Install finds the newest version of a plugin in an index that is in the range, and verifies it
 as the policy says. It prints in words what the plugin may see and do, and asks for consent.
 Then it writes the plugin into a configuration file and its lock file, or into a plugin
-folder: completely, or not at all. Install refuses a yanked version.
+folder: completely, or not at all. Install refuses a yanked version. It passes over versions
+that the policy refuses, and names them.
 
 RANGE is a version or a range of them, as in 1.2.0, ^1.2 or ">=1.2, <2".`,
 		Example: `  berth plugin install rack-aware@^1.2 --index ghcr.io/team/index --verification-policy policy.yaml --config scheduler.yaml
@@ -62,12 +63,15 @@ func (o *pluginInstallOptions) run(ctx context.Context, client *oci.Client, plug
 	if err != nil {
 		return err
 	}
-	f, err := o.begin(ctx, client)
+	f, err := o.begin(ctx, client, plainly(stderr))
 	if err != nil {
 		return err
 	}
 	x, v, err := f.Resolve(w)
 	if err != nil {
+		return err
+	}
+	if v, err = f.best(ctx, x, w); err != nil {
 		return err
 	}
 	fields, err := o.fields(ctx)
@@ -78,7 +82,7 @@ func (o *pluginInstallOptions) run(ctx context.Context, client *oci.Client, plug
 	if o.pluginDir != "" {
 		p, err = o.intoFolder(ctx, x, v, fields)
 	} else {
-		p, err = o.intoConfig(ctx, f, x, v, fields, plainly(stderr))
+		p, err = o.intoConfig(ctx, f.File, x, v, fields, plainly(stderr))
 	}
 	if err != nil && fields == nil && strings.Contains(err.Error(), source(x, v)+": config: ") {
 		return fmt.Errorf("%w\nname a file with the plugin's configuration with --plugin-config", err)

@@ -30,15 +30,20 @@ versioning, which berth plugin upgrade installs; LATEST is the newest of all.`,
 		PreRunE: applySettings,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return o.market.within(cmd.Context(), func(ctx context.Context, client *oci.Client) error {
-				f, err := o.begin(ctx, client)
+				f, err := o.begin(ctx, client, plainly(cmd.ErrOrStderr()))
 				if err != nil {
 					return err
 				}
-				used, err := o.used(ctx, f)
+				used, err := o.used(ctx, f.File)
 				if err != nil {
 					return err
 				}
 				p := &printer{w: cmd.OutOrStdout(), width: width(cmd.OutOrStdout())}
+				for i := range used {
+					if used[i].next, err = f.next(ctx, &used[i]); err != nil {
+						return err
+					}
+				}
 				p.outdated(used)
 				return writing(p.err)
 			})
@@ -57,6 +62,7 @@ type use struct {
 	plugin  *index.Plugin
 	version string         // of the manifest
 	listed  *index.Version // what is used; nil if the index does not have it
+	next    *index.Version // what upgrade installs, where outdated looked for it; nil if nothing
 	// locked is its entry of the lock file, or what would be; entry is that of a folder.
 	locked lock.Plugin
 	entry  *module.Entry
@@ -108,8 +114,8 @@ func (p *printer) outdated(used []use) {
 			yanked = u.listed.Yanked.String()
 		}
 		inRange := "-"
-		if v, err := u.plugin.Best(u.compatible()); err == nil && index.Newer(v.Version, u.version) {
-			inRange = v.Version
+		if u.next != nil {
+			inRange = u.next.Version
 		}
 		newest := "-"
 		if latest.Yanked == nil && index.Newer(latest.Version, u.version) {
@@ -125,6 +131,18 @@ func (p *printer) outdated(used []use) {
 		return
 	}
 	p.table([]column{{head: "NAME"}, {head: "VERSION"}, {head: "IN RANGE"}, {head: "LATEST"}, {head: "YANKED", least: 20}}, rows)
+}
+
+// next returns the newest version that may follow one in use; nil if there is none.
+func (f *offers) next(ctx context.Context, u *use) (*index.Version, error) {
+	v, err := u.plugin.Best(u.compatible())
+	if err != nil || !index.Newer(v.Version, u.version) {
+		return nil, nil //nolint:nilerr // outdated says what is yanked
+	}
+	if v, err = f.best(ctx, u.plugin, u.compatible()); err != nil || !index.Newer(v.Version, u.version) {
+		return nil, err
+	}
+	return v, nil
 }
 
 func newPluginUpgrade(p *program) *cobra.Command {
@@ -157,15 +175,15 @@ func (o *installOptions) upgrade(ctx context.Context, client *oci.Client, names 
 			return err
 		}
 	}
-	f, err := o.begin(ctx, client)
+	f, err := o.begin(ctx, client, plainly(stderr))
 	if err != nil {
 		return err
 	}
-	used, err := o.used(ctx, f)
+	used, err := o.used(ctx, f.File)
 	if err != nil {
 		return err
 	}
-	targets, err := upgrades(used, wanted, plainly(stderr))
+	targets, err := f.upgrades(ctx, used, wanted)
 	if err != nil {
 		return err
 	}
@@ -177,7 +195,7 @@ func (o *installOptions) upgrade(ctx context.Context, client *oci.Client, names 
 	if o.pluginDir != "" {
 		p, err = o.upgradeFiles(ctx, targets)
 	} else {
-		p, err = o.upgradeConfig(ctx, f, targets, plainly(stderr))
+		p, err = o.upgradeConfig(ctx, f.File, targets, plainly(stderr))
 	}
 	if err != nil {
 		return err
@@ -191,9 +209,9 @@ type upgrade struct {
 	to *index.Version
 }
 
-// upgrades chooses the versions that replace others: those wanted, or all that are newer
-// and compatible.
-func upgrades(used []use, wanted []index.Wanted, tell func(string)) ([]upgrade, error) {
+// upgrades chooses the versions that replace others: those wanted, or all that are newer,
+// compatible and admitted.
+func (f *offers) upgrades(ctx context.Context, used []use, wanted []index.Wanted) ([]upgrade, error) {
 	for _, w := range wanted {
 		if !slices.ContainsFunc(used, func(u use) bool { return u.plugin.Name == w.Name }) {
 			return nil, fmt.Errorf("%s is not in use, or not from this index: berth plugin install %s installs it", w.Name, w)
@@ -212,11 +230,16 @@ func upgrades(used []use, wanted []index.Wanted, tell func(string)) ([]upgrade, 
 			continue
 		}
 		v, err := u.plugin.Best(w)
+		if err == nil && (u.listed == nil || v.Image != u.listed.Image) {
+			if v, err = f.best(ctx, u.plugin, w); err != nil {
+				return nil, err
+			}
+		}
 		switch {
 		case err != nil && named:
 			errs = append(errs, err)
 		case err != nil:
-			tell(fmt.Sprintf("%s stays at %s: %v", u.locked.Name, u.version, err))
+			f.tell(fmt.Sprintf("%s stays at %s: %v", u.locked.Name, u.version, err))
 		case u.listed != nil && v.Image == u.listed.Image:
 		case w == u.compatible() && !index.Newer(v.Version, u.version): // never back, but if it is asked for
 		default:

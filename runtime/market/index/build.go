@@ -205,3 +205,12 @@ func (f *File) Remove(name string) error {
 	f.Plugins = slices.DeleteFunc(f.Plugins, func(p Plugin) bool { return p.Name == name })
 	return nil
 }
+
+// Drop takes versions out, and plugins that have none left.
+func (f *File) Drop(drop func(*Plugin, *Version) bool) {
+	for i := range f.Plugins {
+		p := &f.Plugins[i]
+		p.Versions = slices.DeleteFunc(p.Versions, func(v Version) bool { return drop(p, &v) })
+	}
+	f.Plugins = slices.DeleteFunc(f.Plugins, func(p Plugin) bool { return len(p.Versions) == 0 })
+}
