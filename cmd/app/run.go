@@ -233,9 +233,10 @@ func (o *runOptions) schedule(ctx context.Context, s *config.Scheduler, modules 
 	for i := range s.Profiles {
 		profiles = append(profiles, s.Profiles[i].SchedulerName)
 	}
-	cluster, err := kube.New(kube.Config{Profiles: profiles, Quiet: o.events == eventsFailures, HeldWrites: o.heldWrites},
+	cluster, err := kube.New(kube.Config{Profiles: profiles, Quiet: o.events == eventsFailures, HeldWrites: o.heldWrites,
+		CompareTolerations: o.gates.gates.On(config.TolerationOperators)},
 		kube.Deps{Client: clients.Main, Plugins: clients.Plugins, KubeConfig: clients.REST, Events: clients.Events, Covered: clients.Covered,
-			Reach: clients.Reach, Requests: clients.Requests, Observer: w.metrics, Log: log, Panicked: w.panicked})
+			Reach: clients.Reach, Requests: clients.Requests, Pace: clients.Pace, Observer: w.metrics, Log: log, Panicked: w.panicked})
 	if err != nil {
 		return err
 	}
@@ -265,7 +266,7 @@ func (o *runOptions) schedule(ctx context.Context, s *config.Scheduler, modules 
 			Recorder: recording.recorder(), Objects: cluster, Budgets: cluster.Budgets(), Storage: cluster.Storage(), Devices: cluster.Devices(), Services: cluster.Services(), Controllers: cluster.Controllers(),
 			Observer: both{w}, Moved: w.moved, Gated: cluster.Gated, Handled: w.metrics.Handled, Worked: w.metrics.Worked, Broken: w.broken,
 			Framework: o.program.hosts(cluster.Framework), Log: log,
-			Panicked: w.panicked, Suspects: w.suspects, Fault: w.fault,
+			Panicked: w.panicked, Suspects: w.suspects, Fault: w.fault, MaxUnsent: clients.PerSecond(),
 		})
 	if err != nil {
 		return err

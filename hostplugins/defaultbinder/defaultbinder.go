@@ -33,5 +33,6 @@ func (b *DefaultBinder) Info() *plugin.Info { return &b.info }
 
 // Bind binds the pod to its node, along with the patch that plugins made to it. It never skips.
 func (b *DefaultBinder) Bind(p *plugin.Placement) (plugin.Directives, *plugin.Status) {
-	return plugin.Directives{}, plugin.Fail(b.binder.Bind(p.Context, objects.Binding{Pod: p.Pod, Node: p.Node.Name, Patch: p.Patch}))
+	binding := objects.Binding{Pod: p.Pod, Node: p.Node.Name, Patch: p.Patch, Chosen: p.Node, Sent: p.Sent}
+	return plugin.Directives{}, plugin.Fail(b.binder.Bind(p.Context, binding))
 }

@@ -136,6 +136,8 @@ type Deps struct {
 	Framework Framework
 	Log       *slog.Logger     // optional
 	Spawn     func(run func()) // optional, see scheduler.Deps
+	// MaxUnsent is as in scheduler.Config: it follows from what Binder sends in a second.
+	MaxUnsent int
 }
 
 // Assembly is a scheduler and what must be closed with it.
@@ -269,6 +271,7 @@ func New(c Config, d Deps) (*Assembly, error) {
 			Seed: c.Seed, Draw: c.Draw, Queue: queues,
 			Cycle: decide,
 			Cache: cache.Config{Rank: a.rank()}, OneHash: c.OneHash, NoNamespaceBudget: c.NoNamespaceBudget, OneLane: c.OneLane,
+			MaxUnsent: d.MaxUnsent,
 		},
 		scheduler.Deps{
 			Clock: a.clock, Recorder: a.counted(), Objects: d.Objects, Pipelines: pipelines, Extenders: extenders, Outlet: d.Outlet, Evictor: d.Evictor,

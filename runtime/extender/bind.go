@@ -61,6 +61,7 @@ func (e *Extenders) bind(x *extender, p *plugin.Placement) error {
 			return fmt.Errorf("patch before the binding: %w", err)
 		}
 	}
+	p.Sent() // the limit of requests to the API server is not the extender's
 	err := x.bind(p)
 	if err != nil {
 		// Undo even if the binding was cancelled: the pod must not keep the patch.

@@ -57,6 +57,7 @@ func (c *Cluster) turn(ctx context.Context) (end func(), err error) {
 func (c *Cluster) Bind(ctx context.Context, b objects.Binding) error {
 	meta := metav1.ObjectMeta{Namespace: b.Pod.Namespace, Name: b.Pod.Name, UID: b.Pod.UID, Annotations: b.Patch.Annotations}
 	undo := func(context.Context) error { return nil }
+	decided := c.deps.Clock.Now()
 	if len(b.Patch.Labels) > 0 {
 		writing, end, err := c.begin(ctx)
 		if err != nil {
@@ -72,7 +73,7 @@ func (c *Cluster) Bind(ctx context.Context, b objects.Binding) error {
 	c.bindings.Add(1)
 	defer c.bindings.Add(-1)
 	watch := clock.Start()
-	known, err := c.bind(ctx, b, &v1.Binding{ObjectMeta: meta, Target: v1.ObjectReference{Kind: "Node", Name: b.Node}})
+	known, err := c.bind(ctx, b, &v1.Binding{ObjectMeta: meta, Target: v1.ObjectReference{Kind: "Node", Name: b.Node}}, decided)
 	c.deps.wrote("pod_binding", watch, err)
 	if err != nil && known {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)

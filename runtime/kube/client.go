@@ -10,6 +10,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/tools/clientcmd/api"
+	"k8s.io/client-go/util/flowcontrol"
 	componentconfigv1alpha1 "k8s.io/component-base/config/v1alpha1"
 
 	"github.com/berth-scheduler/berth/internal/bounded"
@@ -46,6 +47,8 @@ type Clients struct {
 	// Reach observes how the clients' requests end, and Requests which of them fail.
 	Reach    *Reach
 	Requests *Requests
+	// Pace is the limit of Main's requests; nil for none.
+	Pace flowcontrol.RateLimiter
 
 	tenure *tenure // of the lease, as Main asks for it
 }
@@ -79,6 +82,9 @@ func (c *Connection) Connect(ctx context.Context, lease componentconfigv1alpha1.
 		out.Requests.clock = clock.Real{}
 	}
 	main, events := named("scheduler"), named("events")
+	if out.Pace = newPace(main); out.Pace != nil {
+		main.RateLimiter = prepaid{out.Pace}
+	}
 	main.Wrap(out.tenure.wrap)
 	events.Wrap(out.tenure.wrapEvents)
 	if lease.LeaderElect == nil || *lease.LeaderElect {

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/flowcontrol"
 
 	"github.com/berth-scheduler/berth/hostplugins"
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
@@ -41,6 +42,8 @@ type Config struct {
 	// Quiet writes no event for a pod that was placed. A pod that is created, placed and reported
 	// in an event costs the API server three writes instead of two.
 	Quiet bool
+	// CompareTolerations is as in package tainttoleration.
+	CompareTolerations bool
 }
 
 // Deps is what a Cluster is connected to.
@@ -60,6 +63,8 @@ type Deps struct {
 	Reach *Reach
 	// Requests (optional) knows which requests of Client, Plugins and Events fail. What it finds is logged and told in events.
 	Requests *Requests
+	// Pace (optional) is the limit of Client's requests, for which bindings wait before their node is looked at again.
+	Pace flowcontrol.RateLimiter
 	// Observer (optional) observes writes.
 	Observer WriteObserver
 	Clock    clock.Clock  // optional: the machine's if nil
@@ -77,6 +82,8 @@ type WriteObserver interface {
 	// pod_delete, pv_update, pvc_update, claim_create, claim_update, claim_delete, claim_status_update or
 	// claim_status_patch.
 	Wrote(kind string, took time.Duration, err error)
+	// Sent is called when a binding is sent, with the time since PreBind has ended.
+	Sent(age time.Duration)
 	// Prepared is called for each device of a pod that waited until its devices were ready, with how that
 	// ended; own is true if the device has binding conditions itself.
 	Prepared(profile, driver, result string, own bool, took time.Duration)

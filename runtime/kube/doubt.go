@@ -27,8 +27,8 @@ const (
 // place could then overcommit the node. Writing the binding again is safe because a pod is
 // bound only once: if the server refuses the second write, bind looks up the pod's node. A
 // known error means that this scheduler did not bind the pod.
-func (c *Cluster) bind(ctx context.Context, b objects.Binding, binding *v1.Binding) (known bool, _ error) {
-	w := &bindWrite{cluster: c, Binding: b, object: binding}
+func (c *Cluster) bind(ctx context.Context, b objects.Binding, binding *v1.Binding, decided time.Time) (known bool, _ error) {
+	w := &bindWrite{cluster: c, Binding: b, object: binding, decided: decided}
 	delay := wait.Backoff{Duration: 100 * time.Millisecond, Factor: 2, Jitter: 0.2, Steps: 10, Cap: 2 * time.Second}.DelayFunc()
 	_ = delay.Until(ctx, true, true, func(ctx context.Context) (done bool, _ error) {
 		// Between two requests, other writers may use the slot.
@@ -50,6 +50,7 @@ type bindWrite struct {
 	objects.Binding
 	cluster *Cluster
 	object  *v1.Binding
+	decided time.Time // end of PreBind
 	last    error
 	doubt   bool      // the server may have carried out a request
 	sent    time.Time // end of the last request
@@ -63,6 +64,10 @@ func (w *bindWrite) try(ctx context.Context) (done bool) {
 	now := w.cluster.deps.Clock.Now
 	impatient := !w.errs.IsZero() && now().Sub(w.errs) >= bindPatience
 	if !impatient {
+		if w.last = w.ready(ctx); w.last != nil {
+			return !w.doubt
+		}
+		ctx := paid(ctx)
 		w.last = w.cluster.deps.Client.CoreV1().Pods(w.Pod.Namespace).Bind(ctx, w.object, metav1.CreateOptions{})
 		w.sent = now()
 	}

@@ -249,14 +249,22 @@ func (b *Binding) preBind() (directives []plugin.Directives, status *plugin.Stat
 	}
 	ctx := b.Placement.Context
 	b.Placement.Context = b.interruption.begin(ctx)
+	b.waits(false) // PreBind may take minutes
 	watch = clock.Start()
 	directives, status = b.runPreBind(skip)
 	b.timings.ran(abi.PreBind, status.CodeOf(), watch)
 	b.Placement.Context = ctx
+	b.waits(true)
 	if cause := b.interruption.end(); cause != nil {
 		return directives, plugin.Fail(cause)
 	}
 	return directives, status
+}
+
+func (b *Binding) waits(waits bool) {
+	if b.Placement.Waits != nil {
+		b.Placement.Waits(waits)
+	}
 }
 
 func (b *Binding) runPreBind(skip []bool) (directives []plugin.Directives, status *plugin.Status) {

@@ -293,6 +293,15 @@ type Placement struct {
 	Ended []func()
 	// Beside are the calls of modules in the binding cycle so far.
 	Beside []Beside
+	// Waits (optional) is told whether the pod waits only for its binding to be sent. That is so when the binding cycle begins.
+	Waits func(waits bool)
+}
+
+// Sent is called when the binding has begun to be sent.
+func (p *Placement) Sent() {
+	if p.Waits != nil {
+		p.Waits(false)
+	}
 }
 
 // Beside is how a call of a module in a binding cycle ended. The module's breaker learns of it when the loop handles

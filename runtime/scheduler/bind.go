@@ -25,6 +25,7 @@ func (s *Scheduler) bind(b *pipeline.Binding) {
 	pod, _ := s.queue.Get(uid)
 	s.queue.Done(uid)
 	s.binding[b.Try.Sequence] = running{pod, b, b.Placement.Patch}
+	b.Placement.Waits = s.unsent.begin()
 	s.deps.Spawn(func() { s.post(s.runBinding(b)) })
 }
 

@@ -113,6 +113,7 @@ func (s *Scheduler) runBinding(b *pipeline.Binding) *inbox.Bound {
 	}); err != nil {
 		e.Directives, e.Status = nil, plugin.Fail(err)
 	}
+	b.Placement.Waits(false)
 	if !e.Status.Success() {
 		e.Changed = b.Changed()
 	}

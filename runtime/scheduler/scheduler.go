@@ -50,6 +50,9 @@ type Config struct {
 	// OneLane has all pods wait in one lane of the queue, and attached plugins asked about all events that came while pods waited, as in
 	// recordings of formats up to 8.
 	OneLane bool
+	// MaxUnsent is how many binding cycles may wait only for their binding to be sent before another pod is tried; 0 means no limit.
+	// Pods that Permit plugins let go together may exceed it.
+	MaxUnsent int
 }
 
 // Deps are the dependencies of a scheduler.
@@ -184,6 +187,7 @@ type Scheduler struct {
 	// waitingView is a copy of waiting for WaitingPods, for any goroutine.
 	waitingView atomic.Pointer[[]plugin.WaitingPod]
 	binding     map[uint64]running // binding cycles, by attempt
+	unsent      unsent
 	totals      totals
 	beside      *workers.Workers // run binding cycles and evictions, unless Deps.Spawn does
 	scratch     []report.Timing
@@ -272,6 +276,7 @@ func New(config Config, deps Deps) (*Scheduler, error) {
 		hinted:     make(map[string]time.Time),
 	}
 	s.inbox.wake = make(chan struct{}, 1)
+	s.unsent.most, s.unsent.wake = int64(config.MaxUnsent), s.wake
 	s.cache = cache.New(s.ranked(config.Cache))
 	s.deps.Outlet = guardedOutlet{deps.Outlet, s}
 	first := deps.Pipelines[0]
@@ -343,7 +348,7 @@ func (s *Scheduler) Standby(ctx context.Context) error {
 // Step handles pending events and tries the next pod. It reports whether there was one.
 func (s *Scheduler) Step(ctx context.Context) bool {
 	s.drain(ctx)
-	if s.segment() {
+	if s.segment() || s.unsent.full() {
 		return false
 	}
 	s.readClock(ctx)
@@ -358,6 +363,9 @@ func (s *Scheduler) Step(ctx context.Context) bool {
 func (s *Scheduler) NextDeadline() (time.Time, bool) {
 	if !s.heldUntil.IsZero() {
 		return s.heldUntil, true
+	}
+	if s.unsent.full() {
+		return time.Time{}, false
 	}
 	at, ok := s.queue.NextDeadline()
 	for _, w := range s.waiting {

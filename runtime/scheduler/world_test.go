@@ -66,6 +66,8 @@ type world struct {
 	asked    *extender.Extenders
 	// noNamespaceBudget is as in scheduler.Config.
 	noNamespaceBudget bool
+	// maxUnsent is as in scheduler.Config.
+	maxUnsent int
 }
 
 func newWorld(t testing.TB, log *scenario.Log) *world {
@@ -145,6 +147,7 @@ func (w *world) get() *scheduler.Scheduler {
 	var err error
 	w.scheduler, err = scheduler.New(scheduler.Config{
 		Seed: w.seed, Queue: queue.DefaultConfig(), Cycle: cycle.Config{TieBreak: w.tie}, NoNamespaceBudget: w.noNamespaceBudget,
+		MaxUnsent: w.maxUnsent,
 	}, deps)
 	if err != nil {
 		w.t.Fatal(err)

@@ -246,6 +246,9 @@ func (m *Metrics) Wrote(kind string, took time.Duration, err error) {
 	}
 }
 
+// Sent measures the age of a decision.
+func (m *Metrics) Sent(age time.Duration) { m.age.Observe(age.Seconds()) }
+
 // Prepared counts and measures the wait for a device to become ready.
 func (m *Metrics) Prepared(profile, driver, result string, own bool, took time.Duration) {
 	m.prepareTime.WithLabelValues(profile, driver, result).Observe(took.Seconds())

@@ -40,6 +40,7 @@ type Metrics struct {
 	calls       *prometheus.CounterVec   // call_type, result
 	callTime    *prometheus.HistogramVec // call_type, result
 	claims      *prometheus.CounterVec   // status
+	age         prometheus.Histogram
 	prepared    *prometheus.CounterVec   // profile, driver, status
 	prepareTime *prometheus.HistogramVec // profile, driver, status
 
@@ -108,6 +109,9 @@ func New(version string, now func() *State, places ...string) *Metrics {
 		"plugin", "extension_point", "profile")
 	m.calls = counter(name("async_api_call_execution_total", "Writes to the API server."), "call_type", "result")
 	m.callTime = histogram(name("async_api_call_execution_duration_seconds", "Time of writes to the API server."), latency, "call_type", "result")
+	m.age = single(prometheus.Opts{
+		Namespace: "berth", Name: "decision_age_seconds", Help: "Age of a decision when its binding is sent: the time since the end of PreBind.",
+	}, latency)
 	m.claims = counter(prometheus.Opts{
 		Subsystem: "dynamic_resource_allocation", Name: "resourceclaim_creates_total",
 		Help: "Requests to create resource claims for extended resources, by status: success or failure.",

@@ -86,6 +86,7 @@ func TestMetrics(t *testing.T) {
 	m.PartFailing("index", true)
 	m.PartFailing("debug-socket", true)
 	m.PartFailing("debug-socket", false)
+	m.Sent(3 * time.Second)
 	m.Prepared("default-scheduler", "gpu.example.com", "timeout", true, 3*time.Second)
 	m.Prepared("default-scheduler", "gpu.example.com", "timeout", false, 3*time.Second)
 
@@ -126,6 +127,7 @@ func TestMetrics(t *testing.T) {
 		`berth_preemption_debts_total{event="void"} 4`,
 		`scheduler_preemption_victims_sum 2`,
 		`berth_part_failing{part="index"} 1`, `berth_part_failing{part="debug-socket"} 0`,
+		`berth_decision_age_seconds_sum 3`,
 		`scheduler_queue_incoming_pods_total{event="UnscheduledPodAdd",queue="active"} 1`,
 		`scheduler_queue_incoming_entities_total{event="UnscheduledPodAdd",queue="active",type="pod"} 1`,
 		`scheduler_plugin_evaluation_total{extension_point="Filter",plugin="guest",` + of + `} 2000`,

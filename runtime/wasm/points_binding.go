@@ -94,7 +94,8 @@ func (p *Plugin) Bind(pl *plugin.Placement) (plugin.Directives, *plugin.Status) 
 		}
 		return plugin.Directives{}, status
 	}
-	err := p.deps.Binder.Bind(pl.Context, objects.Binding{Pod: pl.Pod, Node: pl.Node.Name, Patch: pl.Patch.Merge(d.Patch)})
+	binding := objects.Binding{Pod: pl.Pod, Node: pl.Node.Name, Patch: pl.Patch.Merge(d.Patch), Chosen: pl.Node, Sent: pl.Sent}
+	err := p.deps.Binder.Bind(pl.Context, binding)
 	if err != nil {
 		return plugin.Directives{}, plugin.Fail(err)
 	}

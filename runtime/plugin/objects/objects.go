@@ -17,6 +17,11 @@ type Binding struct {
 	Pod   *state.Pod
 	Node  string
 	Patch state.Patch
+	// Chosen (optional) is the node as it was when it was chosen. The binding is not sent if the node is gone meanwhile, or if new
+	// taints or a cordon keep the pod from it.
+	Chosen *state.Node
+	// Sent (optional) is called when the binding has begun to be sent.
+	Sent func()
 }
 
 // Binder makes a binding durable.
