@@ -58,6 +58,17 @@ const (
 	IncomingUID ColumnID = 152
 	// PodDeclaredFeatures (native plugins only): what a node must declare to run the pod (KEP-5328).
 	PodDeclaredFeatures ColumnID = 153
+	// IncomingCreatedAt (pod: createdAt): one element, metadata.creationTimestamp in seconds since 1970; 0 for none.
+	IncomingCreatedAt ColumnID = 154
+	// IncomingPriorityClass (pod: priorityClass): one element, spec.priorityClassName; 0 for none.
+	IncomingPriorityClass ColumnID = 155
+	// IncomingServiceAccount (pod: serviceAccount): one element, spec.serviceAccountName; 0 for none.
+	IncomingServiceAccount ColumnID = 156
+	// IncomingPreemptionPolicy (pod: preemptionPolicy): one element, spec.preemptionPolicy; PreemptLowerPriority if
+	// it is not set.
+	IncomingPreemptionPolicy ColumnID = 157
+	// IncomingGroup (pod: group): one element, spec.schedulingGroup.podGroupName; 0 for none.
+	IncomingGroup ColumnID = 158
 	// NodeName (node: name): metadata.name.
 	NodeName ColumnID = 1
 	// NodeFlags (node: flags): bit 0: spec.unschedulable.

@@ -19,7 +19,7 @@ import (
 
 // TestNumbersAreStable checks every exported constant against testdata/numbers.txt. A published
 // module was compiled with these numbers, so a line of that file is never changed; a new
-// constant is a new line. Counts may grow.
+// constant is a new line. Counts may grow, and so does the minor version.
 func TestNumbersAreStable(t *testing.T) {
 	const path = "testdata/numbers.txt"
 	now := constants(t)
@@ -39,7 +39,7 @@ func TestNumbersAreStable(t *testing.T) {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(now)) {
-		if !frozen[name] && !strings.Contains(name, " Num") {
+		if !frozen[name] && !strings.Contains(name, " Num") && name != "untyped Minor" {
 			t.Errorf("%s is not in %s. Remedy: append the line `%s = %s`", name, path, name, now[name])
 		}
 	}

@@ -151,7 +151,7 @@ func (i *nativeInstance) Call(_ context.Context, export string, call, lo, hi uin
 		copy(at(abi.CallCodes)[1:n], bytes.Repeat(at(abi.CallCodes)[:1], int(n)))
 	case i.wrong("only the first 64 pods are held back") && export == abi.ExportPreEnqueue:
 		clear(at(abi.CallCodes)[min(n, 64):n])
-	case i.wrong("minds what it does not know") && binary.LittleEndian.Uint16(memory[header+abi.HeaderMinor:]) != 0:
+	case i.wrong("minds what it does not know") && binary.LittleEndian.Uint16(memory[header+abi.HeaderMinor:]) > abi.Minor:
 		return int32(abi.Error), nil
 	}
 	return result, nil

@@ -143,6 +143,7 @@ func more() [][2]string {
 		{"does not check modules", "modules/a function that the ABI does not know"},
 		{"does not check modules", "modules/a point with another signature"},
 		{"does not check manifests", "manifest/a name that is not a DNS label"},
+		{"does not check manifests", "manifest/a name of a later minor version"},
 		{"does not check manifests", "manifest/an unknown scope"},
 		{"does not check manifests", "manifest/a feature in another form"},
 		{"accepts every score", "faults/a normalised score of 101"},

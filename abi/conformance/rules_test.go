@@ -115,6 +115,7 @@ func breaks() map[string]string {
 		"ABI-9.11": "accepts directives that are not declared",
 		"ABI-9.12": "does not check manifests",
 		"ABI-9.13": "accepts newer minor versions",
+		"ABI-9.14": "does not check manifests: manifest/a name of a later minor version",
 		"ABI-13.1": "swaps the texts of a directive",
 		"ABI-13.2": "accepts directives at every point",
 		"ABI-13.3": "directives count whatever the result",

@@ -104,5 +104,25 @@ func record() []Entry {
 			ID: 153, Go: "PodDeclaredFeatures", Meaning: "what a node must declare to run the pod (KEP-5328)", Source: FromPod,
 			Native: true,
 		},
+		{
+			ID: 154, Go: "IncomingCreatedAt", List: "pod", Name: "createdAt", Type: abi.TypeI64, Count: 1,
+			Meaning: "one element, metadata.creationTimestamp in seconds since 1970; 0 for none", Source: FromPod, Since: 1,
+		},
+		{
+			ID: 155, Go: "IncomingPriorityClass", List: "pod", Name: "priorityClass", Type: abi.TypeU32, Count: 1,
+			Meaning: "one element, spec.priorityClassName; 0 for none", Source: FromPod, Since: 1,
+		},
+		{
+			ID: 156, Go: "IncomingServiceAccount", List: "pod", Name: "serviceAccount", Type: abi.TypeU32, Count: 1,
+			Meaning: "one element, spec.serviceAccountName; 0 for none", Source: FromPod, Since: 1,
+		},
+		{
+			ID: 157, Go: "IncomingPreemptionPolicy", List: "pod", Name: "preemptionPolicy", Type: abi.TypeU32, Count: 1,
+			Meaning: "one element, spec.preemptionPolicy; PreemptLowerPriority if it is not set", Source: FromPod, Since: 1,
+		},
+		{
+			ID: 158, Go: "IncomingGroup", List: "pod", Name: "group", Type: abi.TypeU32, Count: 1,
+			Meaning: "one element, spec.schedulingGroup.podGroupName; 0 for none", Source: FromPod, Since: 1,
+		},
 	}
 }

@@ -33,6 +33,7 @@ func (m *Manifest) Validate() error {
 	v.form("enforces", m.Enforces, "ABI-9.9", isLabel, "write a feature in lower case, such as host-ports")
 	v.state(m)
 	v.directives("directives", &m.Directives)
+	v.since(m)
 	return errs.err()
 }
 

@@ -53,7 +53,7 @@ func (m *mistakes[E]) suggest(name string, among []string) string {
 	switch {
 	case len(among) == 1:
 		return "the only one is " + among[0]
-	case len(among) > 20:
+	case len(among) > 40:
 		return ""
 	}
 	return "known are " + strings.Join(among, ", ")

@@ -47,7 +47,7 @@ func newScene() *scene {
 // changes has for each entry of which answers are kept a change of what it shows.
 func changes() map[abi.ColumnID]func(s *scene) {
 	now := metav1.Now()
-	seconds, shared := int64(7), false
+	seconds, shared, never, group := int64(7), false, v1.PreemptNever, "y"
 	cpu := func(p *v1.Pod) { p.Spec.Containers[0].Resources.Requests[v1.ResourceCPU] = resource.MustParse("2") }
 	affinity := func(a v1.NodeAffinity) func(s *scene) {
 		return func(s *scene) { s.pod.Spec.Affinity = &v1.Affinity{NodeAffinity: &a} }
@@ -84,25 +84,30 @@ func changes() map[abi.ColumnID]func(s *scene) {
 		abi.PodUID:         func(s *scene) { s.placed.UID = "y" },
 		abi.PlacedPodName:  func(s *scene) { s.placed.Name = "y" },
 
-		abi.PodNodeName:             func(s *scene) { s.pod.Spec.NodeName = "y" },
-		abi.PodNodeSelector:         func(s *scene) { s.pod.Spec.NodeSelector = map[string]string{"k": "y"} },
-		abi.PodTolerations:          func(s *scene) { s.pod.Spec.Tolerations = []v1.Toleration{{Key: "k", TolerationSeconds: &seconds}} },
-		abi.PodHostPorts:            func(s *scene) { s.pod.Spec.Containers[0].Ports[0].HostPort = 2 },
-		abi.PodImages:               func(s *scene) { s.pod.Spec.Containers[0].Image = "y" },
-		abi.PodSchedulingGates:      func(s *scene) { s.pod.Spec.SchedulingGates = []v1.PodSchedulingGate{{Name: "y"}} },
-		abi.IncomingNamespace:       func(s *scene) { s.pod.Namespace = "b" },
-		abi.IncomingPriority:        func(s *scene) { *s.pod.Spec.Priority = 2 },
-		abi.IncomingRequests:        func(s *scene) { cpu(s.pod) },
-		abi.IncomingLabels:          func(s *scene) { s.pod.Labels["k"] = "y" },
-		abi.IncomingAnnotations:     func(s *scene) { s.pod.Annotations["k"] = "y" },
-		abi.IncomingOwner:           func(s *scene) { s.pod.OwnerReferences[0].Name = "y" },
-		abi.PodRequiredTerms:        required,
-		abi.PodPreferredTerms:       preferred,
-		abi.PodRequirements:         required,
-		abi.PodRequirementIDs:       preferred,
-		abi.IncomingNonZero:         func(s *scene) { cpu(s.pod) },
-		abi.IncomingNamespaceLabels: func(s *scene) { s.namespace["k"] = "y" },
-		abi.PodDeclaredFeatures:     func(s *scene) { s.pod.Spec.HostNetwork, s.pod.Spec.HostUsers = true, &shared },
+		abi.PodNodeName:              func(s *scene) { s.pod.Spec.NodeName = "y" },
+		abi.PodNodeSelector:          func(s *scene) { s.pod.Spec.NodeSelector = map[string]string{"k": "y"} },
+		abi.PodTolerations:           func(s *scene) { s.pod.Spec.Tolerations = []v1.Toleration{{Key: "k", TolerationSeconds: &seconds}} },
+		abi.PodHostPorts:             func(s *scene) { s.pod.Spec.Containers[0].Ports[0].HostPort = 2 },
+		abi.PodImages:                func(s *scene) { s.pod.Spec.Containers[0].Image = "y" },
+		abi.PodSchedulingGates:       func(s *scene) { s.pod.Spec.SchedulingGates = []v1.PodSchedulingGate{{Name: "y"}} },
+		abi.IncomingNamespace:        func(s *scene) { s.pod.Namespace = "b" },
+		abi.IncomingPriority:         func(s *scene) { *s.pod.Spec.Priority = 2 },
+		abi.IncomingRequests:         func(s *scene) { cpu(s.pod) },
+		abi.IncomingLabels:           func(s *scene) { s.pod.Labels["k"] = "y" },
+		abi.IncomingAnnotations:      func(s *scene) { s.pod.Annotations["k"] = "y" },
+		abi.IncomingOwner:            func(s *scene) { s.pod.OwnerReferences[0].Name = "y" },
+		abi.PodRequiredTerms:         required,
+		abi.PodPreferredTerms:        preferred,
+		abi.PodRequirements:          required,
+		abi.PodRequirementIDs:        preferred,
+		abi.IncomingNonZero:          func(s *scene) { cpu(s.pod) },
+		abi.IncomingNamespaceLabels:  func(s *scene) { s.namespace["k"] = "y" },
+		abi.IncomingCreatedAt:        func(s *scene) { s.pod.CreationTimestamp = metav1.Unix(1, 0) },
+		abi.IncomingPriorityClass:    func(s *scene) { s.pod.Spec.PriorityClassName = "y" },
+		abi.IncomingServiceAccount:   func(s *scene) { s.pod.Spec.ServiceAccountName = "y" },
+		abi.IncomingPreemptionPolicy: func(s *scene) { s.pod.Spec.PreemptionPolicy = &never },
+		abi.IncomingGroup:            func(s *scene) { s.pod.Spec.SchedulingGroup = &v1.PodSchedulingGroup{PodGroupName: &group} },
+		abi.PodDeclaredFeatures:      func(s *scene) { s.pod.Spec.HostNetwork, s.pod.Spec.HostUsers = true, &shared },
 	}
 }
 

@@ -81,6 +81,16 @@ func appendField(b []byte, read *plugin.Read, pod *state.Pod, namespace *state.N
 		} else {
 			b = append(b, 0)
 		}
+	case abi.IncomingCreatedAt:
+		b = binary.AppendVarint(b, pod.CreatedAt())
+	case abi.IncomingPriorityClass:
+		b = appendText(b, object.Spec.PriorityClassName)
+	case abi.IncomingServiceAccount:
+		b = appendText(b, object.Spec.ServiceAccountName)
+	case abi.IncomingPreemptionPolicy:
+		b = appendText(b, string(pod.PreemptionPolicy()))
+	case abi.IncomingGroup:
+		b = appendText(b, pod.Group())
 	default:
 		panic(fmt.Sprintf("BUG: equivalence: no signature of field %d", read.Column))
 	}

@@ -136,6 +136,30 @@ func (p *Pod) Key() string { return p.Namespace + "/" + p.Name }
 // NodeName returns spec.nodeName, empty while the pod is not bound.
 func (p *Pod) NodeName() string { return p.Object.Spec.NodeName }
 
+// CreatedAt returns metadata.creationTimestamp in seconds since 1970; 0 if there is none.
+func (p *Pod) CreatedAt() int64 {
+	if p.Object.CreationTimestamp.IsZero() {
+		return 0
+	}
+	return p.Object.CreationTimestamp.Unix()
+}
+
+// PreemptionPolicy returns spec.preemptionPolicy, or the API's default.
+func (p *Pod) PreemptionPolicy() v1.PreemptionPolicy {
+	if policy := p.Object.Spec.PreemptionPolicy; policy != nil {
+		return *policy
+	}
+	return v1.PreemptLowerPriority
+}
+
+// Group returns spec.schedulingGroup.podGroupName; empty for none.
+func (p *Pod) Group() string {
+	if g := p.Object.Spec.SchedulingGroup; g != nil && g.PodGroupName != nil {
+		return *g.PodGroupName
+	}
+	return ""
+}
+
 // ResizeDeferred reports whether the pod runs on a node whose kubelet has put a resize in place off until there is room for it
 // (KEP-1287), and is not being deleted.
 func (p *Pod) ResizeDeferred() bool {

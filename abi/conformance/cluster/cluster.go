@@ -21,6 +21,8 @@ type Metadata struct {
 	Labels      map[string]string `json:"labels,omitempty"`
 	Annotations map[string]string `json:"annotations,omitempty"`
 	Owners      []Owner           `json:"ownerReferences,omitempty"`
+	// Creation is the time of creation in RFC 3339; may be empty.
+	Creation string `json:"creationTimestamp,omitempty"`
 	// Deletion is the time of the deletion request in RFC 3339; may be empty.
 	Deletion string `json:"deletionTimestamp,omitempty"`
 	// Managed lets a case check that a host omits it (ABI-7.7).
@@ -99,8 +101,18 @@ type PodSpec struct {
 	SchedulingGates []Gate            `json:"schedulingGates,omitempty"`
 	Containers      []Container       `json:"containers,omitempty"`
 	InitContainers  []Container       `json:"initContainers,omitempty"`
+	PriorityClass   string            `json:"priorityClassName,omitempty"`
+	ServiceAccount  string            `json:"serviceAccountName,omitempty"`
+	// PreemptionPolicy is PreemptLowerPriority or Never; empty means the former.
+	PreemptionPolicy string `json:"preemptionPolicy,omitempty"`
+	Group            *Group `json:"schedulingGroup,omitempty"`
 	// Overhead is what the pod needs besides its containers.
 	Overhead map[string]Quantity `json:"overhead,omitempty"`
+}
+
+// Group is spec.schedulingGroup.
+type Group struct {
+	Name string `json:"podGroupName,omitempty"`
 }
 
 // Container is one of spec.containers or spec.initContainers.

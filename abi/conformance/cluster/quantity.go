@@ -1,9 +1,11 @@
 package cluster
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Quantity is a quantity of the Kubernetes API in one of the forms that the kit uses: a whole
@@ -59,6 +61,28 @@ func (n *Node) Allocatable(resource string) int64 {
 		return 0
 	}
 	return q.value(resource)
+}
+
+// CreatedAt returns when a pod was created, in seconds since 1970; 0 if that is not known.
+func (p *Pod) CreatedAt() int64 {
+	at, err := time.Parse(time.RFC3339, p.Metadata.Creation)
+	if err != nil {
+		return 0
+	}
+	return at.Unix()
+}
+
+// PreemptionPolicy returns spec.preemptionPolicy, or the API's default.
+func (p *Pod) PreemptionPolicy() string {
+	return cmp.Or(p.Spec.PreemptionPolicy, "PreemptLowerPriority")
+}
+
+// GroupName returns the name of the pod's scheduling group; empty for none.
+func (p *Pod) GroupName() string {
+	if p.Spec.Group == nil {
+		return ""
+	}
+	return p.Spec.Group.Name
 }
 
 // Requests returns what a pod requests of a resource (ABI-6.5).

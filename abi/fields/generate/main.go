@@ -33,7 +33,7 @@ type file struct {
 	parts []part
 }
 
-// part returns the text between two others of a file. The first of these occurs once.
+// part is the text between two others of a file. The first of these occurs once; if the second is empty, the text ends the file.
 type part struct{ after, until, text string }
 
 // renewed returns the file with its parts replaced.
@@ -41,6 +41,9 @@ func (f *file) renewed(content string) (string, error) {
 	for _, p := range f.parts {
 		before, rest, ok := strings.Cut(content, p.after)
 		_, end, found := strings.Cut(rest, p.until)
+		if p.until == "" {
+			end = ""
+		}
 		if !ok || !found || strings.Contains(rest, p.after) {
 			return "", fmt.Errorf("it does not have %q once, followed by %q", p.after, p.until)
 		}

@@ -42,7 +42,7 @@ func files() []file {
 			{"export const enum EventKind {\n  // " + generated, "}\n", asKinds()},
 			{"export const enum EventAction {\n  // " + generated, "}\n", asActions()},
 			{"export const enum Column {\n  // " + generated, "}\n", as.constants(tables...)},
-			{"export const enum Field {\n  // " + generated, "}\n", as.constants(fields.Record)},
+			{"export const enum Field {\n  // " + generated, "}\n", as.constants(fields.Record) + "  Last = " + last(fields.Record) + ",\n"},
 		}},
 	}
 	for table, heading := range []string{
@@ -54,7 +54,7 @@ func files() []file {
 	} {
 		out[2].parts = append(out[2].parts, part{heading, "\n\n", strings.TrimSuffix(specRows(abi.TableID(table)), "\n")})
 	}
-	return out
+	return append(out, readers()...)
 }
 
 const columnsHead = "| id | name in the manifest | arg | type | meaning |\n|---:|---|---|---|---|\n"
@@ -67,6 +67,16 @@ func in(table abi.TableID) (out []fields.Entry) {
 		}
 	}
 	return out
+}
+
+// last returns the highest id of a table that modules read.
+func last(table abi.TableID) (id string) {
+	for _, e := range in(table) {
+		if !e.Native {
+			id = fmt.Sprint(e.ID)
+		}
+	}
+	return id
 }
 
 // goIDs returns the constants of package abi, with what they mean as comments.

@@ -272,6 +272,11 @@ enum {
   BERTH__POD_NON_ZERO_REQUESTED = 150,
   BERTH__POD_NAMESPACE_LABELS = 151,
   BERTH__POD_UID = 152,
+  BERTH__POD_CREATED_AT = 154,
+  BERTH__POD_PRIORITY_CLASS = 155,
+  BERTH__POD_SERVICE_ACCOUNT = 156,
+  BERTH__POD_PREEMPTION_POLICY = 157,
+  BERTH__POD_GROUP = 158,
 
   BERTH__U8 = 1,
   BERTH__U32 = 3,
@@ -1410,6 +1415,12 @@ enum {
   BERTH__READS_SCHEDULING_GATES,
   BERTH__READS_NAMESPACE_LABELS,
   BERTH__READS_UID,
+  // Generated from abi/fields.
+  BERTH__READS_CREATED_AT,
+  BERTH__READS_PRIORITY_CLASS,
+  BERTH__READS_SERVICE_ACCOUNT,
+  BERTH__READS_PREEMPTION_POLICY,
+  BERTH__READS_GROUP,
   BERTH__READS,
 };
 
@@ -1417,6 +1428,12 @@ BERTH__FN const char *berth__field_name(uint32_t field) {
   static const char *const names[BERTH__READS] = {
       "name",     "namespace", "priority", "requests", "nonZeroRequested", "labels",          "annotations",     "owner", "tolerations", "nodeSelector",
       "affinity", "hostPorts", "images",   "nodeName", "schedulingGates",  "namespaceLabels", "uid",
+      // Generated from abi/fields.
+      "createdAt",
+      "priorityClass",
+      "serviceAccount",
+      "preemptionPolicy",
+      "group",
   };
   return names[field];
 }
@@ -2117,6 +2134,30 @@ BERTH__FN BerthId berth_namespace_label_by_key(BerthNamespace namespace, BerthId
   return berth_pairs_find(berth_namespace_labels(namespace), key);
 }
 
+// ---- pod_fields.h
+
+// The fields of a pod record since ABI 1.1 (SPEC.md, section 6). Generated from abi/fields.
+
+struct berth__later {
+  const int64_t *created_at;
+  const BerthId *priority_class;
+  const BerthId *service_account;
+  const BerthId *preemption_policy;
+  const BerthId *group;
+};
+
+// Takes a field of one element. Unknown ids are skipped (ABI-6.2).
+BERTH__FN void berth__later_read(struct berth__later *later, uint32_t id, uint32_t address, uint32_t count) {
+  if (count < 1) return;
+  switch (id) {
+  case BERTH__POD_CREATED_AT: later->created_at = berth__view(address, 1, sizeof *later->created_at); break;
+  case BERTH__POD_PRIORITY_CLASS: later->priority_class = berth__view(address, 1, sizeof *later->priority_class); break;
+  case BERTH__POD_SERVICE_ACCOUNT: later->service_account = berth__view(address, 1, sizeof *later->service_account); break;
+  case BERTH__POD_PREEMPTION_POLICY: later->preemption_policy = berth__view(address, 1, sizeof *later->preemption_policy); break;
+  case BERTH__POD_GROUP: later->group = berth__view(address, 1, sizeof *later->group); break;
+  }
+}
+
 // ---- pod.h
 
 // The pod to be placed, or another one that a call is about, as a view of its record (SPEC.md,
@@ -2132,6 +2173,7 @@ struct berth__pod {
   BerthTerms required, preferred;
   BerthPorts ports;
   const int64_t *priority, *non_zero;
+  struct berth__later later;
   bool has_required;
   // By the number of a handle.
   int64_t *requests;
@@ -2193,7 +2235,8 @@ BERTH__COLD void berth__pod_read(struct berth__pod *pod, uint32_t address, uint3
     case BERTH__POD_ANNOTATIONS:
       if (f->count >= 1 && f->arg < keys) pod->annotations[f->arg + 1] = *(BerthId *)berth__view(address + f->offset, 1, 4);
       break;
-    } // unknown ids are skipped (ABI-6.2)
+    default: berth__later_read(&pod->later, f->id, address + f->offset, f->count);
+    }
   }
 }
 
@@ -2270,6 +2313,38 @@ BERTH__FN BerthPorts berth_pod_host_ports(BerthPod pod) { return berth__need(pod
 
 /// The names of the containers' images, as nodes report them. Reads `images`.
 BERTH__FN BerthIds berth_pod_images(BerthPod pod) { return berth__need(pod, BERTH__READS_IMAGES)->images; }
+
+// Fields since ABI 1.1. Generated from abi/fields.
+
+/// metadata.creationTimestamp in seconds since 1970; 0 for none. Reads `createdAt`.
+BERTH__FN int64_t berth_pod_created_at(BerthPod pod) {
+  const int64_t *at = berth__need(pod, BERTH__READS_CREATED_AT)->later.created_at;
+  return at == NULL ? 0 : *at;
+}
+
+/// spec.priorityClassName; 0 for none. Reads `priorityClass`.
+BERTH__FN BerthId berth_pod_priority_class(BerthPod pod) {
+  const BerthId *at = berth__need(pod, BERTH__READS_PRIORITY_CLASS)->later.priority_class;
+  return at == NULL ? BERTH_ABSENT : *at;
+}
+
+/// spec.serviceAccountName; 0 for none. Reads `serviceAccount`.
+BERTH__FN BerthId berth_pod_service_account(BerthPod pod) {
+  const BerthId *at = berth__need(pod, BERTH__READS_SERVICE_ACCOUNT)->later.service_account;
+  return at == NULL ? BERTH_ABSENT : *at;
+}
+
+/// spec.preemptionPolicy; PreemptLowerPriority if it is not set. Reads `preemptionPolicy`.
+BERTH__FN BerthId berth_pod_preemption_policy(BerthPod pod) {
+  const BerthId *at = berth__need(pod, BERTH__READS_PREEMPTION_POLICY)->later.preemption_policy;
+  return at == NULL ? BERTH_ABSENT : *at;
+}
+
+/// spec.schedulingGroup.podGroupName; 0 for none. Reads `group`.
+BERTH__FN BerthId berth_pod_group(BerthPod pod) {
+  const BerthId *at = berth__need(pod, BERTH__READS_GROUP)->later.group;
+  return at == NULL ? BERTH_ABSENT : *at;
+}
 
 // ---- affinity.h
 

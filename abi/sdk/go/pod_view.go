@@ -9,6 +9,7 @@ type podView struct {
 	requests    []int64 // by resource
 	annotations []ID    // by key
 	podFields
+	later laterFields
 }
 
 type podFields struct {
@@ -43,7 +44,7 @@ func (v *podView) prepare(c *core) {
 // parse reads a pod record, the index-th of the pod list.
 func (v *podView) parse(m *memory, address, size uint32, index int) {
 	v.index = index
-	v.podFields = podFields{}
+	v.podFields, v.later = podFields{}, laterFields{}
 	clear(v.requests)
 	clear(v.annotations)
 	if size < abi.PodHeaderSize {
@@ -92,6 +93,8 @@ func (v *podView) parse(m *memory, address, size uint32, index int) {
 			v.nodeName = view[byte](m, from, f.count)
 		case abi.PodSchedulingGates:
 			v.gates = view[ID](m, from, f.count)
+		default:
+			v.later.set(m, from, &f)
 		}
 	}
 }

@@ -59,7 +59,25 @@ func tenants() ([]Attack, error) {
 	}
 	attack("trapping-pods", "no plugin, but pods with which one of the platform traps", AsPlatform,
 		append(evil, node(nil)), "", fields{"reads": fields{"pod": []string{"name"}}}, "filter", traps)
+	attack("strings-of-pods", "no plugin, but pods whose names of other objects are huge, empty, or have control characters", AsPlatform,
+		append(strange(), node(nil)), "", fields{"abi": "1.1", "reads": fields{
+			"pod": []string{"createdAt", "priorityClass", "serviceAccount", "preemptionPolicy", "group"},
+		}}, "filter", success)
 	return l.all()
+}
+
+// strange are pods that no API server would accept: names of a MiB, empty ones, and ones with control characters, and times of creation at
+// both ends.
+func strange() (out []object) {
+	for i := range 40 {
+		name := []string{"", fmt.Sprint(i, evil), fmt.Sprint(i, strings.Repeat("long", 1<<18))}[i%3]
+		p := pod("evil", fmt.Sprint("pod-", i), 100, "1m", nil)
+		p["metadata"].(object)["creationTimestamp"] = []string{"0001-01-01T00:00:01Z", "9999-12-31T23:59:59Z"}[i%2]
+		spec := p["spec"].(object)
+		spec["priorityClassName"], spec["serviceAccountName"], spec["schedulingGroup"] = name, name+"1", object{"podGroupName": name + "2"}
+		out = append(out, p)
+	}
+	return out
 }
 
 // object is one of the API.

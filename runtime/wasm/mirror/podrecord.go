@@ -71,8 +71,7 @@ func (e *podEncoder) field(id abi.ColumnID, arg int, pod *state.Pod, namespace *
 		value, there := pod.Object.Annotations[e.p.podAnnotations[arg]]
 		e.optional(value, there)
 	case abi.IncomingOwner:
-		owner := ownerOf(pod.Object)
-		e.optional(owner, owner != "")
+		e.name(ownerOf(pod.Object))
 	case abi.IncomingNonZero:
 		b.I64(pod.NonZeroCPU)
 		b.I64(pod.NonZeroMemory)
@@ -82,6 +81,16 @@ func (e *podEncoder) field(id abi.ColumnID, arg int, pod *state.Pod, namespace *
 		}
 	case abi.IncomingUID:
 		b.Text(string(pod.UID))
+	case abi.IncomingCreatedAt:
+		b.I64(pod.CreatedAt())
+	case abi.IncomingPriorityClass:
+		e.name(pod.Object.Spec.PriorityClassName)
+	case abi.IncomingServiceAccount:
+		e.name(pod.Object.Spec.ServiceAccountName)
+	case abi.IncomingPreemptionPolicy:
+		e.name(string(pod.PreemptionPolicy()))
+	case abi.IncomingGroup:
+		e.name(pod.Group())
 	default:
 		e.placement(id, pod)
 	}
@@ -130,6 +139,9 @@ func (e *podEncoder) optional(text string, there bool) {
 		e.b.ID(0)
 	}
 }
+
+// name writes the id of a name, 0 if it is empty.
+func (e *podEncoder) name(name string) { e.optional(name, name != "") }
 
 func (e *podEncoder) pairs(labels map[string]string) {
 	for _, key := range state.SortedKeys(labels) {

@@ -75,6 +75,8 @@ func (s *seen) pod(pod berth.Pod) {
 	s.numbers(number(is))
 	s.terms(pod, required)
 	s.terms(pod, pod.PreferredTerms())
+	s.numbers(pod.CreatedAt())
+	s.ids(pod.PriorityClass(), pod.ServiceAccount(), pod.PreemptionPolicy(), pod.Group())
 }
 
 func (s *seen) terms(pod berth.Pod, all []berth.Term) {

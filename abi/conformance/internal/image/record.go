@@ -63,6 +63,7 @@ func (e *Encoder) Record(c *cluster.Cluster, p *cluster.Pod, node string, unknow
 		}
 	}
 	b.text("uid", abi.IncomingUID, p.Metadata.UID)
+	b.later()
 	if unknown {
 		b.Field(250, 0)
 		b.Text("of a later version")
@@ -91,6 +92,27 @@ func (b *recorder) labels(labels map[string]string) {
 	b.e.ordered(len(keys), func(i int) {
 		b.Pair(wire.Pair{Key: b.e.Dict.Intern(keys[i]), Value: b.e.Dict.Intern(labels[keys[i]])})
 	})
+}
+
+// later writes fields since ABI 1.1.
+func (b *recorder) later() {
+	if b.e.Reads.HasPod("createdAt") {
+		b.Field(abi.IncomingCreatedAt, 0)
+		b.I64(b.p.CreatedAt())
+	}
+	for _, f := range []struct {
+		name string
+		id   abi.ColumnID
+		text string
+	}{
+		{"priorityClass", abi.IncomingPriorityClass, b.p.Spec.PriorityClass}, {"serviceAccount", abi.IncomingServiceAccount, b.p.Spec.ServiceAccount},
+		{"preemptionPolicy", abi.IncomingPreemptionPolicy, b.p.PreemptionPolicy()}, {"group", abi.IncomingGroup, b.p.GroupName()},
+	} {
+		if b.e.Reads.HasPod(f.name) {
+			b.Field(f.id, 0)
+			b.ID(b.e.text(f.text))
+		}
+	}
 }
 
 // metadata writes fields 140 to 145.

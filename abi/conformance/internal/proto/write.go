@@ -64,6 +64,9 @@ func (m *message) metadata(from *cluster.Metadata) {
 	m.text(1, from.Name)
 	m.text(3, from.Namespace)
 	m.text(5, from.UID)
+	if at, err := time.Parse(time.RFC3339, from.Creation); err == nil {
+		m.sub(8, func(m *message) { m.number(1, at.Unix()) })
+	}
 	if at, err := time.Parse(time.RFC3339, from.Deletion); err == nil {
 		m.sub(9, func(m *message) { m.number(1, at.Unix()) })
 	}
@@ -93,6 +96,7 @@ func (m *message) podSpec(s *cluster.PodSpec) {
 		m.sub(2, func(m *message) { m.container(&s.Containers[i]) })
 	}
 	m.texts(7, s.NodeSelector)
+	m.text(8, s.ServiceAccount)
 	m.text(10, s.NodeName)
 	if s.Affinity != nil {
 		m.sub(18, func(m *message) { m.affinity(s.Affinity) })
@@ -109,11 +113,16 @@ func (m *message) podSpec(s *cluster.PodSpec) {
 			}
 		})
 	}
+	m.text(24, s.PriorityClass)
 	if s.Priority != nil {
 		m.number(25, int64(*s.Priority))
 	}
+	m.text(31, s.PreemptionPolicy)
 	for _, gate := range s.SchedulingGates {
 		m.sub(38, func(m *message) { m.text(1, gate.Name) })
+	}
+	if s.Group != nil {
+		m.sub(43, func(m *message) { m.text(1, s.Group.Name) })
 	}
 }
 

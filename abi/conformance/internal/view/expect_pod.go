@@ -47,6 +47,16 @@ func field(r *Reads, c *cluster.Cluster, p *cluster.Pod, node string, id abi.Col
 		return value(p.Metadata.Annotations, r.PodAnnotations[arg]), true
 	case abi.IncomingOwner:
 		return Owner(p), true
+	case abi.IncomingCreatedAt:
+		return number(p.CreatedAt()), true
+	case abi.IncomingPriorityClass:
+		return named(p.Spec.PriorityClass), true
+	case abi.IncomingServiceAccount:
+		return named(p.Spec.ServiceAccount), true
+	case abi.IncomingPreemptionPolicy:
+		return named(p.PreemptionPolicy()), true
+	case abi.IncomingGroup:
+		return named(p.GroupName()), true
 	case abi.PodRequirements, abi.PodRequirementIDs:
 		return "", false
 	}
@@ -80,6 +90,14 @@ func field(r *Reads, c *cluster.Cluster, p *cluster.Pod, node string, id abi.Col
 		panic(fmt.Sprintf("BUG: view: nobody knows what field %d shows", id))
 	}
 	return list(all), true
+}
+
+// named returns a name as a cell, which is absent if it is empty.
+func named(name string) string {
+	if name == "" {
+		return absent
+	}
+	return quote(name)
 }
 
 // terms returns those of node affinity. Field 146 is absent if there is none (ABI-6.2).

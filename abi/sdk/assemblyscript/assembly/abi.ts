@@ -126,6 +126,12 @@ export const enum Field {
   NonZeroRequested = 150,
   NamespaceLabels = 151,
   UID = 152,
+  CreatedAt = 154,
+  PriorityClass = 155,
+  ServiceAccount = 156,
+  PreemptionPolicy = 157,
+  Group = 158,
+  Last = 158,
 }
 
 /** Types of a column's elements (ABI-4.7). */

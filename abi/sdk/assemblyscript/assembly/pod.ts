@@ -29,11 +29,17 @@ const enum Reads {
   SchedulingGates,
   NamespaceLabels,
   UID,
+  // Generated from abi/fields.
+  CreatedAt,
+  PriorityClass,
+  ServiceAccount,
+  PreemptionPolicy,
+  Group,
 }
 
 /** Where the fields of a record are in a view: address and count each, 8 bytes, by id; those before 140 first. */
 // @ts-ignore: decorator
-@inline const FIELDS: i32 = 7 + 13;
+@inline const FIELDS: i32 = 7 + (Field.Last - Field.Namespace) + 1;
 
 // @ts-ignore: decorator
 @inline function fieldOffset(id: i32): usize {
@@ -61,6 +67,11 @@ export class Pod {
   // The id that a field is; ABSENT if it has none.
   private one(field: usize): ID {
     return load<u32>(field, 4) == 0 ? ABSENT : load<ID>(load<usize>(field));
+  }
+
+  // The number that a field is; 0 if it has none.
+  private number(field: usize): i64 {
+    return load<u32>(field, 4) == 0 ? 0 : load<i64>(load<usize>(field));
   }
 
   /** metadata.name. Reads `name`. */
@@ -100,8 +111,7 @@ export class Pod {
 
   /** spec.priority. Reads `priority`. */
   priority(): i64 {
-    const field = this.at(Reads.Priority, Field.Priority, "priority");
-    return load<u32>(field, 4) == 0 ? 0 : load<i64>(load<usize>(field));
+    return this.number(this.at(Reads.Priority, Field.Priority, "priority"));
   }
 
   /** What the pod requests of a resource, in milli-CPU, bytes or a count. Reads `requests`. */
@@ -212,6 +222,33 @@ export class Pod {
   images(): IDs {
     return changetype<IDs>(this.at(Reads.Images, Field.Images, "images"));
   }
+
+  // Fields since ABI 1.1. Generated from abi/fields.
+
+  /** metadata.creationTimestamp in seconds since 1970; 0 for none. Reads `createdAt`. */
+  createdAt(): i64 {
+    return this.number(this.at(Reads.CreatedAt, Field.CreatedAt, "createdAt"));
+  }
+
+  /** spec.priorityClassName; 0 for none. Reads `priorityClass`. */
+  priorityClass(): ID {
+    return this.one(this.at(Reads.PriorityClass, Field.PriorityClass, "priorityClass"));
+  }
+
+  /** spec.serviceAccountName; 0 for none. Reads `serviceAccount`. */
+  serviceAccount(): ID {
+    return this.one(this.at(Reads.ServiceAccount, Field.ServiceAccount, "serviceAccount"));
+  }
+
+  /** spec.preemptionPolicy; PreemptLowerPriority if it is not set. Reads `preemptionPolicy`. */
+  preemptionPolicy(): ID {
+    return this.one(this.at(Reads.PreemptionPolicy, Field.PreemptionPolicy, "preemptionPolicy"));
+  }
+
+  /** spec.schedulingGroup.podGroupName; 0 for none. Reads `group`. */
+  group(): ID {
+    return this.one(this.at(Reads.Group, Field.Group, "group"));
+  }
 }
 
 import { parsed } from "./number";
@@ -261,7 +298,7 @@ export function readPod(pod: Pod, address: usize, size: u32, index: i32): void {
         if (count > 0 && arg < resources) store<i64>(requests + ((arg + 1) << 3), load<i64>(at));
       } else if (id == Field.Annotations) {
         if (count > 0 && arg < keys) store<ID>(annotations + ((arg + 1) << 2), load<ID>(at));
-      } else if (id >= Field.Name && id <= Field.UID && (id <= Field.SchedulingGates || id >= Field.Namespace)) { // unknown ids are skipped (ABI-6.2)
+      } else if (id >= Field.Name && id <= Field.Last && (id <= Field.SchedulingGates || id >= Field.Namespace)) { // unknown ids are skipped (ABI-6.2)
         store<usize>(view + fieldOffset(id), at);
         store<u32>(view + fieldOffset(id), count, 4);
       }

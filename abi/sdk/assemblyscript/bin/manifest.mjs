@@ -16,6 +16,12 @@ const LISTS = {
 const FIELDS = [
   "name", "namespace", "priority", "requests", "nonZeroRequested", "labels", "annotations", "owner", "tolerations", "nodeSelector",
   "affinity", "hostPorts", "images", "nodeName", "schedulingGates", "namespaceLabels", "uid",
+  // Generated from abi/fields.
+  "createdAt",
+  "priorityClass",
+  "serviceAccount",
+  "preemptionPolicy",
+  "group",
 ];
 
 const strings = (value, where) => {

@@ -21,6 +21,7 @@
 #include "reasons.h"
 #include "node.h"
 #include "snapshot.h"
+#include "pod_fields.h"
 #include "pod.h"
 #include "affinity.h"
 #include "call.h"

@@ -45,6 +45,12 @@ enum {
   BERTH__READS_SCHEDULING_GATES,
   BERTH__READS_NAMESPACE_LABELS,
   BERTH__READS_UID,
+  // Generated from abi/fields.
+  BERTH__READS_CREATED_AT,
+  BERTH__READS_PRIORITY_CLASS,
+  BERTH__READS_SERVICE_ACCOUNT,
+  BERTH__READS_PREEMPTION_POLICY,
+  BERTH__READS_GROUP,
   BERTH__READS,
 };
 
@@ -52,6 +58,12 @@ BERTH__FN const char *berth__field_name(uint32_t field) {
   static const char *const names[BERTH__READS] = {
       "name",     "namespace", "priority", "requests", "nonZeroRequested", "labels",          "annotations",     "owner", "tolerations", "nodeSelector",
       "affinity", "hostPorts", "images",   "nodeName", "schedulingGates",  "namespaceLabels", "uid",
+      // Generated from abi/fields.
+      "createdAt",
+      "priorityClass",
+      "serviceAccount",
+      "preemptionPolicy",
+      "group",
   };
   return names[field];
 }

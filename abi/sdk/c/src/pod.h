@@ -11,6 +11,7 @@ struct berth__pod {
   BerthTerms required, preferred;
   BerthPorts ports;
   const int64_t *priority, *non_zero;
+  struct berth__later later;
   bool has_required;
   // By the number of a handle.
   int64_t *requests;
@@ -72,7 +73,8 @@ BERTH__COLD void berth__pod_read(struct berth__pod *pod, uint32_t address, uint3
     case BERTH__POD_ANNOTATIONS:
       if (f->count >= 1 && f->arg < keys) pod->annotations[f->arg + 1] = *(BerthId *)berth__view(address + f->offset, 1, 4);
       break;
-    } // unknown ids are skipped (ABI-6.2)
+    default: berth__later_read(&pod->later, f->id, address + f->offset, f->count);
+    }
   }
 }
 
@@ -149,3 +151,35 @@ BERTH__FN BerthPorts berth_pod_host_ports(BerthPod pod) { return berth__need(pod
 
 /// The names of the containers' images, as nodes report them. Reads `images`.
 BERTH__FN BerthIds berth_pod_images(BerthPod pod) { return berth__need(pod, BERTH__READS_IMAGES)->images; }
+
+// Fields since ABI 1.1. Generated from abi/fields.
+
+/// metadata.creationTimestamp in seconds since 1970; 0 for none. Reads `createdAt`.
+BERTH__FN int64_t berth_pod_created_at(BerthPod pod) {
+  const int64_t *at = berth__need(pod, BERTH__READS_CREATED_AT)->later.created_at;
+  return at == NULL ? 0 : *at;
+}
+
+/// spec.priorityClassName; 0 for none. Reads `priorityClass`.
+BERTH__FN BerthId berth_pod_priority_class(BerthPod pod) {
+  const BerthId *at = berth__need(pod, BERTH__READS_PRIORITY_CLASS)->later.priority_class;
+  return at == NULL ? BERTH_ABSENT : *at;
+}
+
+/// spec.serviceAccountName; 0 for none. Reads `serviceAccount`.
+BERTH__FN BerthId berth_pod_service_account(BerthPod pod) {
+  const BerthId *at = berth__need(pod, BERTH__READS_SERVICE_ACCOUNT)->later.service_account;
+  return at == NULL ? BERTH_ABSENT : *at;
+}
+
+/// spec.preemptionPolicy; PreemptLowerPriority if it is not set. Reads `preemptionPolicy`.
+BERTH__FN BerthId berth_pod_preemption_policy(BerthPod pod) {
+  const BerthId *at = berth__need(pod, BERTH__READS_PREEMPTION_POLICY)->later.preemption_policy;
+  return at == NULL ? BERTH_ABSENT : *at;
+}
+
+/// spec.schedulingGroup.podGroupName; 0 for none. Reads `group`.
+BERTH__FN BerthId berth_pod_group(BerthPod pod) {
+  const BerthId *at = berth__need(pod, BERTH__READS_GROUP)->later.group;
+  return at == NULL ? BERTH_ABSENT : *at;
+}

@@ -64,6 +64,9 @@ type Pod struct {
 	// required affinity.
 	Required  [][]Requirement
 	Preferred []Preferred
+	// CreatedAt is in seconds since 1970. PreemptionPolicy is empty for the API's default, the others for none.
+	CreatedAt                                              int64
+	PriorityClass, ServiceAccount, PreemptionPolicy, Group string
 }
 
 // Port is a host port. An empty IP means 0.0.0.0, an empty protocol TCP.

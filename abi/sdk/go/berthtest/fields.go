@@ -76,7 +76,7 @@ func ParsePod(words []string) (p Pod, rest map[string]string, err error) {
 func podFields() []string {
 	return []string{
 		"node", "uid", "labels", "annotations", "nodeSelector", "affinity", "preferred", "requests", "priority", "owner", "terminating",
-		"schedulingGates", "images", "hostPorts", "tolerations",
+		"schedulingGates", "images", "hostPorts", "tolerations", "createdAt", "priorityClass", "serviceAccount", "preemptionPolicy", "group",
 	}
 }
 
@@ -109,6 +109,16 @@ func (p *Pod) field(field, value string) (known bool, err error) {
 		p.Terminating = true
 	case "schedulingGates":
 		p.SchedulingGates = list(value)
+	case "createdAt":
+		p.CreatedAt, err = number(value, 64)
+	case "priorityClass":
+		p.PriorityClass = value
+	case "serviceAccount":
+		p.ServiceAccount = value
+	case "preemptionPolicy":
+		p.PreemptionPolicy, err = value, oneOf(value, "PreemptLowerPriority", "Never")
+	case "group":
+		p.Group = value
 	case "images":
 		p.Images = list(value)
 	case "hostPorts":

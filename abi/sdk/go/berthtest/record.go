@@ -82,6 +82,14 @@ func (img *image) record(m *Manifest, c *content, p *Pod) []byte {
 		v := nonZero(p)
 		add(150, 0, 2, i64(i64(nil, v[0]), v[1]))
 	}
+	if m.shows("createdAt") {
+		one(154, 0, i64(nil, p.CreatedAt))
+	}
+	for i, text := range []string{p.PriorityClass, p.ServiceAccount, cmp.Or(p.PreemptionPolicy, "PreemptLowerPriority"), p.Group} {
+		if m.shows([]string{"priorityClass", "serviceAccount", "preemptionPolicy", "group"}[i]) {
+			one(155+uint32(i), 0, u32(nil, e.Text(text)))
+		}
+	}
 	s := selectors{dict: d}
 	if m.shows("nodeSelector") {
 		var all []Requirement

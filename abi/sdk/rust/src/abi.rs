@@ -216,6 +216,11 @@ pub mod field {
     pub const NON_ZERO_REQUESTED: u32 = 150;
     pub const NAMESPACE_LABELS: u32 = 151;
     pub const UID: u32 = 152;
+    pub const CREATED_AT: u32 = 154;
+    pub const PRIORITY_CLASS: u32 = 155;
+    pub const SERVICE_ACCOUNT: u32 = 156;
+    pub const PREEMPTION_POLICY: u32 = 157;
+    pub const GROUP: u32 = 158;
 }
 
 /// Types of a column's elements (ABI-4.7).

@@ -94,6 +94,7 @@ mod node;
 mod pieces;
 mod plugin;
 mod pod;
+mod pod_fields;
 mod pod_view;
 mod queue;
 mod reasons;

@@ -84,7 +84,7 @@ impl Manifest {
 }
 
 /// Names of the list `pod`; a field's bit is its place here.
-pub(crate) const POD_READS: [&str; 17] = [
+pub(crate) const POD_READS: [&str; 22] = [
     "name",
     "namespace",
     "priority",
@@ -102,6 +102,11 @@ pub(crate) const POD_READS: [&str; 17] = [
     "schedulingGates",
     "namespaceLabels",
     "uid",
+    "createdAt",
+    "priorityClass",
+    "serviceAccount",
+    "preemptionPolicy",
+    "group",
 ];
 
 /// Numbers of fields in POD_READS.
@@ -123,6 +128,12 @@ pub(crate) mod reads {
     pub const SCHEDULING_GATES: usize = 14;
     pub const NAMESPACE_LABELS: usize = 15;
     pub const UID: usize = 16;
+    // Generated from abi/fields.
+    pub const CREATED_AT: usize = 17;
+    pub const PRIORITY_CLASS: usize = 18;
+    pub const SERVICE_ACCOUNT: usize = 19;
+    pub const PREEMPTION_POLICY: usize = 20;
+    pub const GROUP: usize = 21;
 }
 
 /// Ends a plugin that reads a column that its manifest does not list.

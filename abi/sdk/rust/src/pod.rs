@@ -16,13 +16,13 @@ pub struct Pod<'c> {
     pub(crate) columns: &'c Columns,
 }
 
-fn first<T: Copy>(view: &View<T>, otherwise: T) -> T {
+pub(crate) fn first<T: Copy>(view: &View<T>, otherwise: T) -> T {
     view.slice().first().copied().unwrap_or(otherwise)
 }
 
 impl<'c> Pod<'c> {
     #[inline]
-    fn fields(self, field: usize) -> &'c Fields {
+    pub(crate) fn fields(self, field: usize) -> &'c Fields {
         self.view.need(field);
         &self.view.fields
     }

@@ -3,6 +3,7 @@
 use crate::abi::field;
 use crate::manifest::{undeclared, Manifest, POD_READS};
 use crate::memory::{Memory, Plain, View};
+use crate::pod_fields::LaterFields;
 use crate::records::{PodField, PodHeader, POD_HEADER};
 use crate::room::Room;
 use crate::types::{Id, Pair, Port, Requirement, Term, Toleration};
@@ -37,6 +38,7 @@ pub(crate) struct Fields {
     pub images: View<Id>,
     pub gates: View<Id>,
     pub non_zero: View<i64>,
+    pub later: LaterFields,
 }
 
 impl Fields {
@@ -59,6 +61,7 @@ impl Fields {
         images: View::empty(),
         gates: View::empty(),
         non_zero: View::empty(),
+        later: LaterFields::EMPTY,
     };
 }
 
@@ -112,7 +115,7 @@ impl PodView {
                 field::NON_ZERO_REQUESTED => v.non_zero = m.view(from, f.count),
                 field::NAMESPACE_LABELS => v.namespace_labels = m.view(from, f.count),
                 field::UID => v.uid = m.view(from, f.count),
-                _ => {} // unknown ids are skipped (ABI-6.2)
+                _ => v.later.set(m, from, f),
             }
         }
     }

@@ -138,6 +138,11 @@ static void see_pod(BerthPod pod) {
   see_number(any);
   see_terms(pod, required);
   see_terms(pod, berth_pod_preferred_terms(pod));
+  see_number(berth_pod_created_at(pod));
+  see_id(berth_pod_priority_class(pod));
+  see_id(berth_pod_service_account(pod));
+  see_id(berth_pod_preemption_policy(pod));
+  see_id(berth_pod_group(pod));
 }
 
 static void see_placed(BerthPods pods) {

@@ -123,6 +123,11 @@ class Seen {
     this.number(required !== null ? 1 : 0);
     if (required !== null) this.terms(pod, required);
     this.terms(pod, pod.preferredTerms());
+    this.number(pod.createdAt());
+    this.id(pod.priorityClass());
+    this.id(pod.serviceAccount());
+    this.id(pod.preemptionPolicy());
+    this.id(pod.group());
   }
 
   private placed(pod: berth.PlacedPod): void {

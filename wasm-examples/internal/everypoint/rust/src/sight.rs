@@ -79,6 +79,9 @@ impl Seen<'_> {
         self.numbers(&[required.is_some().into()]);
         self.terms(pod, required.unwrap_or_default());
         self.terms(pod, pod.preferred_terms());
+        self.numbers(&[pod.created_at()]);
+        self.ids(&[pod.priority_class(), pod.service_account()]);
+        self.ids(&[pod.preemption_policy(), pod.group()]);
     }
 
     fn terms(&mut self, pod: Pod<'_>, all: &[Term]) {

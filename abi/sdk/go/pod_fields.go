@@ -1,0 +1,60 @@
+package berth
+
+import "github.com/berth-scheduler/berth/abi"
+
+// Generated from abi/fields.
+
+// laterFields has the fields of the pod record that came after ABI 1.0.
+type laterFields struct {
+	ofCreatedAt        []int64
+	ofPriorityClass    []ID
+	ofServiceAccount   []ID
+	ofPreemptionPolicy []ID
+	ofGroup            []ID
+}
+
+// set makes the slice of a field. It skips unknown fields.
+func (l *laterFields) set(m *memory, from uint32, f *podField) {
+	switch f.id {
+	case abi.IncomingCreatedAt:
+		l.ofCreatedAt = view[int64](m, from, f.count)
+	case abi.IncomingPriorityClass:
+		l.ofPriorityClass = view[ID](m, from, f.count)
+	case abi.IncomingServiceAccount:
+		l.ofServiceAccount = view[ID](m, from, f.count)
+	case abi.IncomingPreemptionPolicy:
+		l.ofPreemptionPolicy = view[ID](m, from, f.count)
+	case abi.IncomingGroup:
+		l.ofGroup = view[ID](m, from, f.count)
+	}
+}
+
+// CreatedAt is metadata.creationTimestamp in seconds since 1970; 0 for none. Reads `pod: createdAt`.
+func (p Pod) CreatedAt() int64 {
+	p.v.need(podCreatedAt)
+	return first(p.v.later.ofCreatedAt)
+}
+
+// PriorityClass is spec.priorityClassName; 0 for none. Reads `pod: priorityClass`.
+func (p Pod) PriorityClass() ID {
+	p.v.need(podPriorityClass)
+	return first(p.v.later.ofPriorityClass)
+}
+
+// ServiceAccount is spec.serviceAccountName; 0 for none. Reads `pod: serviceAccount`.
+func (p Pod) ServiceAccount() ID {
+	p.v.need(podServiceAccount)
+	return first(p.v.later.ofServiceAccount)
+}
+
+// PreemptionPolicy is spec.preemptionPolicy; PreemptLowerPriority if it is not set. Reads `pod: preemptionPolicy`.
+func (p Pod) PreemptionPolicy() ID {
+	p.v.need(podPreemptionPolicy)
+	return first(p.v.later.ofPreemptionPolicy)
+}
+
+// Group is spec.schedulingGroup.podGroupName; 0 for none. Reads `pod: group`.
+func (p Pod) Group() ID {
+	p.v.need(podGroup)
+	return first(p.v.later.ofGroup)
+}

@@ -1,0 +1,72 @@
+//! The fields of a pod record since ABI 1.1 (SPEC.md, section 6).
+
+use crate::abi::field;
+use crate::manifest::reads;
+use crate::memory::{Memory, View};
+use crate::pod::{first, Pod};
+use crate::records::PodField;
+use crate::types::Id;
+
+// Generated from abi/fields.
+#[derive(Clone, Copy)]
+pub(crate) struct LaterFields {
+    created_at: View<i64>,
+    priority_class: View<Id>,
+    service_account: View<Id>,
+    preemption_policy: View<Id>,
+    group: View<Id>,
+}
+
+impl LaterFields {
+    pub const EMPTY: LaterFields = LaterFields {
+        created_at: View::empty(),
+        priority_class: View::empty(),
+        service_account: View::empty(),
+        preemption_policy: View::empty(),
+        group: View::empty(),
+    };
+
+    /// Sets a field. Unknown ids are skipped (ABI-6.2).
+    pub fn set(&mut self, m: &Memory, from: u32, f: &PodField) {
+        match f.id {
+            field::CREATED_AT => self.created_at = m.view(from, f.count),
+            field::PRIORITY_CLASS => self.priority_class = m.view(from, f.count),
+            field::SERVICE_ACCOUNT => self.service_account = m.view(from, f.count),
+            field::PREEMPTION_POLICY => self.preemption_policy = m.view(from, f.count),
+            field::GROUP => self.group = m.view(from, f.count),
+            _ => {}
+        }
+    }
+}
+
+impl<'c> Pod<'c> {
+    /// metadata.creationTimestamp in seconds since 1970; 0 for none. Reads `pod: createdAt`.
+    pub fn created_at(self) -> i64 {
+        let later = &self.fields(reads::CREATED_AT).later;
+        first(&later.created_at, 0)
+    }
+
+    /// spec.priorityClassName; 0 for none. Reads `pod: priorityClass`.
+    pub fn priority_class(self) -> Id {
+        let later = &self.fields(reads::PRIORITY_CLASS).later;
+        first(&later.priority_class, Id::ABSENT)
+    }
+
+    /// spec.serviceAccountName; 0 for none. Reads `pod: serviceAccount`.
+    pub fn service_account(self) -> Id {
+        let later = &self.fields(reads::SERVICE_ACCOUNT).later;
+        first(&later.service_account, Id::ABSENT)
+    }
+
+    /// spec.preemptionPolicy; PreemptLowerPriority if it is not set. Reads `pod: preemptionPolicy`.
+    pub fn preemption_policy(self) -> Id {
+        let later = &self.fields(reads::PREEMPTION_POLICY).later;
+        first(&later.preemption_policy, Id::ABSENT)
+    }
+
+    /// spec.schedulingGroup.podGroupName; 0 for none. Reads `pod: group`.
+    pub fn group(self) -> Id {
+        let later = &self.fields(reads::GROUP).later;
+        first(&later.group, Id::ABSENT)
+    }
+}
