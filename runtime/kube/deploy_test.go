@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/component-helpers/auth/rbac/validation"
 )
 
 // manifests reads the objects of deploy/ and of its components, strictly, but for kinds
@@ -65,6 +66,41 @@ func manifests(t *testing.T) (out []runtime.Object) {
 	return out
 }
 
+// TestTenantRoles: who edits in a namespace gets the rights to attach plugins there, and who views it to see them. Nobody gets
+// grants, plugins of the platform or status by that.
+func TestTenantRoles(t *testing.T) {
+	aggregated := map[string][]rbacv1.PolicyRule{} // by label
+	for _, object := range manifests(t) {
+		if role, ok := object.(*rbacv1.ClusterRole); ok {
+			for label := range role.Labels {
+				aggregated[label] = append(aggregated[label], role.Rules...)
+			}
+		}
+	}
+	for _, c := range []struct {
+		role, verb, resource string
+		may                  bool
+	}{
+		{"edit", "create", "tenantplugins", true},
+		{"edit", "patch", "tenantplugins", true},
+		{"edit", "patch", "tenantplugins/status", false},
+		{"edit", "create", "plugingrants", false},
+		{"edit", "get", "schedulerplugins", false},
+		{"admin", "delete", "tenantplugins", true},
+		{"admin", "create", "plugingrants", false},
+		{"view", "list", "tenantplugins", true},
+		{"view", "create", "tenantplugins", false},
+		{"view", "list", "plugingrants", false},
+	} {
+		may, _ := validation.Covers(aggregated["rbac.authorization.k8s.io/aggregate-to-"+c.role], []rbacv1.PolicyRule{
+			{APIGroups: []string{"berth.dev"}, Resources: []string{c.resource}, Verbs: []string{c.verb}},
+		})
+		if may != c.may {
+			t.Errorf("%s may %s %s: %v", c.role, c.verb, c.resource, may)
+		}
+	}
+}
+
 // TestManifestRights: the ClusterRole lets Berth watch what it watches, and do what it
 // does, and no more.
 func TestManifestRights(t *testing.T) {
@@ -102,12 +138,16 @@ func TestManifestRights(t *testing.T) {
 		berth[kind] = append(berth[kind], "list", "watch")
 		slices.Sort(berth[kind])
 	}
+	all := []string{"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"}
 	for role, want := range map[string]map[string][]string{
 		"berth": berth, "berth:patch-pods": {"pods": {"patch"}}, "berth:what-if": {
 			"priorityclasses.scheduling.k8s.io": {"list"}, "runtimeclasses.node.k8s.io": {"list"}, "limitranges": {"list"},
 			"resourcequotas": {"list"}, "daemonsets.apps": {"list"},
 			"mutatingwebhookconfigurations.admissionregistration.k8s.io": {"list"}, "validatingwebhookconfigurations.admissionregistration.k8s.io": {"list"},
-		}, "berth:viewer": {"leases.coordination.k8s.io": {"get"}},
+		},
+		"berth:tenant": {"tenantplugins.berth.dev": all}, "berth:tenant-view": {"tenantplugins.berth.dev": {"get", "list", "watch"}},
+		"berth:platform": {"tenantplugins.berth.dev": all, "plugingrants.berth.dev": all, "schedulerplugins.berth.dev": all},
+		"berth:viewer":   {"leases.coordination.k8s.io": {"get"}},
 	} {
 		if !reflect.DeepEqual(got[role], want) {
 			t.Errorf("rights of %s are\n%v, want\n%v", role, got[role], want)

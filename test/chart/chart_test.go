@@ -125,6 +125,30 @@ func TestDefaultsAreDeploy(t *testing.T) {
 	}
 }
 
+// TestTenantsAreDeploy: with tenants.kinds the chart also installs what the component deploy/tenants does.
+func TestTenantsAreDeploy(t *testing.T) {
+	text, err := render("kube-system", []byte("tenants: {kinds: true}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := objects(t, text)
+	files, err := filepath.Glob(filepath.Join(deploy, "crds", "*.yaml"))
+	if err != nil || len(files) != 3 {
+		t.Fatal(files, err)
+	}
+	for _, file := range append(files, filepath.Join(deploy, "tenants", "rbac.yaml")) {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for key, want := range objects(t, string(text)) {
+			if !reflect.DeepEqual(got[key], want) {
+				t.Errorf("%s is %v, want %v", key, got[key], want)
+			}
+		}
+	}
+}
+
 func decoded(t *testing.T, text []byte) (out map[string]any) {
 	t.Helper()
 	if err := yaml.UnmarshalStrict(text, &out); err != nil {

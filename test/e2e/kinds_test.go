@@ -108,6 +108,7 @@ func TestKinds(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Run("docs", func(t *testing.T) { appliesDocs(t, objects) })
+	t.Run("users", func(t *testing.T) { obeysRoles(t, c, installed) })
 	t.Run("columns", func(t *testing.T) { printsColumns(t, c) })
 }
 
@@ -126,6 +127,67 @@ func appliesDocs(t *testing.T, objects *cluster.Objects) {
 		for _, b := range blocks {
 			if err := objects.Apply(t.Context(), b[1]); err != nil {
 				t.Errorf("%s: %v in\n%s", page, err, b[1])
+			}
+		}
+	}
+}
+
+// obeysRoles lets a user with a role of deploy/tenants write objects: a tenant may attach plugins in its namespace and nothing else, and
+// the platform may grant. The API server of the tests has no controller that aggregates, so the roles are bound themselves.
+func obeysRoles(t *testing.T, c *cluster.Cluster, admin *cluster.Objects) {
+	text, err := os.ReadFile(filepath.Join(deploy(), "tenants", "rbac.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := admin.Apply(t.Context(), text); err != nil {
+		t.Fatal(err)
+	}
+	guest, err := c.Client(cluster.Guest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const plugin = `{"apiVersion": "berth.dev/v1alpha1", "kind": "TenantPlugin", "metadata": {"name": "p"}, "spec": {"module": {"image": "registry.test/p:1.0.0"}}}`
+	const grant = `{"apiVersion": "berth.dev/v1alpha1", "kind": "PluginGrant", "metadata": {"name": "g"},
+		"spec": {"namespaces": ["team-a"], "modules": [{"repositories": ["registry.test/*"]}]}}`
+	may := func(path, body string) bool {
+		err := guest.RESTClient().Post().AbsPath("/apis/berth.dev/v1alpha1/"+path).Param("dryRun", "All").Body([]byte(body)).Do(t.Context()).Error()
+		if err != nil && !apierrors.IsForbidden(err) {
+			t.Fatal(err)
+		}
+		return err == nil
+	}
+	for _, step := range []struct{ kind, role, allowed string }{
+		{"RoleBinding", "berth:tenant-view", ""},
+		{"RoleBinding", "berth:tenant", "own"},
+		{"ClusterRoleBinding", "berth:platform", "own other grant"},
+	} {
+		binding := "{apiVersion: rbac.authorization.k8s.io/v1, kind: " + step.kind + ", metadata: {name: e2e-" + strings.ReplaceAll(step.role, ":", "-") +
+			", namespace: team-a}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: '" + step.role +
+			"'}, subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: " + string(cluster.Guest) + "}]}"
+		if step.kind == "ClusterRoleBinding" {
+			binding = strings.Replace(binding, ", namespace: team-a", "", 1)
+			t.Cleanup(func() {
+				_ = admin.Delete(context.Background(), "clusterrolebindings", "e2e-berth-platform") // a next one is reported by Apply
+			})
+		}
+		if err := admin.Apply(t.Context(), []byte(binding)); err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		for until := time.Now().Add(patience); ; time.Sleep(100 * time.Millisecond) { // roles take a moment to take effect
+			var allowed []string
+			for _, try := range []struct{ name, path, body string }{
+				{"own", "namespaces/team-a/tenantplugins", plugin}, {"other", "namespaces/default/tenantplugins", plugin}, {"grant", "plugingrants", grant},
+			} {
+				if may(try.path, try.body) {
+					allowed = append(allowed, try.name)
+				}
+			}
+			if got = strings.Join(allowed, " "); got == step.allowed {
+				break
+			}
+			if time.Now().After(until) {
+				t.Fatalf("with %s the user may write %q, want %q", step.role, got, step.allowed)
 			}
 		}
 	}

@@ -41,6 +41,13 @@ func PatchPods() Variant {
 	}}
 }
 
+// Tenants has the kinds of berth.dev and the roles of those who write them.
+func Tenants() Variant {
+	return Variant{Name: "tenants", Edit: func(files map[string]string) error {
+		return uncomment(files, "components:", "- tenants")
+	}}
+}
+
 // Monitored is for a cluster with the Prometheus operator.
 func Monitored() Variant {
 	return Variant{Name: "monitored", Edit: func(files map[string]string) error {

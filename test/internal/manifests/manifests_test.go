@@ -34,6 +34,27 @@ func TestRenderedNames(t *testing.T) {
 	}
 }
 
+// TestRenderedTenants: the component tenants adds the kinds and the roles, and nothing else.
+func TestRenderedTenants(t *testing.T) {
+	var added []string
+	for _, o := range render(t, manifests.Tenants()) {
+		if !slices.ContainsFunc(render(t, manifests.Beside()), func(b *unstructured.Unstructured) bool {
+			return b.GetKind() == o.GetKind() && b.GetName() == o.GetName()
+		}) {
+			added = append(added, o.GetKind()+" "+o.GetName())
+		}
+	}
+	slices.Sort(added)
+	want := []string{
+		"ClusterRole berth:platform", "ClusterRole berth:tenant", "ClusterRole berth:tenant-view",
+		"CustomResourceDefinition plugingrants.berth.dev", "CustomResourceDefinition schedulerplugins.berth.dev",
+		"CustomResourceDefinition tenantplugins.berth.dev",
+	}
+	if !slices.Equal(added, want) {
+		t.Errorf("it adds %q, want %q", added, want)
+	}
+}
+
 // TestRenderedNamesFound: the problems that TestRenderedNames looks for are found.
 func TestRenderedNamesFound(t *testing.T) {
 	for _, test := range []struct{ file, text, by, want string }{
