@@ -67,11 +67,12 @@ func (o *pluginInstallOptions) run(ctx context.Context, client *oci.Client, plug
 	if err != nil {
 		return err
 	}
-	x, v, err := f.Resolve(w)
+	x, _, err := f.Resolve(w)
 	if err != nil {
 		return err
 	}
-	if v, err = f.best(ctx, x, w); err != nil {
+	v, err := f.best(ctx, x, w)
+	if err != nil {
 		return err
 	}
 	fields, err := o.fields(ctx)

@@ -30,8 +30,12 @@ const (
 	eventsFailures = "failures"
 )
 
-// mostHeldWrites is what --held-pod-writes allows: with more, these writes would keep others waiting.
-const mostHeldWrites = 1000
+// mostHeldWrites is what --held-pod-writes allows: with more, these writes would keep others waiting. heldWritesOfTenants is the number
+// without the flag, for pods that wait for an attached plugin: kube-scheduler has no such pods, and who made one cannot see the scheduler.
+const (
+	mostHeldWrites      = 1000
+	heldWritesOfTenants = 10
+)
 
 // runOptions holds the flags of berth run.
 type runOptions struct {
@@ -110,7 +114,7 @@ func (o *runOptions) flags(f *pflag.FlagSet) {
 	f.StringVar(&o.record.size, "record-size", "1Gi", "maximum size of the recordings in that folder, as a `QUANTITY`; the oldest are removed")
 	o.record.flags(f)
 	f.IntVar(&o.heldWrites, "held-pod-writes", 0, "how many pods a second may get a condition that says why a PreEnqueue plugin "+
-		"holds them back; 0 for none")
+		"holds them back; 0 for ten, and only pods that wait for an attached plugin that does not run")
 	f.StringVar(&o.events, "events", eventsAll, "`WHICH` events to write: all, or failures to leave out events of placed pods")
 }
 
@@ -233,8 +237,12 @@ func (o *runOptions) schedule(ctx context.Context, s *config.Scheduler, modules 
 	for i := range s.Profiles {
 		profiles = append(profiles, s.Profiles[i].SchedulerName)
 	}
-	cluster, err := kube.New(kube.Config{Profiles: profiles, Quiet: o.events == eventsFailures, HeldWrites: o.heldWrites,
-		CompareTolerations: o.gates.gates.On(config.TolerationOperators)},
+	told := kube.Config{Profiles: profiles, Quiet: o.events == eventsFailures, HeldWrites: o.heldWrites,
+		CompareTolerations: o.gates.gates.On(config.TolerationOperators)}
+	if told.HeldWrites == 0 {
+		told.HeldWrites, told.HeldBy = heldWritesOfTenants, []string{assembly.HoldName}
+	}
+	cluster, err := kube.New(told,
 		kube.Deps{Client: clients.Main, Plugins: clients.Plugins, KubeConfig: clients.REST, Events: clients.Events, Covered: clients.Covered,
 			Reach: clients.Reach, Requests: clients.Requests, Pace: clients.Pace, Observer: w.metrics, Log: log, Panicked: w.panicked})
 	if err != nil {

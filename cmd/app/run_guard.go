@@ -52,6 +52,8 @@ func (o *guardOptions) guard(ctx context.Context, handler http.Handler, clients 
 			return nil, false, fmt.Errorf("%w (may this user read it? --authentication-tolerate-lookup-failure starts without it)", err)
 		}
 	}
-	guarded, err = kube.Guard(handler, o.config, d)
+	config := o.config
+	config.OfPod = debughttp.OfPod
+	guarded, err = kube.Guard(handler, config, d)
 	return guarded, d.ClientCA != nil, err
 }

@@ -221,13 +221,13 @@ func TestHeldPodsDoNotSlipThrough(t *testing.T) {
 	if r.later(t); r.placed("early") || r.placed("queued") || !r.in(t, "b", "other") {
 		t.Errorf("placed %v", r.bound)
 	}
-	if first := r.scheduler.mu.built[0].profile.Points["preFilter"][0].Name; first != holdName {
+	if first := r.scheduler.mu.built[0].profile.Points["preFilter"][0].Name; first != HoldName {
 		t.Errorf("%s comes before the gate", first)
 	}
 	if _, err := r.scheduler.Attach(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
-	if r.later(t); !r.placed("early") || !r.placed("queued") || r.scheduler.mu.built[0].plugins[holdName] != nil {
+	if r.later(t); !r.placed("early") || !r.placed("queued") || r.scheduler.mu.built[0].plugins[HoldName] != nil {
 		t.Errorf("placed %v", r.bound)
 	}
 }

@@ -77,7 +77,7 @@ func (a *Assembly) build(ctx context.Context, s *config.Scheduler, old []*built)
 		CompareTolerations: a.config.CompareTolerations(), ResizePreemption: a.config.Gates.On(config.ResizePreemption),
 	})
 	maps.Copy(registry, a.config.Plugins)
-	registry[holdName] = newHold
+	registry[HoldName] = newHold
 	var out []*built
 	var refused refusals
 	for i := range s.Profiles {

@@ -12,8 +12,8 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// holdName is the name of holdPods in profiles, and the reason that its pods have.
-const holdName = "TenantPluginNotReady"
+// HoldName is the name of the plugin that keeps back the pods of attached plugins that do not run, and the reason that these pods have.
+const HoldName = "TenantPluginNotReady"
 
 // held is an attached plugin that does not run, and whose pods wait.
 type held struct {
@@ -42,16 +42,16 @@ var (
 func hold(p *config.Profile, all []held) {
 	for _, point := range []abi.Point{abi.PreEnqueue, abi.PreFilter} {
 		name := configName(point)
-		p.Points[name] = append([]config.PluginRef{{Name: holdName}}, p.Points[name]...)
+		p.Points[name] = append([]config.PluginRef{{Name: HoldName}}, p.Points[name]...)
 	}
 	if p.Args == nil {
 		p.Args = make(map[string]config.Args)
 	}
 	raw, err := json.Marshal(all)
 	if err != nil {
-		panic(fmt.Sprintf("BUG: args of %s: %v", holdName, err))
+		panic(fmt.Sprintf("BUG: args of %s: %v", HoldName, err))
 	}
-	p.Args[holdName] = config.Args{Raw: raw}
+	p.Args[HoldName] = config.Args{Raw: raw}
 }
 
 // everyone stands for all namespaces; none has this name.
@@ -61,13 +61,13 @@ const everyone = ""
 func newHold(args any) (plugin.Plugin, error) {
 	var all []held
 	if raw, ok := args.([]byte); !ok || json.Unmarshal(raw, &all) != nil {
-		return nil, fmt.Errorf("BUG: args of %s are %v", holdName, args)
+		return nil, fmt.Errorf("BUG: args of %s are %v", HoldName, args)
 	}
 	return holdFor(all), nil
 }
 
 func holdFor(all []held) *holdPods {
-	h := &holdPods{held: all, of: make(map[string][]int), info: plugin.Info{Name: holdName, Holds: true, Reads: plugin.Whole(abi.IncomingNamespace)}}
+	h := &holdPods{held: all, of: make(map[string][]int), info: plugin.Info{Name: HoldName, Holds: true, Reads: plugin.Whole(abi.IncomingNamespace)}}
 	for i := range all {
 		names := all[i].Namespaces
 		if len(names) == 0 {
@@ -117,5 +117,5 @@ func (h *holdPods) status(pod *state.Pod) *plugin.Status {
 		return nil
 	}
 	x := &h.held[first]
-	return plugin.NewStatus(abi.UnschedulableAndUnresolvable, fmt.Sprintf("%s: the plugin %s does not run: %s", holdName, x.Name, x.Why))
+	return plugin.NewStatus(abi.UnschedulableAndUnresolvable, fmt.Sprintf("%s: the plugin %s does not run: %s", HoldName, x.Name, x.Why))
 }

@@ -194,10 +194,13 @@ func (c *Config) explain(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	out := Pod{Namespace: name.Namespace, Name: name.Name, Where: where, Profiles: c.profiles()}
+	limited := r.Context().Value(ofReader{}) != nil
 	if last, ok := c.Recorder.Last(name); ok {
-		out.Last = &last
+		if out.Last = &last; limited {
+			out.Last = last.forReader(name.Namespace)
+		}
 	}
-	if places, err := c.places(ctx); err == nil {
+	if places, err := c.places(ctx); err == nil && !limited {
 		out.Binding = places["binding"]
 	}
 	if c.FailedWrite != nil {

@@ -1,13 +1,44 @@
 package debughttp
 
 import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
 	resourcehelper "k8s.io/component-helpers/resource"
 
 	"github.com/berth-scheduler/berth/internal/plain"
 )
+
+// ofReader is the key of a request's context if the user may get the pod, but not all that the scheduler serves.
+type ofReader struct{}
+
+// OfPod returns the pod that a request asks to explain, and the request as one of somebody who may get just that pod; false if it asks
+// for anything else. Such an answer names no pods of other namespaces. A question for a change is not one: it costs a what-if.
+func OfPod(r *http.Request) (pod types.NamespacedName, limited *http.Request, ok bool) {
+	rest, ok := strings.CutPrefix(r.URL.EscapedPath(), ExplainPath)
+	if !ok || r.Method != http.MethodGet || r.URL.RawQuery != "" {
+		return pod, nil, false
+	}
+	pod.Namespace, pod.Name, _ = strings.Cut(rest, "/")
+	if len(validation.IsDNS1123Label(pod.Namespace)) > 0 || len(validation.IsDNS1123Subdomain(pod.Name)) > 0 { // nothing is escaped, either
+		return types.NamespacedName{}, nil, false
+	}
+	return pod, r.WithContext(context.WithValue(r.Context(), ofReader{}, true)), true
+}
+
+// forReader returns an explanation without pods of other namespaces.
+func (e *Explanation) forReader(namespace string) *Explanation {
+	out, a := *e, *e.Attempt
+	a.Victims = slices.DeleteFunc(slices.Clone(a.Victims), func(pod string) bool { return !strings.HasPrefix(pod, namespace+"/") })
+	out.Attempt = &a
+	return &out
+}
 
 // ClusterPod is a pod in the API.
 type ClusterPod struct {

@@ -38,7 +38,9 @@ type Config struct {
 	// StatusWriters is how many writes of pod status run at once; 0 means 8.
 	StatusWriters int
 	// HeldWrites is how many writes a second may say, in the status of pods, why PreEnqueue plugins hold them back; 0 means none.
+	// HeldBy are the names of these plugins; nil means all.
 	HeldWrites int
+	HeldBy     []string
 	// Quiet writes no event for a pod that was placed. A pod that is created, placed and reported
 	// in an event costs the API server three writes instead of two.
 	Quiet bool

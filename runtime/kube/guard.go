@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apiserver/pkg/apis/apiserver"
 	"k8s.io/apiserver/pkg/authentication/authenticatorfactory"
@@ -19,6 +20,9 @@ import (
 type GuardConfig struct {
 	// Open lists paths without authorization; a * at the end matches anything.
 	Open []string
+	// OfPod (optional) returns the pod that a request is about, and the request as whoever may get that pod may make it, without any
+	// right to its path; false if it is about none. A Role cannot grant paths.
+	OfPod func(*http.Request) (pod types.NamespacedName, limited *http.Request, ok bool)
 	// TokenTTL, AllowTTL and DenyTTL are how long answers of the API server are cached.
 	TokenTTL, AllowTTL, DenyTTL time.Duration
 }
@@ -35,7 +39,7 @@ type GuardDeps struct {
 const guardTimeout = 10 * time.Second
 
 // Guard authenticates clients by TokenReview or client certificate, and authorizes them for
-// the path by SubjectAccessReview, as kube-scheduler does.
+// the path by SubjectAccessReview, as kube-scheduler does, or for the pod that the path names.
 func Guard(handler http.Handler, c GuardConfig, d GuardDeps) (http.Handler, error) {
 	retries := &wait.Backoff{Duration: 500 * time.Millisecond, Factor: 1.5, Jitter: 0.2, Steps: 5}
 	authentication := authenticatorfactory.DelegatingAuthenticatorConfig{
@@ -81,6 +85,17 @@ func Guard(handler http.Handler, c GuardConfig, d GuardDeps) (http.Handler, erro
 		})
 		if decision != authorizer.DecisionAllow {
 			text := "Forbidden: user " + who.User.GetName() + " may not " + verbOf(r.Method) + " the nonResourceURL " + r.URL.Path
+			if c.OfPod != nil {
+				if pod, limited, ok := c.OfPod(r); ok {
+					if decision, _, _ := review.Authorize(r.Context(), authorizer.AttributesRecord{
+						User: who.User, Verb: "get", APIVersion: "v1", Resource: "pods", Namespace: pod.Namespace, Name: pod.Name, ResourceRequest: true,
+					}); decision == authorizer.DecisionAllow {
+						handler.ServeHTTP(w, limited)
+						return
+					}
+					text += ", nor get the pod " + pod.String()
+				}
+			}
 			if reason != "" {
 				text += ": " + reason
 			}

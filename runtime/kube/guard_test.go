@@ -15,6 +15,7 @@ import (
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/cert"
@@ -24,7 +25,7 @@ import (
 )
 
 // newReviewer is an API server that knows the tokens token-of-NAME, and lets monitor
-// get /metrics.
+// get /metrics, and tenant get the pods of team-a.
 func newReviewer(t *testing.T) kubernetes.Interface {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -38,7 +39,11 @@ func newReviewer(t *testing.T) kubernetes.Interface {
 		case strings.HasSuffix(r.URL.Path, "/subjectaccessreviews"):
 			in := read[authorizationv1.SubjectAccessReview](t, r)
 			of := in.Spec.NonResourceAttributes
-			in.Status.Allowed = in.Spec.User == "monitor" && of.Path == "/metrics" && of.Verb == "get"
+			if pod := in.Spec.ResourceAttributes; pod != nil {
+				in.Status.Allowed = in.Spec.User == "tenant" && pod.Verb == "get" && pod.Group == "" && pod.Resource == "pods" && pod.Namespace == "team-a"
+			} else {
+				in.Status.Allowed = in.Spec.User == "monitor" && of.Path == "/metrics" && of.Verb == "get"
+			}
 			review = in
 		}
 		w.Header().Set("Content-Type", "application/json")
@@ -53,11 +58,11 @@ func newReviewer(t *testing.T) kubernetes.Interface {
 }
 
 // TestGuard: open paths are everyone's, others of those whom the API server knows and
-// allows to get them.
+// allows to get them, and those about a pod also of those who may get the pod.
 func TestGuard(t *testing.T) {
 	client := newReviewer(t)
 	guarded, err := kube.Guard(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "in") }),
-		kube.GuardConfig{Open: []string{"/healthz", "/readyz/*"}, TokenTTL: time.Second, AllowTTL: time.Second, DenyTTL: time.Second},
+		kube.GuardConfig{OfPod: ofPod, Open: []string{"/healthz", "/readyz/*"}, TokenTTL: time.Second, AllowTTL: time.Second, DenyTTL: time.Second},
 		kube.GuardDeps{Authentication: client, Authorization: client})
 	if err != nil {
 		t.Fatal(err)
@@ -73,6 +78,11 @@ func TestGuard(t *testing.T) {
 		{"/metrics", "nonsense", 401, "Unauthorized"},
 		{"/metrics", "token-of-monitor", 200, "in"},
 		{"/configz", "token-of-monitor", 403, "user monitor may not get"},
+		{"/pod/team-a", "token-of-tenant", 200, "in"},
+		{"/pod/team-b", "token-of-tenant", 403, "user tenant may not get the nonResourceURL /pod/team-b, nor get the pod team-b/p"},
+		{"/pod/team-a", "token-of-monitor", 403, "nor get the pod team-a/p"},
+		{"/pod/team-a", "", 403, "user system:anonymous may not get the nonResourceURL /pod/team-a, nor get the pod team-a/p"},
+		{"/metrics", "token-of-tenant", 403, "user tenant may not get the nonResourceURL /metrics\n"},
 	} {
 		r := httptest.NewRequest(http.MethodGet, c.path, nil)
 		if c.token != "" {
@@ -84,6 +94,12 @@ func TestGuard(t *testing.T) {
 			t.Errorf("%s with %q: %d %s", c.path, c.token, w.Code, w.Body)
 		}
 	}
+}
+
+// ofPod is of requests of /pod/NAMESPACE.
+func ofPod(r *http.Request) (types.NamespacedName, *http.Request, bool) {
+	namespace, ok := strings.CutPrefix(r.URL.Path, "/pod/")
+	return types.NamespacedName{Namespace: namespace, Name: "p"}, r, ok
 }
 
 func read[T any](t *testing.T, r *http.Request) *T {

@@ -2,6 +2,8 @@ package kube
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -63,8 +65,9 @@ func (c *Cluster) Gated(pod *state.Pod, by, reason string) {
 		return
 	}
 	message := ""
-	if by != "" && len(pod.Object.Spec.SchedulingGates) == 0 { // the API server tells of these itself
-		message = plain.Lines(by+": "+reason, report.MaxMessage)
+	if by != "" && len(pod.Object.Spec.SchedulingGates) == 0 && // the API server tells of these itself
+		(c.config.HeldBy == nil || slices.Contains(c.config.HeldBy, by)) {
+		message = plain.Lines(by+": "+strings.TrimPrefix(reason, by+": "), report.MaxMessage)
 	}
 	c.held.set(pod, message)
 }

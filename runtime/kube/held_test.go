@@ -31,11 +31,17 @@ type holder struct {
 
 func hold(t *testing.T, test func(t *testing.T, h *holder), pods ...runtime.Object) {
 	t.Helper()
+	holdBy(t, nil, test, pods...)
+}
+
+// holdBy is hold for what some plugins hold back; nil means all.
+func holdBy(t *testing.T, by []string, test func(t *testing.T, h *holder), pods ...runtime.Object) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		h := &holder{t: t, client: fake.NewClientset(pods...)}
 		h.client.Resources = []*metav1.APIResourceList{{GroupVersion: "events.k8s.io/v1"}}
 		var err error
-		h.Cluster, err = kube.New(kube.Config{Profiles: []string{"default-scheduler"}, HeldWrites: 1},
+		h.Cluster, err = kube.New(kube.Config{Profiles: []string{"default-scheduler"}, HeldWrites: 1, HeldBy: by},
 			kube.Deps{Client: h.client, Covered: func() error {
 				if h.standby.Load() {
 					return errors.New("another replica leads")
@@ -134,6 +140,19 @@ func TestHeldBudget(t *testing.T) {
 		h.after(time.Nanosecond, holds("b", "Quota: none left"))
 		h.after(time.Second, holds("c", "Quota: none left"))
 	}, pods...)
+}
+
+// TestHeldBy: with a list of plugins, only what they say is written, without the plugin's name twice, and removed when another one holds the
+// pod back.
+func TestHeldBy(t *testing.T) {
+	holdBy(t, []string{"NotReady"}, func(_ *testing.T, h *holder) {
+		h.Gated(h.pod("p"), "Quota", "none left")
+		h.after(time.Hour)
+		h.Gated(h.pod("p"), "NotReady", "NotReady: the plugin x does not run")
+		h.after(kube.HeldFor, holds("p", "NotReady: the plugin x does not run"))
+		h.Gated(h.pod("p"), "Quota", "none left")
+		h.after(kube.HeldFor, lets("p"))
+	}, pod("p", "", "default-scheduler"))
 }
 
 // TestHeldOtherwise: the conditions of gates in the pod's spec, of failed attempts and of bound pods stay.

@@ -3,7 +3,9 @@ package wasm
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -18,6 +20,33 @@ type journal struct {
 	name string
 	most int // bytes during one try, or in a second of calls that belong to no try
 	log  *slog.Logger
+
+	mu     sync.Mutex
+	recent []string // the last lines, the oldest first
+}
+
+// LastLines is how many lines of a plugin's log Status has, and LastLine how many bytes of each at most.
+const (
+	LastLines = 8
+	LastLine  = 256
+)
+
+// keep keeps a line for Status.
+func (j *journal) keep(level slog.Level, text string) {
+	line := plain.Cut(strings.ToLower(level.String())+": "+text, LastLine)
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if len(j.recent) == LastLines {
+		j.recent = append(j.recent[:0], j.recent[1:]...)
+	}
+	j.recent = append(j.recent, line)
+}
+
+// last returns the last lines, the oldest first.
+func (j *journal) last() []string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return slices.Clone(j.recent)
 }
 
 // recordOverhead is the size of a log record besides the guest's text and the plugin's name,
@@ -43,6 +72,7 @@ func (j *journal) record(l *ledger, level slog.Level, text, reason string) {
 	switch logged, first := l.take(recordOverhead+len(j.name), j.most, text, reason); {
 	case logged:
 		j.log.Log(context.Background(), level, text, attrs...)
+		j.keep(level, text)
 	case first:
 		j.log.Warn("plugin logs more than its logSize; the rest is left out", "plugin", j.name, "logSize", j.most)
 	}

@@ -3,16 +3,20 @@ package wasm_test
 import (
 	"bytes"
 	"context"
+	"fmt"
+	"io"
 	"log/slog"
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/abi/wire"
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
 	"github.com/berth-scheduler/berth/runtime/wasm"
 	"github.com/berth-scheduler/berth/runtime/wasm/breaker"
+	"github.com/berth-scheduler/berth/runtime/wasm/sandbox"
 )
 
 // TestLog: a guest's texts are logged under its name and level.
@@ -40,6 +44,41 @@ func TestLog(t *testing.T) {
 	}
 	if strings.Contains(out.String(), "too low") {
 		t.Errorf("log is %q", out.String())
+	}
+}
+
+// TestLastLines: a plugin's status has the last lines of its log, cut, and no others.
+func TestLastLines(t *testing.T) {
+	next := 0
+	guest := native(func(g *tiny, _ string, _, _, _ uint32) int32 {
+		for range 20 {
+			next++
+			g.env.Log(2, fmt.Sprint(next, "\x1b ", strings.Repeat("ü", 200)))
+		}
+		g.env.Log(0, "too low")
+		return 0
+	}, abi.ExportFilter)
+	p, err := wasm.New(t.Context(), wasm.Config{Name: "p", Limits: sandbox.Limits{LogSize: 64 << 10}}, wasm.Deps{
+		Factory: guest, Manifest: &wire.Manifest{Points: wire.ManifestPoints{Filter: &wire.ManifestPoint{}}}, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := p.Status().Log; len(got) != 0 {
+		t.Errorf("before it was called it logged %q", got)
+	}
+	w := newWorld(1)
+	for range 3 {
+		filter(p, w.cycle(incoming("a", "p", 0)), w.rows())
+	}
+	got := p.Status().Log
+	if len(got) != wasm.LastLines {
+		t.Fatalf("%d lines: %q", len(got), got)
+	}
+	for i, line := range got {
+		if !strings.HasPrefix(line, fmt.Sprint("warn: ", 53+i, "\ufffd ü")) || len(line) > wasm.LastLine || !utf8.ValidString(line) {
+			t.Errorf("line %d has %d bytes: %q", i, len(line), line)
+		}
 	}
 }
 

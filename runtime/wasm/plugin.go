@@ -55,7 +55,7 @@ func New(ctx context.Context, c Config, d Deps) (*Plugin, error) {
 	p := &Plugin{core: core{traits: t, deps: d, ration: ration{bucket: d.Bucket}}}
 	origin := fault.Origin{Plugin: c.Name, Digest: t.info.Digest}
 	p.faults = faults{origin: origin, config: &p.config, log: d.Log}
-	p.journal = journal{name: c.Name, most: c.Limits.LogSize, log: d.Log}
+	p.journal.name, p.journal.most, p.journal.log = c.Name, c.Limits.LogSize, d.Log
 	p.cycles.core, p.cycles.source = &p.core, p.newSource()
 	if p.declared[abi.AddPod] {
 		p.cycles.source.RoomForOther(4096)

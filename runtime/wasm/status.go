@@ -33,6 +33,8 @@ type Status struct {
 	Started StartCounts
 	// Written is bytes written into the memory of guests.
 	Written uint64
+	// Log is the last lines that the plugin logged, the oldest first.
+	Log []string
 }
 
 // Work is what a plugin did at one point.
@@ -114,6 +116,7 @@ func (p *Plugin) Status() Status {
 	s := Status{
 		Name: p.config.Name, Module: m.Name, Version: m.Version, ABI: m.ABI, Digest: p.info.Digest,
 		Namespaces: slices.Clone(p.info.Namespaces), Written: p.written.Load(), Breaker: p.breaker.Status(), Started: p.starts.count(),
+		Log: p.journal.last(),
 	}
 	u := p.budget.Usage()
 	s.Guests, s.Instances, s.Memory, s.MemoryMax, s.MemoryTotal = u.Guests, u.Instances, u.Guests+u.Host, u.Max, u.Share

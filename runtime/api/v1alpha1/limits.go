@@ -116,3 +116,25 @@ type Limits struct {
 	// +optional
 	LogSize *resource.Quantity `json:"logSize,omitempty"`
 }
+
+// GrantedLimits are the limits of a TenantPlugin, as in its PluginGrant.
+type GrantedLimits struct {
+	// The fuel that all plugins of the namespace may use together for one pod, besides fuelPerNode.
+	FuelPerPod int64 `json:"fuelPerPod"`
+	// More of that fuel for each node of the cluster.
+	FuelPerNode int64 `json:"fuelPerNode"`
+	// The fuel for starts of instances while the plugin is called for 100 pods or events of the namespace.
+	//
+	// +optional
+	FuelForStarts int64 `json:"fuelForStarts,omitempty"`
+	// The memory of the plugin. An instance may have half of that.
+	MemoryPerPlugin resource.Quantity `json:"memoryPerPlugin"`
+	// How many attempts a minute all plugins of the namespace may cause for its pods.
+	//
+	// +optional
+	AttemptsPerMinute int32 `json:"attemptsPerMinute,omitempty"`
+	// The priority with which pods of the namespace compete at most with pods of others for their turn.
+	//
+	// +optional
+	MaxPriority *int32 `json:"maxPriority,omitempty"`
+}

@@ -149,6 +149,18 @@ type PluginStatus struct {
 	//
 	// +optional
 	Grant string `json:"grant,omitempty"`
+	// What the grant allows the module that runs.
+	//
+	// +optional
+	Limits *GrantedLimits `json:"limits,omitempty"`
+	// The last lines that the plugin of a TenantPlugin logged, the oldest first, some minutes ago: they are written with
+	// other changes, and alone at most every two minutes.
+	//
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=8
+	// +kubebuilder:validation:items:MaxLength=256
+	Log []string `json:"log,omitempty"`
 	// Since when this module runs.
 	//
 	// +optional

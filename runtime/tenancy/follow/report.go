@@ -8,6 +8,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -29,6 +30,7 @@ const (
 	compareEvery = 5 * time.Second
 	judgeEvery   = time.Second
 	writeEvery   = 30 * time.Second
+	logEvery     = 2 * time.Minute // of the lines of the log alone
 	atOnce       = 4
 	passing      = 3 * time.Second
 )
@@ -49,7 +51,7 @@ type status struct {
 	Plugins int32 `json:"plugins,omitempty"`
 }
 
-// text is the whole status; timeless leaves out its times, the rollout and what was observed.
+// text is the whole status; timeless leaves out its times, the rollout, what was observed and the log.
 func (s *status) text() string {
 	out, _ := json.Marshal(s) // strings, numbers and times always have JSON
 	return string(out)
@@ -57,10 +59,17 @@ func (s *status) text() string {
 
 func (s *status) timeless() string {
 	c := *s
-	c.Since, c.Rollout, c.Observed, c.Conditions = nil, nil, "", slices.Clone(s.Conditions)
+	c.Since, c.Rollout, c.Observed, c.Log, c.Conditions = nil, nil, "", nil, slices.Clone(s.Conditions)
 	for i := range c.Conditions {
 		c.Conditions[i].LastTransitionTime = metav1.Time{}
 	}
+	return c.text()
+}
+
+// logless is the whole status without the log.
+func (s *status) logless() string {
+	c := *s
+	c.Log = nil
 	return c.text()
 }
 
@@ -168,9 +177,9 @@ func (f *Follower) report(ctx context.Context, known map[types.UID]*reported) (m
 // due completes the status that an object should have, and reports whether it is to be written.
 func (t *reported) due(o *object, now time.Time) bool {
 	if t.last != nil && t.last.timeless() == o.want.timeless() {
-		rollout, observed := o.want.Rollout, o.want.Observed
+		rollout, observed, log := o.want.Rollout, o.want.Observed, o.want.Log
 		o.want = *t.last
-		o.want.Rollout, o.want.Observed = rollout, observed
+		o.want.Rollout, o.want.Observed, o.want.Log = rollout, observed, log
 	}
 	if now.Before(t.again) {
 		return false
@@ -178,7 +187,7 @@ func (t *reported) due(o *object, now time.Time) bool {
 	if o.happened != nil { // it takes effect by that
 		return true
 	}
-	if o.have.text() == o.want.text() {
+	if o.have.text() == o.want.text() || now.Sub(t.at) < logEvery && o.have.logless() == o.want.logless() {
 		t.passing = time.Time{}
 		return false
 	}
@@ -250,7 +259,13 @@ func (f *Follower) write(ctx context.Context, o *object, t *reported, now time.T
 
 // objects returns those that the last Sync has judged, and what it made of them. held is as HeldBack.
 func (f *Follower) objects(held map[string]string) (out []object) {
-	r, faults := f.Result(), Faults(f.deps.Scheduler.Status())
+	r, running := f.Result(), f.deps.Scheduler.Status()
+	faults, logs := Faults(running), make(map[string][]string)
+	for i := range running.Plugins {
+		if p := &running.Plugins[i]; len(p.Log) > 0 { // of several profiles, any
+			logs[p.Name] = p.Log
+		}
+	}
 	now := f.deps.Clock.Now()
 	type have struct {
 		status
@@ -300,7 +315,7 @@ func (f *Follower) objects(held map[string]string) (out []object) {
 			}
 			if happened != nil && happened.What == rollout.Finished {
 				if n := r.canary(first); n >= 0 { // what it says from now on is about this version
-					x.want.PluginStatus, refusal = f.running(r, n, faults)
+					x.want.PluginStatus, refusal = f.running(r, n, faults, logs)
 				}
 			}
 			if x.want.Rollout, x.happened = of.Rollout, happened; next != nil {
@@ -339,7 +354,7 @@ func (f *Follower) objects(held map[string]string) (out []object) {
 		}
 		x := object{kind: p.Kind, name: types.NamespacedName{Namespace: p.Namespace, Name: p.Object}, uid: p.UID}
 		var refusal *tenancy.Refusal
-		x.want.PluginStatus, refusal = f.running(r, i, faults)
+		x.want.PluginStatus, refusal = f.running(r, i, faults, logs)
 		reason, message := p.Runs()
 		if why := held[p.Namespace]; why != "" {
 			message += "; " + why
@@ -351,15 +366,28 @@ func (f *Follower) objects(held map[string]string) (out []object) {
 }
 
 // running returns the status of the version that decides, and why it does not run or is not called.
-func (f *Follower) running(r *Result, i int, faults map[string]*tenancy.Refusal) (v1alpha1.PluginStatus, *tenancy.Refusal) {
+func (f *Follower) running(
+	r *Result, i int, faults map[string]*tenancy.Refusal, logs map[string][]string,
+) (v1alpha1.PluginStatus, *tenancy.Refusal) {
 	if refusal := r.refusal(i); refusal != nil {
 		return v1alpha1.PluginStatus{}, refusal
 	}
 	p := &r.Plugins[i]
 	since := metav1.NewTime(r.Since[p.Name]).Rfc3339Copy()
-	return v1alpha1.PluginStatus{
+	out := v1alpha1.PluginStatus{
 		Digest: p.Module.Digest, Version: p.Module.Manifest.Version, Signers: p.Signers, Grant: p.Grant, Since: &since, Observed: f.tried(p.Name),
-	}, faults[p.Name]
+	}
+	if p.Kind == v1alpha1.KindTenantPlugin { // whoever may read it may know of its namespace's pods
+		l := &p.Reference.Limits
+		out.Log = logs[p.Name]
+		memory := resource.NewQuantity(l.MemoryTotal, resource.BinarySI).String() // parsed, it is written as the API server returns it
+		out.Limits = &v1alpha1.GrantedLimits{
+			FuelPerPod: l.FuelPerCycle, FuelPerNode: l.FuelPerCycleRow, FuelForStarts: l.FuelRestarts,
+			MemoryPerPlugin:   resource.MustParse(memory),
+			AttemptsPerMinute: int32(p.Reference.Attempts.All), MaxPriority: p.Reference.MaxPriority,
+		}
+	}
+	return out, faults[p.Name]
 }
 
 // Faults says by name which plugins are not called after faults.

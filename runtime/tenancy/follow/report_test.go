@@ -2,6 +2,8 @@ package follow
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,12 +11,14 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berth-scheduler/berth/abi/wire"
 	"github.com/berth-scheduler/berth/runtime/api/v1alpha1"
+	"github.com/berth-scheduler/berth/runtime/module"
 	"github.com/berth-scheduler/berth/runtime/tenancy"
 	"github.com/berth-scheduler/berth/runtime/wasm/memory"
 )
@@ -129,6 +133,44 @@ func TestReportTellsOfDebts(t *testing.T) {
 	if len(w.mu.events) != 2 {
 		t.Errorf("events %q", w.mu.events)
 	}
+}
+
+// TestReportLog: what a plugin logs is in its status, and a plugin that logs all the time is written every two minutes. What it is
+// granted is there as the API server returns it, so it is written once.
+func TestReportLog(t *testing.T) {
+	w := newWorld(t)
+	w.apply("a", "p", "1")
+	w.grant(1)
+	g := w.mu.objects.PluginGrants[0]
+	g.Spec.FuelPerPod, g.Spec.AttemptsPerMinute, g.Spec.MemoryPerPlugin = 7, 40, new(resource.MustParse("100M"))
+	w.sync()
+	w.report()
+	writes := 0
+	for second := range 600 {
+		w.mu.log = []string{fmt.Sprint("info: ", second)}
+		w.clock.Advance(time.Second)
+		written := len(w.report())
+		if written > 0 && !slices.Equal(w.mu.objects.TenantPlugins[0].Status.Log, w.mu.log) {
+			t.Errorf("after %d seconds it has logged %q, and status is %+v", second, w.mu.log, w.mu.objects.TenantPlugins[0].Status)
+		}
+		writes += written
+		// What the API server stores is read again.
+		text, err := json.Marshal(w.mu.objects.TenantPlugins[0])
+		again := &v1alpha1.TenantPlugin{}
+		if err := errors.Join(err, json.Unmarshal(text, again)); err != nil {
+			t.Fatal(err)
+		}
+		w.mu.objects.TenantPlugins[0] = again
+	}
+	if writes != 5 {
+		t.Errorf("%d writes in ten minutes", writes)
+	}
+	l := w.mu.objects.TenantPlugins[0].Status.Limits
+	if l == nil || l.FuelPerPod != 7 || l.FuelPerNode != module.GrantedFuelPerNode || l.AttemptsPerMinute != 40 || l.MemoryPerPlugin.Value() != 100_000_000 {
+		t.Errorf("limits are %+v", l)
+	}
+	w.mu.open["a/p"] = true
+	w.reports("TenantPlugin a/p: False Faulting 1")
 }
 
 // full is the error of a process whose memory other plugins have. Their names are not for the tenant.

@@ -42,6 +42,7 @@ type world struct {
 		refuse   map[string]error // by plugin, what Attach says
 		broken   string           // a plugin with which nothing can be attached
 		open     map[string]bool  // breakers
+		log      []string         // of each plugin
 		debts    map[string]string
 		trials   []shadow.Report
 		fetched  []string       // plugins, in order
@@ -138,7 +139,7 @@ func (w *world) Status() (s assembly.Status) {
 		if x.Module == nil || w.mu.refuse[x.Name] != nil {
 			continue
 		}
-		p := wasm.Status{Name: x.Name, Digest: x.Module.Loaded.Digest}
+		p := wasm.Status{Name: x.Name, Digest: x.Module.Loaded.Digest, Log: w.mu.log}
 		if w.mu.open[x.Name] {
 			p.Breaker = breaker.Status{State: breaker.Open, Cause: "3 of 10 calls were faults"}
 		}
