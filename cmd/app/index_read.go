@@ -34,16 +34,18 @@ const indexUsage = "`REFERENCE` of the index, as in ghcr.io/team/index"
 func indexFlag(f *pflag.FlagSet, to *string) { f.StringVar(to, "index", "", indexUsage) }
 
 // read reads the index of the flags.
-func (o *indexOptions) read(ctx context.Context, client *oci.Client) (*index.File, error) {
+func (o *indexOptions) read(ctx context.Context, client *oci.Client, tell func(string)) (*index.File, error) {
 	rules, err := readPolicy(ctx, "verification-policy", o.policy)
 	if err != nil {
 		return nil, err
 	}
-	return readIndex(ctx, client, o.index, rules, &o.cache)
+	return readIndex(ctx, client, o.index, rules, &o.cache, tell)
 }
 
-// readIndex reads an index that the policy believes.
-func readIndex(ctx context.Context, client *oci.Client, reference string, rules *policy.Policy, cache *compileOptions) (*index.File, error) {
+// readIndex reads an index that the policy believes, and tells of keys that will sign it later.
+func readIndex(
+	ctx context.Context, client *oci.Client, reference string, rules *policy.Policy, cache *compileOptions, tell func(string),
+) (*index.File, error) {
 	if reference == "" {
 		return nil, errors.New("--index is missing: name the index, or set BERTH_INDEX")
 	}
@@ -58,7 +60,7 @@ func readIndex(ctx context.Context, client *oci.Client, reference string, rules 
 	if err != nil {
 		return nil, err
 	}
-	return (&index.Reader{Client: client, Judge: rules.JudgeIndex, Seen: seen, Now: time.Now}).Read(ctx, ref)
+	return (&index.Reader{Client: client, Judge: rules.JudgeIndex, Seen: seen, Now: time.Now, Tell: tell}).Read(ctx, ref)
 }
 
 // serials returns the folder that remembers the serials of indexes; empty for none, if

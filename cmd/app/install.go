@@ -60,7 +60,7 @@ func (o *installOptions) begin(ctx context.Context, client *oci.Client, tell fun
 	if err != nil {
 		return nil, err
 	}
-	f, err := readIndex(ctx, client, o.index, rules, &o.modules.compileOptions)
+	f, err := readIndex(ctx, client, o.index, rules, &o.modules.compileOptions, tell)
 	if err != nil {
 		return nil, err
 	}

@@ -13,12 +13,12 @@ import (
 	"github.com/berth-scheduler/berth/internal/plain"
 	"github.com/berth-scheduler/berth/runtime/market/index"
 	"github.com/berth-scheduler/berth/runtime/market/oci"
-	"github.com/berth-scheduler/berth/runtime/market/signing"
 )
 
 type pluginIndexOptions struct {
 	publishOptions
-	remove []string
+	remove   []string
+	announce []string
 }
 
 func newPluginIndex() *cobra.Command {
@@ -31,11 +31,13 @@ in those that the index has already, signs the list, and publishes it at INDEX. 
 serial and an expiry, so run the command again from time to time. A version that cannot be
 used, or has another digest than before, is left out with a warning.
 
-The key must be the one that signed the index before. To change it, name a policy with
---verification-policy whose indexes have the old key. With a policy, index lists only versions
+One of the keys must have signed the index before, or a policy that --verification-policy
+names must have in its indexes the one that did. --announce tells users of a key that will
+sign later, so that they can add it to their policies in time. With a policy, index lists only versions
 that it admits, and takes out those that it does not admit any more, but for yanked ones.`,
 		Example: `  berth plugin index ghcr.io/team/index ghcr.io/team/rack-aware --key catalogue.key
-  berth plugin index ghcr.io/team/index --key catalogue.key --valid-for 168h`,
+  berth plugin index ghcr.io/team/index --key catalogue.key --valid-for 168h
+  berth plugin index ghcr.io/team/index --key catalogue.key --announce next.pub`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return fmt.Errorf("the index is missing: write %s INDEX REPOSITORY --key FILE", cmd.CommandPath())
@@ -51,12 +53,17 @@ that it admits, and takes out those that it does not admit any more, but for yan
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
+	f.StringArrayVar(&o.announce, "announce", nil, "public key `FILE` that will sign the index later, beside those announced before; repeatable")
 	f.StringArrayVar(&o.remove, "remove", nil, "take the plugin of this `NAME` out of the index; repeatable")
 	o.flags(f)
 	return cmd
 }
 
 func (o *pluginIndexOptions) run(ctx context.Context, client *oci.Client, reference string, repositories []string, stdout, stderr io.Writer) error {
+	announced, err := readPublicKeys(ctx, o.announce)
+	if err != nil {
+		return fmt.Errorf("--announce: %w", err)
+	}
 	p, err := o.begin(ctx, client, reference, stderr)
 	if err != nil {
 		return err
@@ -72,7 +79,7 @@ func (o *pluginIndexOptions) run(ctx context.Context, client *oci.Client, refere
 		}
 	}
 	l := &listing{
-		client: client, before: p.before, policy: p.policy, keys: []*signing.PublicKey{p.key.Public()}, tell: plainly(stderr), refused: map[string]bool{},
+		client: client, before: p.before, policy: p.policy, keys: p.public(), tell: plainly(stderr), refused: map[string]bool{},
 	}
 	if p.policy != nil {
 		l.keys = append(l.keys, p.policy.Keys(time.Now())...)
@@ -80,6 +87,10 @@ func (o *pluginIndexOptions) run(ctx context.Context, client *oci.Client, refere
 	next, err := l.next(ctx, repositories, o.valid)
 	if err != nil {
 		return err
+	}
+	next.Announce(announced, p.public())
+	if err := next.Raise(o.serial); err != nil {
+		return fmt.Errorf("--serial-at-least: %w", err)
 	}
 	return p.publish(ctx, next, stdout)
 }
@@ -232,6 +243,9 @@ func (o *pluginYankOptions) run(ctx context.Context, client *oci.Client, plugin 
 	}
 	if err := next.Mark(w.Name, w.Range, yank); err != nil {
 		return err
+	}
+	if err := next.Raise(o.serial); err != nil {
+		return fmt.Errorf("--serial-at-least: %w", err)
 	}
 	return p.publish(ctx, next, stdout)
 }

@@ -44,7 +44,7 @@ An expired key (notAfter) still admits modules that the lock file has already.`,
 				err := market.within(cmd.Context(), func(ctx context.Context, client *oci.Client) error {
 					rules, err := readPolicy(ctx, "verification-policy", o.modules.policy)
 					if err == nil {
-						f, err = readIndex(ctx, client, o.index, rules, &o.modules.compileOptions)
+						f, err = readIndex(ctx, client, o.index, rules, &o.modules.compileOptions, plainly(cmd.ErrOrStderr()))
 					}
 					return err
 				})

@@ -32,7 +32,7 @@ expired, and must not be older than one that was seen before.`,
 				return err
 			}
 			return o.within(cmd.Context(), func(ctx context.Context, client *oci.Client) error {
-				f, err := o.read(ctx, client)
+				f, err := o.read(ctx, client, plainly(cmd.ErrOrStderr()))
 				if err != nil {
 					return err
 				}
@@ -93,7 +93,7 @@ yanked, and what its author measured. RANGE is a version or a range of them, as 
 				return err
 			}
 			return o.within(cmd.Context(), func(ctx context.Context, client *oci.Client) error {
-				f, err := o.read(ctx, client)
+				f, err := o.read(ctx, client, plainly(cmd.ErrOrStderr()))
 				if err != nil {
 					return err
 				}

@@ -43,7 +43,7 @@ and show HTML and pictures in READMEs as text.`,
 }
 
 func (o *indexOptions) site(ctx context.Context, client *oci.Client, dir string, stdout io.Writer, tell func(string)) error {
-	f, err := o.read(ctx, client)
+	f, err := o.read(ctx, client, tell)
 	if err != nil {
 		return err
 	}

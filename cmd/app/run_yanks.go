@@ -53,7 +53,7 @@ func (o *runOptions) readIndexWith(rules *policy.Policy) func(context.Context) (
 	return func(ctx context.Context) (*index.File, error) {
 		ctx, cancel := context.WithTimeout(ctx, indexWait)
 		defer cancel()
-		return readIndex(ctx, oci.New(oci.Config{}), o.index, rules, &o.modules.compileOptions)
+		return readIndex(ctx, oci.New(oci.Config{}), o.index, rules, &o.modules.compileOptions, nil)
 	}
 }
 

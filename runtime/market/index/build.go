@@ -10,6 +10,7 @@ import (
 
 	"github.com/berth-scheduler/berth/abi/wire"
 	"github.com/berth-scheduler/berth/internal/plain"
+	"github.com/berth-scheduler/berth/runtime/market/signing"
 )
 
 // Describe returns a version as its manifest describes it. The caller adds the digests.
@@ -54,7 +55,8 @@ func Next(before *File, found []Plugin, now time.Time, valid time.Duration) (nex
 	}
 	next = &File{
 		APIVersion: APIVersion, Kind: Kind, Serial: before.Serial + 1, Expires: now.Add(valid).UTC().Truncate(time.Second),
-		Plugins: make([]Plugin, 0, len(before.Plugins)+len(found)),
+		Announced: slices.Clone(before.Announced),
+		Plugins:   make([]Plugin, 0, len(before.Plugins)+len(found)),
 	}
 	if valid < time.Minute {
 		return nil, nil, fmt.Errorf("an index that is valid for %v is expired before it is read: give it some days", valid)
@@ -195,6 +197,26 @@ func (f *File) Mark(name, version string, yank *Yank) error {
 	}
 	v.Yanked = yank
 	return f.check()
+}
+
+// Announce adds keys that will sign later, and removes those that sign this index.
+func (f *File) Announce(keys, sign []*signing.PublicKey) {
+	for _, key := range keys {
+		f.Announced = append(f.Announced, string(key.PEM()))
+	}
+	slices.Sort(f.Announced)
+	f.Announced = slices.DeleteFunc(slices.Compact(f.Announced), func(text string) bool {
+		return slices.ContainsFunc(sign, func(key *signing.PublicKey) bool { return string(key.PEM()) == text })
+	})
+}
+
+// Raise raises the serial to one that is at least least; 0 leaves it as it is.
+func (f *File) Raise(least int64) error {
+	if least < 0 || least-f.Serial >= maxJump {
+		return fmt.Errorf("%d is not from 0 to %d: nobody would accept an index with a higher serial", least, f.Serial+maxJump-1)
+	}
+	f.Serial = max(f.Serial, least)
+	return nil
 }
 
 // Remove removes a plugin from the index.

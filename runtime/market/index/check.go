@@ -15,10 +15,13 @@ import (
 	"github.com/berth-scheduler/berth/internal/plain"
 	"github.com/berth-scheduler/berth/runtime/api/v1alpha1"
 	"github.com/berth-scheduler/berth/runtime/market/oci"
+	"github.com/berth-scheduler/berth/runtime/market/signing"
 )
 
-// Limits of a version: maxText bytes in a text, and maxItems items in a list.
+// Limits of a version: maxText bytes in a text, and maxItems items in a list; maxAnnounced keys of an index.
 const (
+	maxAnnounced = 8
+
 	maxText  = 1024
 	maxItems = 1024
 )
@@ -34,6 +37,17 @@ func (f *File) check() error {
 		c.add("expires", "it is missing")
 	case len(f.Plugins) > maxPlugins:
 		c.add("plugins", "%d plugins, at most %d are allowed", len(f.Plugins), maxPlugins)
+	}
+	if len(f.Announced) > maxAnnounced {
+		c.add("announced", "%d keys, at most %d are allowed", len(f.Announced), maxAnnounced)
+	}
+	for i, text := range f.Announced[:min(len(f.Announced), maxAnnounced)] {
+		at := fmt.Sprintf("announced[%d]", i)
+		if key, err := signing.ParsePublicKey([]byte(text)); err != nil {
+			c.add(at, "%v", err)
+		} else if string(key.PEM()) != text || i > 0 && f.Announced[i-1] >= text {
+			c.add(at, "keys must be as berth plugin keygen writes them, unique and sorted")
+		}
 	}
 	for i := range f.Plugins {
 		if len(c.errs) > 0 { // one plugin's mistakes at a time

@@ -41,7 +41,9 @@ type File struct {
 	Serial int64 `json:"serial"`
 	// Expires is the time after which readers refuse it.
 	Expires time.Time `json:"expires"`
-	Plugins []Plugin  `json:"plugins"`
+	// Announced are public keys in PEM, sorted, that will sign later indexes. They are for people: a policy says which keys count.
+	Announced []string `json:"announced,omitempty"`
+	Plugins   []Plugin `json:"plugins"`
 }
 
 // Plugin is a plugin with its versions.

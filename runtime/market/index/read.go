@@ -4,10 +4,12 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/berth-scheduler/berth/runtime/market/oci"
 	"github.com/berth-scheduler/berth/runtime/market/policy"
+	"github.com/berth-scheduler/berth/runtime/market/signing"
 )
 
 // Reader reads indexes.
@@ -20,6 +22,8 @@ type Reader struct {
 	// Seen is the folder that keeps the highest serial of each index for each key; empty for none.
 	Seen string
 	Now  func() time.Time
+	// Tell (optional) is told of keys that will sign the index later, and that Judge does not trust yet.
+	Tell func(string)
 }
 
 // Read fetches an index. It refuses one that is not trusted, has expired, or is older than one
@@ -62,6 +66,12 @@ func (r *Reader) read(ctx context.Context, ref oci.Reference) (*File, error) {
 	if !r.Expired {
 		if err := f.CheckExpiry(r.Now()); err != nil {
 			return nil, err
+		}
+	}
+	for _, text := range f.Announced {
+		key, err := signing.ParsePublicKey([]byte(text))
+		if err == nil && r.Tell != nil && !slices.Contains(keys.Trusted, key.ID()) {
+			r.Tell(fmt.Sprintf("the index %s will be signed by another key, %s: add it to keys and indexes of the policy:\n%s", ref, key.ID(), text))
 		}
 	}
 	if r.Seen == "" {
