@@ -182,7 +182,7 @@ module: required value: it names no module: add path, url or image
 namespaces[1]: invalid value: "A": write a namespace's name: lower-case letters, digits and dashes
 namespaces[2]: duplicate value: "a"`},
 		{`{` + head + `"module":{"path":"a.wasm"},"failurePolicy":{"score":true},"namespaces":[],"config":[]}`,
-			`config: expected a mapping, found a list
+			`config: invalid value: write an object, or leave it out if there is nothing to configure
 failurePolicy: invalid value: score: true is not a policy; write Fail or Ignore
 namespaces: required value: list namespaces, or leave the field out for all`},
 	} {

@@ -217,7 +217,7 @@ type (
 		Ranked bool
 		// IgnoreBindVerbs leaves binding to plugins.
 		IgnoreBindVerbs bool
-		// ReuseBytes and ReusePerNode bound the answers of plugins that are kept, as in package reuse.
+		// ReuseBytes and ReusePerNode bound the answers of plugins that are kept, as in package equivalence.
 		ReuseBytes, ReusePerNode uint64
 		// Config is the configuration file.
 		Config string

@@ -9,7 +9,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// Keyed reports whether answers of the plugin can be kept (package reuse): it has a point of
+// Keyed reports whether answers of the plugin can be kept (package equivalence): it has a point of
 // scope node, and pods can be equivalent to it. why says why not: what the plugin reads that is
 // each pod's own.
 func (i *Info) Keyed() (why string, ok bool) {

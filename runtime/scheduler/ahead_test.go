@@ -158,7 +158,8 @@ func TestFullGoesOn(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for ask(); begun < most; ask() { // each question is followed by a turn
+	for begun < most { // each question is followed by a turn
+		ask()
 	}
 	for i := range nodes {
 		node, _ := fake.Node(fmt.Sprint("n", i), scenario.MustParse("cpu=10000"))
@@ -178,7 +179,8 @@ func TestFullGoesOn(t *testing.T) {
 	for _, binding := range run {
 		binding()
 	}
-	for ask(); begun < most; ask() {
+	for begun = 0; begun < most; {
+		ask()
 	}
 	if attempts != 5 || seen != nodes+1 {
 		t.Errorf("%d attempts, the last with %d nodes", attempts, seen)
