@@ -17,6 +17,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/component-helpers/auth/rbac/validation"
+
+	"github.com/berth-scheduler/berth/runtime/kube"
 )
 
 // manifests reads the objects of deploy/ and of its components, strictly, but for kinds
@@ -156,5 +158,22 @@ func TestManifestRights(t *testing.T) {
 	}
 	if len(got) > 0 {
 		t.Errorf("there are other roles: %v", got)
+	}
+}
+
+// TestManifestProfileLeases: the leader may use the Leases of the profiles that deploy/ and docs/run.md have.
+func TestManifestProfileLeases(t *testing.T) {
+	want := []string{kube.ProfileLease("berth"), kube.ProfileLease("default-scheduler")}
+	var got []string
+	for _, object := range manifests(t) {
+		if role, ok := object.(*rbacv1.Role); ok && role.Name == "berth:profiles" && role.Namespace == "kube-system" {
+			got = append(got, role.Rules[0].ResourceNames...)
+		}
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("deploy/rbac.yaml names %q, want %q", got, want)
+	}
+	if name := kube.ProfileLease("Not a name"); len(name) != len("berth-profile-")+64 || name == kube.ProfileLease("not a name") {
+		t.Errorf("the Lease of a profile that is not named like an object is %s", name)
 	}
 }

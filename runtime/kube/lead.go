@@ -39,6 +39,7 @@ type Election struct {
 	elector  atomic.Pointer[leaderelection.LeaderElector] // nil before Lead
 	working  *atomic.Bool                                 // lead has not returned
 	leases   typedcoordinationv1.LeasesGetter             // nil without election
+	profiles *profileLeases
 }
 
 // NewElection prepares an election; config has defaults filled in. Without leaderElect,
@@ -70,7 +71,9 @@ func NewElection(config componentconfigv1alpha1.LeaderElectionConfiguration, cli
 	}
 	e.lock = timedLock{Interface: rightsLock{Interface: e.lock, rights: e.rights}, tenure: e.tenure, working: e.working}
 	e.leases = clients.Lease.CoordinationV1()
+	e.profiles = newProfileLeases(events.config.Profiles, e.leases, e.tenure, e.identity, config.RetryPeriod.Duration, events.log)
 	e.tenure.require()
+	e.tenure.incomplete()
 	return e, nil
 }
 
@@ -107,8 +110,8 @@ func (e *Election) Ready(r *http.Request) error {
 	return errors.Join(e.Check(r), e.rights.check())
 }
 
-// Lead calls lead when this replica is the leader, once, with a context that ends
-// when ctx ends or the lease is lost. Lead releases the lease after lead has returned, so
+// Lead calls lead when this replica is the leader and holds the Leases of its profiles, once, with a context that ends
+// when ctx ends or one of the leases is lost. Lead releases the lease after lead has returned, so
 // that no other replica starts while a binding of this one may be in flight. If the lease
 // cannot be renewed while lead still runs, the lease expires instead.
 //
@@ -152,7 +155,7 @@ func (e *Election) Lead(ctx context.Context, lead func(context.Context) error) e
 					case <-watching.Done():
 					}
 				}()
-				err := lead(working)
+				err := e.profiles.lead(working, lead)
 				e.working.Store(false)
 				led()
 				select {

@@ -30,8 +30,12 @@ type tenure struct {
 	mu      sync.Mutex
 	needed  bool      // there is an election
 	renewed time.Time // zero while this replica does not lead
-	why     error     // of a lease that is lost
-	conns   map[*fencedConn]bool
+	// profiles are the Leases of profiles that this replica holds, with when each was renewed. partial means that some are missing.
+	profiles map[string]time.Time
+	partial  bool
+	before   string // who held the lease last, before this replica
+	why      error  // of a lease that is lost
+	conns    map[*fencedConn]bool
 }
 
 func newTenure(c clock.Clock, duration time.Duration) *tenure {
@@ -51,6 +55,52 @@ func (t *tenure) renew(at time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.renewed = at
+}
+
+// renewProfile is renew for the Lease of a profile.
+func (t *tenure) renewProfile(name string, at time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.profiles == nil {
+		t.profiles = make(map[string]time.Time)
+	}
+	t.profiles[name] = at
+}
+
+// complete records that this replica holds the Leases of all profiles.
+func (t *tenure) complete() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.partial = false
+}
+
+// incomplete records that the Leases of profiles are to be released. It reports whether they may be: not once the lease is lost.
+func (t *tenure) incomplete() bool {
+	if t.lost() != nil {
+		return false
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.partial = true
+	clear(t.profiles)
+	return true
+}
+
+// succeed records who held the lease last.
+func (t *tenure) succeed(holder string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.before = holder
+}
+
+// predecessor returns who held the lease last, before this replica, and so leads no more; empty if that is not known.
+func (t *tenure) predecessor() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.renewed.IsZero() {
+		return ""
+	}
+	return t.before
 }
 
 // taken records that another replica holds the lease. If the leader's clock stood still, as
@@ -81,21 +131,35 @@ func (t *tenure) lost() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.why == nil && t.needed && !t.renewed.IsZero() {
-		if age := t.clock.Now().Sub(t.renewed); age >= t.duration {
+		if age := t.clock.Now().Sub(t.oldest()); age >= t.duration {
 			t.lose(fmt.Errorf("not written: %w: it was renewed %v ago and lasts %v", ErrLeaseLost, age.Round(time.Millisecond), t.duration))
 		}
 	}
 	return t.why
 }
 
+// oldest returns the first renewal among the leases that are held. The caller holds mu.
+func (t *tenure) oldest() time.Time {
+	first := t.renewed
+	for _, at := range t.profiles {
+		if at.Before(first) {
+			first = at
+		}
+	}
+	return first
+}
+
 // check returns why nothing may be written to the cluster; nil if it may.
-func (t *tenure) check() error {
+func (t *tenure) check() error { return t.holds(true) }
+
+// holds returns why this replica does not hold the lease, and with it those of all profiles; nil if it does.
+func (t *tenure) holds(profiles bool) error {
 	if err := t.lost(); err != nil {
 		return err
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.needed && t.renewed.IsZero() {
+	if t.needed && (t.renewed.IsZero() || profiles && t.partial) {
 		return fmt.Errorf("not written: %w", errNotLeading)
 	}
 	return nil
@@ -106,7 +170,7 @@ func (t *tenure) check() error {
 func (t *tenure) guard(ctx context.Context) {
 	for t.lost() == nil {
 		t.mu.Lock()
-		end := t.renewed.Add(t.duration)
+		end := t.oldest().Add(t.duration)
 		if t.renewed.IsZero() {
 			end = t.clock.Now().Add(t.duration)
 		}
@@ -141,6 +205,7 @@ func (l timedLock) RecordEvent(what string) {
 func (l timedLock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
 	record, raw, err := l.Interface.Get(ctx)
 	if err == nil && record.HolderIdentity != "" && record.HolderIdentity != l.Identity() {
+		l.tenure.succeed(record.HolderIdentity)
 		l.tenure.taken()
 	}
 	return record, raw, err
@@ -148,6 +213,7 @@ func (l timedLock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord,
 
 // Create implements resourcelock.Interface.
 func (l timedLock) Create(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
+	l.tenure.succeed("") // if the lease was deleted, its holder may still lead
 	return l.write(ctx, record, l.Interface.Create)
 }
 
@@ -166,7 +232,7 @@ func (l timedLock) write(
 		}
 		// An elector that was paused still believes that it leads, and would take the
 		// lease from its present holder.
-		if err := l.tenure.check(); err != nil {
+		if err := l.tenure.holds(false); err != nil {
 			return err
 		}
 		at = time.Time{}

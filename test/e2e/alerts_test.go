@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	coordinationv1 "k8s.io/api/coordination/v1"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -186,15 +185,20 @@ func (o *operator) asks(s server, path string, status int, want string) {
 	})
 }
 
-// nobodyLeads deletes the lease, which Berth may not create, before a replica starts.
+// nobodyLeads takes the rights on the lease away before a replica starts.
 func (o *operator) nobodyLeads() {
 	o.Helper()
-	leases := o.client.CoordinationV1().Leases(metav1.NamespaceSystem)
-	if err := leases.Delete(o.Context(), "berth", metav1.DeleteOptions{}); err != nil {
+	bindings := o.client.RbacV1().RoleBindings(metav1.NamespaceSystem)
+	rights, err := bindings.Get(o.Context(), "berth", metav1.GetOptions{})
+	if err == nil {
+		err = bindings.Delete(o.Context(), "berth", metav1.DeleteOptions{})
+	}
+	if err != nil {
 		o.Fatal(err)
 	}
+	rights.ResourceVersion, rights.UID = "", ""
 	o.Cleanup(func() { // restored for the next tests in any case
-		_, _ = o.client.CoordinationV1().Leases(metav1.NamespaceSystem).Create(context.Background(), &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: "berth"}}, metav1.CreateOptions{})
+		_, _ = o.client.RbacV1().RoleBindings(metav1.NamespaceSystem).Create(context.Background(), rights, metav1.CreateOptions{})
 	})
 	port, err := cluster.FreePort()
 	if err != nil {
@@ -205,7 +209,7 @@ func (o *operator) nobodyLeads() {
 		Flags: []string{"--plugin-dir=" + o.plugins, "--debug-socket=" + o.socket},
 	})
 	o.server = serverAt(port)
-	o.asks(o.server, "/readyz/leaderElection", http.StatusInternalServerError, "deploy/lease.yaml")
+	o.asks(o.server, "/readyz/leaderElection", http.StatusInternalServerError, "needs get and update on leases")
 	o.awaitAlert("BerthNoLeader", true)
 	if n := strings.Count(o.process.Log(), "cannot use the lease"); n != 1 {
 		o.Errorf("the log has %d lines about an unusable lease", n)
@@ -213,7 +217,9 @@ func (o *operator) nobodyLeads() {
 	if code, body := o.server.get(o.T, "/livez", ""); code != http.StatusOK {
 		o.Errorf("/livez: %d %s", code, body)
 	}
-	o.apply(filepath.Join(deploy(), "lease.yaml"))
+	if _, err := bindings.Create(o.Context(), rights, metav1.CreateOptions{}); err != nil {
+		o.Fatal(err)
+	}
 	o.awaitAlert("BerthNoLeader", false)
 	o.asks(o.server, "/readyz", http.StatusOK, "ok")
 	o.place("first", v1.DefaultSchedulerName)

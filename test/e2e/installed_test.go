@@ -92,6 +92,7 @@ const stopped = 30 * time.Second
 var notNeededHere = []string{
 	"patch events",                                  // of a lease, when two with the same name are written within ten minutes
 	"patch events.events.k8s.io",                    // likewise, of a pod
+	"create leases.coordination.k8s.io",             // when one was deleted
 	"get pods",                                      // when the answer to a binding or an eviction was lost
 	"get resourceclaims.resource.k8s.io",            // likewise, to a write of a claim
 	"delete resourceclaims.resource.k8s.io",         // to remove the claim for extended resources of a pod that is not bound
@@ -145,7 +146,7 @@ func judge(t *testing.T, seen []cluster.Request, rendered []*unstructured.Unstru
 }
 
 // leadsAsStaticPod runs deploy/static-pod.yaml with the kubeconfig and the lease of
-// kube-scheduler, and nothing else of deploy/.
+// kube-scheduler, the Role that docs/run.md has for it, and nothing else of deploy/.
 func leadsAsStaticPod(t *testing.T) {
 	b := newInstalled(t, "static-pod")
 	var pod v1.Pod
@@ -168,6 +169,7 @@ profiles: [{schedulerName: default-scheduler}]
 `), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	b.grantProfiles()
 	p, err := b.RunPod(t.Context(), cluster.PodConfig{
 		Name: "static-pod", Namespace: pod.Namespace, Spec: pod.Spec, User: cluster.KubeScheduler,
 		HostFiles: map[string]string{"/etc/kubernetes/scheduler.conf": kubeconfig, "/etc/kubernetes/berth/scheduler.yaml": config},

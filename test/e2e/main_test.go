@@ -72,7 +72,15 @@ func release(ctx context.Context, c *cluster.Cluster) error {
 		return err
 	}
 	leases := client.CoordinationV1().Leases(metav1.NamespaceSystem)
-	for _, name := range []string{"berth", "kube-scheduler"} {
+	list, err := leases.List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	for i := range list.Items {
+		name := list.Items[i].Name
+		if name != "berth" && name != "kube-scheduler" && !strings.HasPrefix(name, "berth-profile-") {
+			continue
+		}
 		_, err := leases.Patch(ctx, name, types.MergePatchType, []byte(`{"spec":{"holderIdentity":""}}`), metav1.PatchOptions{})
 		if err != nil && !apierrors.IsNotFound(err) {
 			return err

@@ -4,3 +4,15 @@
 {{- $head := dict "apiVersion" "kubescheduler.config.k8s.io/v1" "kind" "KubeSchedulerConfiguration" "leaderElection" $lease -}}
 {{- toYaml (merge $head .Values.config) -}}
 {{- end -}}
+{{- /* The names of the Leases of the profiles, as in kube.ProfileLease. */ -}}
+{{- define "berth.profileLeases" -}}
+{{- $names := list "berth-profile-default-scheduler" -}}
+{{- range .Values.config.profiles -}}
+{{- $profile := default "default-scheduler" .schedulerName -}}
+{{- if not (regexMatch "^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$" $profile) -}}
+{{- $profile = sha256sum $profile -}}
+{{- end -}}
+{{- $names = append $names (print "berth-profile-" $profile) -}}
+{{- end -}}
+{{- $names | uniq | sortAlpha | join ", " -}}
+{{- end -}}
