@@ -109,6 +109,10 @@ func partsOf(s assembly.Status, files []assembly.FolderStatus) (out []kube.Part)
 			part.Cause = f.Err.Error()
 			part.Failure.Note = part.Name + " is not used, " + running + ": " + part.Cause
 		}
+		if f.Whole {
+			part.Name = "plugin folder " + f.Path
+			part.Failure.Note = part.Name + " cannot be read; its modules run as they were, and pods wait if it was not read since the start: " + part.Cause
+		}
 		out = append(out, part)
 	}
 	return out

@@ -161,6 +161,8 @@ type Assembly struct {
 		base     *config.Scheduler
 		attached attached
 		trials   []trial
+		// noFolder says why the plugin folder has not been read since the start; empty if it has, or there is none.
+		noFolder string
 	}
 	// now guards what Status returns, so that Status does not wait while plugins are made.
 	now struct {

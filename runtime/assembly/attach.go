@@ -76,11 +76,25 @@ func noMemory(err error) bool {
 func (a *Assembly) Attach(ctx context.Context, all []Attached) (refused map[string]error, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	all = a.withFolder(all)
 	if slices.EqualFunc(all, a.mu.attached.all, func(x, o Attached) bool { return x.same(&o) }) && !a.hasRoom() {
 		return a.mu.attached.refused, nil
 	}
 	_, err = a.reload(ctx, a.mu.base, all)
 	return a.mu.attached.refused, err
+}
+
+// folderName is the name of what holds all pods while the plugin folder has not been read. No plugin can have it.
+const folderName = "--plugin-dir"
+
+// withFolder returns attached plugins with one that does not run in place of the modules of a plugin folder that has not been read
+// since the start: a filter of them must not be skipped. The caller holds a.mu.
+func (a *Assembly) withFolder(all []Attached) []Attached {
+	all = slices.DeleteFunc(slices.Clone(all), func(x Attached) bool { return x.Name == folderName })
+	if a.mu.noFolder != "" {
+		all = append(all, Attached{Name: folderName, NotReady: a.mu.noFolder, Holds: true})
+	}
+	return all
 }
 
 // hasRoom reports whether a plugin that memory was missing for might have it now. The caller holds

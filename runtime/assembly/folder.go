@@ -34,6 +34,9 @@ type FolderStatus struct {
 	Plugin, Version, Digest string
 	// Err says why the file's current contents do not run; nil if they do.
 	Err error
+	// Whole tells that Path is the folder itself, which cannot be read. Its modules run as they were read last. If they were not
+	// read since the start, all pods wait.
+	Whole bool
 }
 
 // Folder makes the modules of a folder plugins of a scheduler, and follows changes. A module
@@ -49,6 +52,7 @@ type Folder struct {
 	mu struct {
 		sync.Mutex
 		running []running // sorted by path
+		read    bool      // at least once
 	}
 	// told guards what Status returns, so that Status does not wait while modules are compiled.
 	told struct {
@@ -64,11 +68,12 @@ type running struct {
 }
 
 // Watch adds the modules of a folder to the scheduler, and follows the folder until the context
-// ends. It returns once each module runs or Status says why not.
+// ends. It returns once each module runs or Status says why not. While the folder cannot be read, and has not been read before, all
+// pods are held.
 //
 // # Errors
 //
-// The folder cannot be read or watched.
+// Files cannot be watched here, or the pods cannot be held.
 func (a *Assembly) Watch(ctx context.Context, c FolderConfig) (*Folder, error) {
 	if c.Settle == 0 {
 		c.Settle = 200 * time.Millisecond
@@ -78,15 +83,24 @@ func (a *Assembly) Watch(ctx context.Context, c FolderConfig) (*Folder, error) {
 		return nil, err
 	}
 	f, err := a.ReadFolder(ctx, c)
-	if err != nil {
+	if f == nil {
 		return nil, err
+	}
+	if err != nil {
+		if err := f.unread(ctx, err); err != nil {
+			return nil, err
+		}
 	}
 	go func() {
 		defer close(f.done)
 		for change := range changed {
 			_ = plugin.Guard(plugin.InConversion, "the plugins of folder "+c.Dir, a.Panicked, func() {
-				if err := f.sync(ctx, change); err != nil && ctx.Err() == nil {
-					f.log.Error("plugin folder", "dir", c.Dir, "error", err)
+				err := f.sync(ctx, change)
+				if err != nil && ctx.Err() == nil {
+					err = f.unread(ctx, err)
+				}
+				if err != nil && ctx.Err() == nil {
+					f.log.Error("the pods of a plugin folder cannot be held", "dir", c.Dir, "error", err)
 				}
 			})
 		}
@@ -139,6 +153,8 @@ func (f *Folder) sync(ctx context.Context, change module.Change) error {
 	if err != nil {
 		return err
 	}
+	f.mu.read = true
+	f.assembly.holdAll("")
 	errs := make(map[string]error)
 	var wanted []running
 	room := f.assembly.process.Total()
@@ -175,6 +191,36 @@ func (f *Folder) sync(ctx context.Context, change module.Change) error {
 	}
 	f.tell(entries, errs)
 	return nil
+}
+
+// unread records that the folder cannot be read, and logs it once. All pods are held, unless the folder was read before.
+func (f *Folder) unread(ctx context.Context, why error) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	why = plain.Error(why, maxRefusal)
+	status := slices.DeleteFunc(f.Status(), func(s FolderStatus) bool { return s.Whole })
+	known := slices.ContainsFunc(f.Status(), func(s FolderStatus) bool { return s.Whole && errText(s.Err) == errText(why) })
+	f.told.Lock()
+	f.told.status = append([]FolderStatus{{Path: f.config.Dir, Err: why, Whole: true}}, status...)
+	f.told.Unlock()
+	if known {
+		return nil
+	}
+	if f.mu.read {
+		f.log.Error("the plugin folder cannot be read; its modules run as they were", "dir", f.config.Dir, "error", why)
+		return nil
+	}
+	f.log.Error("the plugin folder cannot be read, so that all pods wait; it is tried again", "dir", f.config.Dir, "error", why)
+	f.assembly.holdAll(errText(why))
+	_, err := f.assembly.Reload(ctx, f.base)
+	return err
+}
+
+// holdAll says why the plugin folder has not been read since the start. It counts from the next reload on.
+func (a *Assembly) holdAll(why string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.mu.noFolder = why
 }
 
 func (f *Folder) load(e *module.Entry) (*Module, error) {

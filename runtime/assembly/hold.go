@@ -117,5 +117,8 @@ func (h *holdPods) status(pod *state.Pod) *plugin.Status {
 		return nil
 	}
 	x := &h.held[first]
+	if x.Name == folderName {
+		return plugin.NewStatus(abi.UnschedulableAndUnresolvable, fmt.Sprintf("%s: the modules of %s do not run: %s", HoldName, x.Name, x.Why))
+	}
 	return plugin.NewStatus(abi.UnschedulableAndUnresolvable, fmt.Sprintf("%s: the plugin %s does not run: %s", HoldName, x.Name, x.Why))
 }

@@ -22,7 +22,7 @@ import (
 func (a *Assembly) Reload(ctx context.Context, s *config.Scheduler) (changed []string, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.reload(ctx, s, a.mu.attached.all)
+	return a.reload(ctx, s, a.withFolder(a.mu.attached.all))
 }
 
 // ReloadAll is Reload and Attach at once.
@@ -33,7 +33,7 @@ func (a *Assembly) Reload(ctx context.Context, s *config.Scheduler) (changed []s
 func (a *Assembly) ReloadAll(ctx context.Context, s *config.Scheduler, all []Attached) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	_, err := a.reload(ctx, s, all)
+	_, err := a.reload(ctx, s, a.withFolder(all))
 	return err
 }
 

@@ -96,7 +96,7 @@ func TestWatchStarved(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		watch(ctx, w, "plugins", newSettling(settle), clk, changed)
+		watch(ctx, w, "plugins", newSettling(settle), clk, false, changed)
 	}()
 	w.Events <- fsnotify.Event{Name: "plugins/good.wasm", Op: fsnotify.Write}
 	var got []Change

@@ -3,6 +3,7 @@ package module
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -13,17 +14,22 @@ import (
 
 // Watch returns a channel that receives a value when files of a folder have changed and then
 // rested for settle. Several changes make one value. A file that is written again and again
-// delays the others for at most ten times settle. If the folder is removed, Watch waits for its
+// delays the others for at most ten times settle. If the folder is removed, or cannot be read, Watch waits for its
 // return. The channel is closed when the context ends.
 //
 // # Errors
 //
-// The folder cannot be watched.
+// The folder can be read but not watched.
 func Watch(ctx context.Context, dir string, settle time.Duration) (<-chan Change, error) {
 	w, err := fsnotify.NewWatcher()
+	lost := false
 	if err == nil {
 		if err = w.Add(dir); err != nil {
-			_ = w.Close()
+			if _, unread := os.ReadDir(dir); unread != nil {
+				lost, err = true, nil
+			} else {
+				_ = w.Close()
+			}
 		}
 	}
 	if err != nil {
@@ -35,13 +41,18 @@ func Watch(ctx context.Context, dir string, settle time.Duration) (<-chan Change
 		defer w.Close() //nolint:errcheck // nothing is left to be done about it
 		// The real clock is fine here: no scheduling decision depends on it, because changes are
 		// inputs of the scheduler's loop.
-		watch(ctx, w, filepath.Clean(dir), newSettling(settle), clock.Real{}, changed)
+		s := newSettling(settle)
+		if lost {
+			s.changed("", clock.Real{}.Now())
+		}
+		watch(ctx, w, filepath.Clean(dir), s, clock.Real{}, lost, changed)
 	}()
 	return changed, nil
 }
 
-func watch(ctx context.Context, w *fsnotify.Watcher, dir string, s *settling, time clock.Clock, changed chan Change) {
-	lost, told := false, false // about the folder itself
+// watch follows a folder, which is lost if it is not watched now.
+func watch(ctx context.Context, w *fsnotify.Watcher, dir string, s *settling, time clock.Clock, lost bool, changed chan Change) {
+	told := false // that it is lost
 	for {
 		var rest <-chan struct{} // nil without a pending change
 		stop := func() {}
