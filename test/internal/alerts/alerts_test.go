@@ -1,6 +1,7 @@
 package alerts_test
 
 import (
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -42,6 +43,54 @@ func TestRules(t *testing.T) {
 		if rule.Labels["severity"] == "" || rule.Annotations["summary"] == "" {
 			t.Errorf("%s has no severity or no summary", rule.Name)
 		}
+	}
+}
+
+// TestOwnSeries: what another scheduler does fires no alert, and the same of Berth does.
+func TestOwnSeries(t *testing.T) {
+	rules, err := alerts.Rules(filepath.Join(root, "deploy"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := func(instance string, count int) string { // errors, and pods that take longer than 10 s
+		on := fmt.Sprintf("job=\"schedulers\",instance=%q", instance)
+		return fmt.Sprintf(`leader_election_master_status{name="kube-scheduler",%[1]s} 1
+scheduler_schedule_attempts_total{result="error",%[1]s} %[2]d
+scheduler_pod_scheduling_sli_duration_seconds_bucket{le="10",%[1]s} 0
+scheduler_pod_scheduling_sli_duration_seconds_bucket{le="+Inf",%[1]s} %[2]d
+`, on, count)
+	}
+	for name, test := range map[string]struct {
+		berth string // more of its metrics
+		want  string
+	}{
+		"kube-scheduler": {"", "BerthNoLeader"},
+		"Berth":          {`berth_build_info{version="v1",job="schedulers",instance="b"} 1` + "\n", "BerthSchedulingErrors BerthSchedulingSlow"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := alerts.NewStore()
+			for count := range 3 {
+				if err := s.Scrape(of("a", 100*count) + of("b", 100*count) + test.berth); err != nil {
+					t.Fatal(err)
+				}
+			}
+			var fired []string
+			for _, rule := range rules {
+				got, err := s.Eval(t.Context(), rule.Expression)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if len(got) > 0 {
+					fired = append(fired, rule.Name)
+				}
+				if len(got) > 1 {
+					t.Errorf("%s fires for both: %q", rule.Name, got)
+				}
+			}
+			if got := strings.Join(fired, " "); got != test.want {
+				t.Errorf("%s fire, want %s", got, test.want)
+			}
+		})
 	}
 }
 
