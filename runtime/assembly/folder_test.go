@@ -69,7 +69,7 @@ func TestFolderUnread(t *testing.T) {
 						waits = q.GatedBy + ": " + q.GateReason
 					}
 				}
-				if held := strings.Contains(waits, holdName) && strings.Contains(waits, "the modules of --plugin-dir do not run: "); held == running {
+				if held := strings.Contains(waits, HoldName) && strings.Contains(waits, "the modules of --plugin-dir do not run: "); held == running {
 					t.Errorf("the pod waits for %q", waits)
 				}
 				if err := back(); err != nil {
