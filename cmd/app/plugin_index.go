@@ -33,8 +33,9 @@ used, or has another digest than before, is left out with a warning.
 
 One of the keys must have signed the index before, or a policy that --verification-policy
 names must have in its indexes the one that did. --announce tells users of a key that will
-sign later, so that they can add it to their policies in time. With a policy, index lists only versions
-that it admits, and takes out those that it does not admit any more, but for yanked ones.`,
+sign later, so that they can add it to their policies in time. With a policy, index lists only
+versions that it admits, and takes out those that it does not admit any more, but for yanked
+ones.`,
 		Example: `  berth plugin index ghcr.io/team/index ghcr.io/team/rack-aware --key catalogue.key
   berth plugin index ghcr.io/team/index --key catalogue.key --valid-for 168h
   berth plugin index ghcr.io/team/index --key catalogue.key --announce next.pub`,

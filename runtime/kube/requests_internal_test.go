@@ -17,6 +17,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	v1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	resourcev1 "k8s.io/api/resource/v1"
@@ -328,6 +329,10 @@ func allWrites(c *Cluster, client kubernetes.Interface) map[writeKind]func(ctx c
 		},
 		{"patch", "schedulerplugins.berth.dev/status"}: func(ctx context.Context, name string) {
 			_ = c.WritePluginStatus(ctx, "SchedulerPlugin", types.NamespacedName{Name: name}, types.UID(name), "1", map[string]any{})
+		},
+		{"create", "leases.coordination.k8s.io"}: func(ctx context.Context, name string) {
+			lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name}}
+			_, _ = client.CoordinationV1().Leases("ns").Create(ctx, lease, metav1.CreateOptions{})
 		},
 		{"update", "leases.coordination.k8s.io"}: func(ctx context.Context, name string) {
 			leases := client.CoordinationV1().Leases("ns")
