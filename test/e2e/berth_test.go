@@ -22,6 +22,7 @@ func TestBerth(t *testing.T) {
 		{"patient", isPatient},
 		{"shutdown", shutsDown},
 		{"takeover", takesOver},
+		{"renamed", renamesLease},
 		{"installed", leadsAsInstalled},
 		{"static pod", leadsAsStaticPod},
 		{"explain", explainsFromAfar},

@@ -1,6 +1,8 @@
 package e2e
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -71,6 +73,40 @@ func takesOver(t *testing.T) {
 	b.reach(pods / 2)
 	replica(cluster.UpstreamProgram)
 	if err := berth.Stop(30 * time.Second); err != nil {
+		t.Error(err)
+	}
+	b.finish()
+}
+
+// renamesLease runs replicas with the same profile under two names of the Lease, as a rolling update that renames it does: one waits
+// for the other, and no node has more than its room at any time.
+func renamesLease(t *testing.T) {
+	pods, capacity := tight(60)
+	b := newBench(t, "renamed", 60, capacity)
+	replica := func(name, lease string) *cluster.Process {
+		return run(t, b.Cluster, cluster.Scheduler{
+			Program: cluster.BerthProgram, Name: name, User: cluster.Admin, // the users of deploy/ may use one Lease each
+			Config: fmt.Sprintf("leaderElection: {leaderElect: true, leaseDuration: %v, renewDeadline: %v, retryPeriod: 1s, resourceName: %s}\n",
+				cluster.LeaseDuration, cluster.LeaseDuration-time.Second, lease),
+		})
+	}
+	waits := func(p *cluster.Process) {
+		t.Helper()
+		awaitThat(t, "a replica with another Lease waits", func() bool {
+			return strings.Contains(p.Log(), "another scheduler leads with one of the profiles")
+		})
+	}
+	first := replica("old-name", "old")
+	b.create(pods, b.pod)
+	b.reach(pods / 10)
+	second := replica("new-name", "new")
+	waits(second)
+	if err := first.Stop(stopped); err != nil {
+		t.Error(err)
+	}
+	b.reach(pods / 3)
+	waits(replica("old-name-again", "old"))
+	if err := second.Kill(); err != nil {
 		t.Error(err)
 	}
 	b.finish()
