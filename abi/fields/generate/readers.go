@@ -49,14 +49,15 @@ func later() (out []fields.Entry) {
 }
 
 // each writes a text for each field. In it stand {name}, {SNAKE}, {snake} and {Pascal} for its name, {Go} for that of its id, {meaning},
-// {type} and {otherwise} for the type of its element and what it is if there is none, and {as} for the accessor that reads it.
+// {type} and {otherwise} for the type of its element and what it is if there is none, and {as} for the accessor that reads it. {q} is a
+// backquote.
 func each(text string, languages ...language) string {
 	var b strings.Builder
 	for _, e := range later() {
 		pascal := strings.ToUpper(e.Name[:1]) + e.Name[1:]
 		values := []string{
 			"{name}", e.Name, "{Pascal}", pascal, "{SNAKE}", snake(pascal), "{snake}", strings.ToLower(snake(pascal)), "{Go}", e.Go,
-			"{meaning}", strings.TrimPrefix(e.Meaning, "one element, "),
+			"{meaning}", strings.TrimPrefix(e.Meaning, "one element, "), "{q}", "`",
 		}
 		for _, l := range languages {
 			of := l[e.Type]
@@ -74,10 +75,24 @@ func goReaders() (bits, names, types, methods string) {
 	l := language{abi.TypeI64: {"int64"}, abi.TypeU32: {"ID"}}
 	bits = each("\tpod{Pascal}\n")
 	names = each(`, "{name}"`)
-	types = "\n// laterFields has the fields of the pod record that came after ABI 1.0.\ntype laterFields struct {\n" + each("\tof{Pascal} []{type}\n", l) +
-		"}\n\n// set makes the slice of a field. It skips unknown fields.\nfunc (l *laterFields) set(m *memory, from uint32, f *podField) {\n\tswitch f.id {\n" +
-		each("\tcase abi.{Go}:\n\t\tl.of{Pascal} = view[{type}](m, from, f.count)\n", l) + "\t}\n}\n"
-	methods = each("\n// {Pascal} is {meaning}. Reads `pod: {name}`.\nfunc (p Pod) {Pascal}() {type} {\n\tp.v.need(pod{Pascal})\n\treturn first(p.v.later.of{Pascal})\n}\n", l)
+	types = `
+// laterFields has the fields of the pod record that came after ABI 1.0.
+type laterFields struct {
+` + each("\tof{Pascal} []{type}\n", l) + `}
+
+// set makes the slice of a field. It skips unknown fields.
+func (l *laterFields) set(m *memory, from uint32, f *podField) {
+	switch f.id {
+` + each(`	case abi.{Go}:
+		l.of{Pascal} = view[{type}](m, from, f.count)
+`, l) + "\t}\n}\n"
+	methods = each(`
+// {Pascal} is {meaning}. Reads {q}pod: {name}{q}.
+func (p Pod) {Pascal}() {type} {
+	p.v.need(pod{Pascal})
+	return first(p.v.later.of{Pascal})
+}
+`, l)
 	return bits, names, types, methods
 }
 
@@ -89,28 +104,63 @@ func rustReaders() (numbers, names, count, source string) {
 	for i, e := range all {
 		fmt.Fprintf(&b, "    pub const %s: usize = %d;\n", snake(strings.ToUpper(e.Name[:1])+e.Name[1:]), before+i)
 	}
-	source = "#[derive(Clone, Copy)]\npub(crate) struct LaterFields {\n" + each("    {snake}: View<{type}>,\n", l) +
-		"}\n\nimpl LaterFields {\n    pub const EMPTY: LaterFields = LaterFields {\n" + each("        {snake}: View::empty(),\n") +
-		"    };\n\n    /// Sets a field. Unknown ids are skipped (ABI-6.2).\n    pub fn set(&mut self, m: &Memory, from: u32, f: &PodField) {\n        match f.id {\n" +
-		each("            field::{SNAKE} => self.{snake} = m.view(from, f.count),\n") + "            _ => {}\n        }\n    }\n}\n\nimpl<'c> Pod<'c> {\n" +
-		strings.TrimPrefix(each("\n    /// {meaning}. Reads `pod: {name}`.\n    pub fn {snake}(self) -> {type} {\n        let later = &self.fields(reads::{SNAKE}).later;\n        first(&later.{snake}, {otherwise})\n    }\n", l), "\n") + "}\n"
+	source = `#[derive(Clone, Copy)]
+pub(crate) struct LaterFields {
+` + each("    {snake}: View<{type}>,\n", l) + `}
+
+impl LaterFields {
+    pub const EMPTY: LaterFields = LaterFields {
+` + each("        {snake}: View::empty(),\n") + `    };
+
+    /// Sets a field. Unknown ids are skipped (ABI-6.2).
+    pub fn set(&mut self, m: &Memory, from: u32, f: &PodField) {
+        match f.id {
+` + each("            field::{SNAKE} => self.{snake} = m.view(from, f.count),\n") + `            _ => {}
+        }
+    }
+}
+
+impl<'c> Pod<'c> {
+` + strings.TrimPrefix(each(`
+    /// {meaning}. Reads {q}pod: {name}{q}.
+    pub fn {snake}(self) -> {type} {
+        let later = &self.fields(reads::{SNAKE}).later;
+        first(&later.{snake}, {otherwise})
+    }
+`, l), "\n") + "}\n"
 	return b.String(), each("    \"{name}\",\n"), fmt.Sprint(before + len(all)), source
 }
 
 func cFields() string {
 	l := language{abi.TypeI64: {"int64_t"}, abi.TypeU32: {"BerthId"}}
-	return "\nstruct berth__later {\n" + each("  const {type} *{snake};\n", l) +
-		"};\n\n// Takes a field of one element. Unknown ids are skipped (ABI-6.2).\n" +
-		"BERTH__FN void berth__later_read(struct berth__later *later, uint32_t id, uint32_t address, uint32_t count) {\n  if (count < 1) return;\n  switch (id) {\n" +
-		each("  case BERTH__POD_{SNAKE}: later->{snake} = berth__view(address, 1, sizeof *later->{snake}); break;\n") + "  }\n}\n"
+	return `
+struct berth__later {
+` + each("  const {type} *{snake};\n", l) + `};
+
+// Takes a field of one element. Unknown ids are skipped (ABI-6.2).
+BERTH__FN void berth__later_read(struct berth__later *later, uint32_t id, uint32_t address, uint32_t count) {
+  if (count < 1) return;
+  switch (id) {
+` + each("  case BERTH__POD_{SNAKE}: later->{snake} = berth__view(address, 1, sizeof *later->{snake}); break;\n") + "  }\n}\n"
 }
 
 func cReaders() string {
 	l := language{abi.TypeI64: {"int64_t", "0"}, abi.TypeU32: {"BerthId", "BERTH_ABSENT"}}
-	return each("\n/// {meaning}. Reads `{name}`.\nBERTH__FN {type} berth_pod_{snake}(BerthPod pod) {\n  const {type} *at = berth__need(pod, BERTH__READS_{SNAKE})->later.{snake};\n  return at == NULL ? {otherwise} : *at;\n}\n", l)
+	return each(`
+/// {meaning}. Reads {q}{name}{q}.
+BERTH__FN {type} berth_pod_{snake}(BerthPod pod) {
+  const {type} *at = berth__need(pod, BERTH__READS_{SNAKE})->later.{snake};
+  return at == NULL ? {otherwise} : *at;
+}
+`, l)
 }
 
 func asReaders() string {
 	l := language{abi.TypeI64: {"i64", "", "number"}, abi.TypeU32: {"ID", "", "one"}}
-	return each("\n  /** {meaning}. Reads `{name}`. */\n  {name}(): {type} {\n    return this.{as}(this.at(Reads.{Pascal}, Field.{Pascal}, \"{name}\"));\n  }\n", l)
+	return each(`
+  /** {meaning}. Reads {q}{name}{q}. */
+  {name}(): {type} {
+    return this.{as}(this.at(Reads.{Pascal}, Field.{Pascal}, "{name}"));
+  }
+`, l)
 }
