@@ -69,7 +69,8 @@ func FuzzServerAnswer(f *testing.F) {
 		},
 	}
 	for kind, body := range []string{
-		`{"namespace":"a","name":"b","explanation":{"message":"\u001b[2J","attempt":{"profile":"c","rejections":[{"nodes":3}],"best":[{"node":"d"}]}},"now":{"code":"Fits"}}`,
+		`{"namespace":"a","name":"b","explanation":{"message":"\u001b[2J","attempt":{"profile":"c","rejections":[{"nodes":3}],` +
+			`"best":[{"node":"d"}]}},"now":{"code":"Fits"}}`,
 		`{"standby":true,"leader":"a","plugins":[{"profile":"b","name":"c","module":"d","digest":"sha256:e"}]}`,
 		`[{"plugin":"a","attempts":3,"same":2,"differences":[{"pod":"b","namespace":"c"}]}]`,
 		`{"plugin":"a","pods":3,"trials":[{"plugin":"a"}]}`, `[{"namespace":"a","pod":"b"}]`,

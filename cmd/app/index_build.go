@@ -94,7 +94,7 @@ func (l *listing) plugin(ctx context.Context, repository string) (*index.Plugin,
 var errTakenOut = errors.New("the policy refuses it now")
 
 // judge finds the listed versions of a repository that the policy refuses now, because a key was revoked or the policy is new. Next
-// takes them out. A yanked one stays: whoever runs it has to hear of the yank.
+// takes them out. A yanked version stays listed, so that those who run it learn of the yank.
 func (l *listing) judge(ctx context.Context, repository string) (taken int, err error) {
 	if l.policy == nil || l.before == nil || l.before.In(repository) == nil {
 		return 0, nil
@@ -122,7 +122,9 @@ func (l *listing) judge(ctx context.Context, repository string) (taken int, err 
 
 // judgeListed asks a policy about a version as the index lists it, with the signatures that its registry has now. The error is a
 // *policy.Refusal if the policy refuses it. locked (optional) has modules that were admitted before.
-func judgeListed(ctx context.Context, client *oci.Client, rules *policy.Policy, p *index.Plugin, v *index.Version, locked *lock.File) error {
+func judgeListed(
+	ctx context.Context, client *oci.Client, rules *policy.Policy, p *index.Plugin, v *index.Version, locked *lock.File,
+) error {
 	ref, err := oci.ParseReference(p.Repository + "@" + v.Image)
 	if err != nil {
 		return err
@@ -172,7 +174,8 @@ func (l *listing) version(ctx context.Context, store *oci.Store, reference strin
 				return "", nil, err
 			}
 		case len(s.bundles) == 0:
-			l.tell(reference + " has no signature: policies that require one refuse it; sign it with berth plugin sign, or name a --verification-policy, which leaves it out")
+			l.tell(reference + " has no signature: policies that require one refuse it; sign it with berth plugin sign, " +
+				"or name a --verification-policy, which leaves it out")
 		}
 		name, v = s.module.Manifest.Name, new(index.Describe(s.module.Manifest))
 		v.Image, v.Module, v.Size = s.image.Descriptor.Digest.String(), s.module.Digest, int64(len(s.module.Bytes))

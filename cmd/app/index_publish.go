@@ -29,10 +29,12 @@ type publishOptions struct {
 }
 
 func (o *publishOptions) flags(f *pflag.FlagSet) {
-	f.StringArrayVar(&o.keys, "key", nil, "private key `FILE` that signs the index, as berth plugin keygen or cosign made it; repeatable, while a key is being changed")
+	f.StringArrayVar(&o.keys, "key", nil, "private key `FILE` that signs the index, as berth plugin keygen or cosign made it; "+
+		"repeatable, while a key is being changed")
 	f.DurationVar(&o.valid, "valid-for", 30*24*time.Hour, "`DURATION` after which the index expires, unless another one is made before")
 	f.StringVar(&o.policy, "verification-policy", "", "VerificationPolicy `FILE`: it says who signed the index before, if not the same key, and which plugins are listed")
-	f.Int64Var(&o.serial, "serial-at-least", 0, "`SERIAL` that the next index has at least; for a registry that was restored, so that its index is older than what users have seen")
+	f.Int64Var(&o.serial, "serial-at-least", 0, "`SERIAL` that the next index has at least; for a registry that was restored, "+
+		"so that its index is older than what users have seen")
 	f.StringVar(&o.cache.cache, "module-cache", "", "`DIR` that remembers the serials of indexes, or none; berth/indexes in the user's cache folder if not given")
 	o.marketOptions.flags(f)
 }

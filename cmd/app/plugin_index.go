@@ -54,14 +54,15 @@ ones.`,
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.StringArrayVar(&o.announce, "announce", nil, "public key `FILE` that will sign the index later, beside those announced before; repeatable")
+	f.StringArrayVar(&o.announce, "announce", nil,
+		"public key `FILE` that will sign the index later, beside those announced before; repeatable")
 	f.StringArrayVar(&o.remove, "remove", nil, "take the plugin of this `NAME` out of the index; repeatable")
 	o.flags(f)
 	return cmd
 }
 
 func (o *pluginIndexOptions) run(ctx context.Context, client *oci.Client, reference string, repositories []string, stdout, stderr io.Writer) error {
-	announced, err := readPublicKeys(ctx, o.announce)
+	announced, err := readPublicKeys(ctx, "announce", o.announce)
 	if err != nil {
 		return fmt.Errorf("--announce: %w", err)
 	}

@@ -137,12 +137,12 @@ func readPrivateKey(ctx context.Context, file string, prompt io.Writer) (*signin
 }
 
 // readPublicKeys reads public keys' files.
-func readPublicKeys(ctx context.Context, files []string) ([]*signing.PublicKey, error) {
+func readPublicKeys(ctx context.Context, flag string, files []string) ([]*signing.PublicKey, error) {
 	out := make([]*signing.PublicKey, len(files))
 	for i, file := range files {
 		text, err := bounded.File(ctx, file, signing.MaxKey)
 		if err != nil {
-			return nil, unreadable(err, "key", file)
+			return nil, unreadable(err, flag, file)
 		}
 		if out[i], err = signing.ParsePublicKey(text); err != nil {
 			return nil, fmt.Errorf("%s: %w", file, err)

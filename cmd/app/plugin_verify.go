@@ -48,7 +48,7 @@ status is 2 if it does not pass.`,
 			if err != nil {
 				return err
 			}
-			public, err := readPublicKeys(cmd.Context(), keys)
+			public, err := readPublicKeys(cmd.Context(), "key", keys)
 			if err != nil {
 				return err
 			}

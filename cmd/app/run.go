@@ -30,8 +30,8 @@ const (
 	eventsFailures = "failures"
 )
 
-// mostHeldWrites is what --held-pod-writes allows: with more, these writes would keep others waiting. heldWritesOfTenants is the number
-// without the flag, for pods that wait for an attached plugin: kube-scheduler has no such pods, and who made one cannot see the scheduler.
+// mostHeldWrites is the largest --held-pod-writes: more of these writes would delay others. heldWritesOfTenants applies without the
+// flag, to pods that wait for an attached plugin: kube-scheduler has no such pods, and their owners cannot see the scheduler's log.
 const (
 	mostHeldWrites      = 1000
 	heldWritesOfTenants = 10

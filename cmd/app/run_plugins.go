@@ -111,7 +111,8 @@ func partsOf(s assembly.Status, files []assembly.FolderStatus) (out []kube.Part)
 		}
 		if f.Whole {
 			part.Name = "plugin folder " + f.Path
-			part.Failure.Note = part.Name + " cannot be read; its modules run as they were, and pods wait if it was not read since the start: " + part.Cause
+			part.Failure.Note = part.Name + " cannot be read; its modules run as they were, and pods wait if it was not read since the start: " +
+				part.Cause
 		}
 		out = append(out, part)
 	}

@@ -67,7 +67,10 @@ func newHold(args any) (plugin.Plugin, error) {
 }
 
 func holdFor(all []held) *holdPods {
-	h := &holdPods{held: all, of: make(map[string][]int), info: plugin.Info{Name: HoldName, Holds: true, Reads: plugin.Whole(abi.IncomingNamespace)}}
+	h := &holdPods{
+		held: all, of: make(map[string][]int),
+		info: plugin.Info{Name: HoldName, Holds: true, Reads: plugin.Whole(abi.IncomingNamespace)},
+	}
 	for i := range all {
 		names := all[i].Namespaces
 		if len(names) == 0 {

@@ -36,7 +36,7 @@ func TestOfPod(t *testing.T) {
 	}
 }
 
-// TestLimited: an answer for whoever may get just the pod names no pods of other namespaces, and leaves what is recorded as it is.
+// TestLimited: an answer for somebody who may only get the pod names no pods of other namespaces, and does not change the record.
 func TestLimited(t *testing.T) {
 	r := debughttp.NewRecorder(8, nil)
 	a := attempt(1, "a", abi.Unschedulable, "")
@@ -53,7 +53,8 @@ func TestLimited(t *testing.T) {
 	if !ok {
 		t.Fatal("it is about no pod")
 	}
-	if text := get(limited); !strings.Contains(text, `"ns/small"`) || strings.Contains(text, "secret") || !strings.Contains(text, `"nominated":"n1"`) {
+	text := get(limited)
+	if !strings.Contains(text, `"ns/small"`) || strings.Contains(text, "secret") || !strings.Contains(text, `"nominated":"n1"`) {
 		t.Errorf("limited: %s", text)
 	}
 	if text := get(full); strings.Count(text, "other/secret") != 2 || strings.Count(text, "ns2/secret") != 2 {

@@ -7,8 +7,8 @@ import (
 	"github.com/berth-scheduler/berth/runtime/plugin"
 )
 
-// Calls is what one worker needs to ask plugins about the rows of a block of which no answer is kept. Rows with the
-// same content share the answer about the first of them.
+// Calls is the memory with which one worker asks plugins about those rows of a block that have no kept answer. Rows
+// with the same content share the answer about the first of them.
 type Calls struct {
 	rows      []uint32
 	positions []position
@@ -50,7 +50,9 @@ type translated struct {
 
 // Filter has a filter judge rows: it gives the verdicts that are kept, and has ask ask for the others in one call;
 // ask returns whether the plugin answered. Filter returns how many rows it asked about.
-func (c *Caches) Filter(w *Calls, index int, rows []uint32, v *plugin.Verdicts, ask func(rows []uint32, v *plugin.Verdicts) bool) (asked int) {
+func (c *Caches) Filter(
+	w *Calls, index int, rows []uint32, v *plugin.Verdicts, ask func(rows []uint32, v *plugin.Verdicts) bool,
+) (asked int) {
 	v.Reset(len(rows))
 	if c.Bypassed(index) || c.plugins[index].answers == nil || int(rows[0]) >= c.cycle.Snapshot.Len() { // overlay rows are of one cycle
 		ask(rows, v)
@@ -95,7 +97,9 @@ func (c *Caches) Filter(w *Calls, index int, rows []uint32, v *plugin.Verdicts, 
 
 // Score has a plugin score rows: it gives the scores that are kept, and has ask ask for the others in one call. It
 // returns how many rows it asked about.
-func (c *Caches) Score(w *Calls, index int, rows []uint32, out []int64, ask func(rows []uint32, out []int64) *plugin.Status) (asked int, status *plugin.Status) {
+func (c *Caches) Score(
+	w *Calls, index int, rows []uint32, out []int64, ask func(rows []uint32, out []int64) *plugin.Status,
+) (asked int, status *plugin.Status) {
 	if c.Bypassed(index) || c.plugins[index].answers == nil {
 		return len(rows), ask(rows, out)
 	}

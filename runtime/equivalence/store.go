@@ -1,6 +1,7 @@
 // Package equivalence caches the answers that plugins of scope node gave about rows, for the
-// next equivalent pod: one with the same scheduling signature (KEP-5598 has such signatures). An answer holds while what the plugin declares to read of the
-// row is unchanged, so the cost of a pod follows what changed and not the number of nodes.
+// next equivalent pod: one with the same scheduling signature (KEP-5598 has such signatures). An
+// answer holds while what the plugin declares to read of the row is unchanged, so the cost of a
+// pod follows what changed and not the number of nodes.
 package equivalence
 
 import (

@@ -13,10 +13,13 @@ import (
 // from quotes none, either.
 func FuzzKubeconfig(f *testing.F) {
 	const token = "s3cr3tt0k3n" // replaces TOKEN
-	f.Add(`{"apiVersion":"v1","kind":"Config","clusters":[{"name":"a","cluster":{"server":"https://a.test"}}],"users":[{"name":"b","user":{"token":"TOKEN"}}],` +
+	f.Add(`{"apiVersion":"v1","kind":"Config","clusters":[{"name":"a","cluster":{"server":"https://a.test"}}],` +
+		`"users":[{"name":"b","user":{"token":"TOKEN"}}],` +
 		`"contexts":[{"name":"c","context":{"cluster":"a","user":"b"}}],"current-context":"c"}`)
-	f.Add("clusters:\n- name: a\n  cluster: {server: https://a.test, certificate-authority: ../ca}\nusers:\n- name: b\n  user: {username: u, password: TOKEN}\n")
-	f.Add("users:\n- name: b\n  user: {exec: {command: ./x, args: [TOKEN], apiVersion: client.authentication.k8s.io/v1}}\ncurrent-context: c\n")
+	f.Add("clusters:\n- name: a\n  cluster: {server: https://a.test, certificate-authority: ../ca}\n" +
+		"users:\n- name: b\n  user: {username: u, password: TOKEN}\n")
+	f.Add("users:\n- name: b\n  user: {exec: {command: ./x, args: [TOKEN], apiVersion: client.authentication.k8s.io/v1}}\n" +
+		"current-context: c\n")
 	path := filepath.Join(f.TempDir(), "config")
 	f.Fuzz(func(t *testing.T, text string) {
 		if err := os.WriteFile(path, []byte(strings.ReplaceAll(text, "TOKEN", token)), 0o600); err != nil {

@@ -20,8 +20,8 @@ import (
 type GuardConfig struct {
 	// Open lists paths without authorization; a * at the end matches anything.
 	Open []string
-	// OfPod (optional) returns the pod that a request is about, and the request as whoever may get that pod may make it, without any
-	// right to its path; false if it is about none. A Role cannot grant paths.
+	// OfPod (optional) returns the pod that a request is about, and the request to answer for users who may get that pod but have no
+	// right to the path, which a Role cannot grant; false if it is about none.
 	OfPod func(*http.Request) (pod types.NamespacedName, limited *http.Request, ok bool)
 	// TokenTTL, AllowTTL and DenyTTL are how long answers of the API server are cached.
 	TokenTTL, AllowTTL, DenyTTL time.Duration

@@ -40,7 +40,8 @@ func newReviewer(t *testing.T) kubernetes.Interface {
 			in := read[authorizationv1.SubjectAccessReview](t, r)
 			of := in.Spec.NonResourceAttributes
 			if pod := in.Spec.ResourceAttributes; pod != nil {
-				in.Status.Allowed = in.Spec.User == "tenant" && pod.Verb == "get" && pod.Group == "" && pod.Resource == "pods" && pod.Namespace == "team-a"
+				in.Status.Allowed = in.Spec.User == "tenant" && pod.Namespace == "team-a" &&
+					pod.Verb == "get" && pod.Group == "" && pod.Resource == "pods"
 			} else {
 				in.Status.Allowed = in.Spec.User == "monitor" && of.Path == "/metrics" && of.Verb == "get"
 			}
@@ -62,7 +63,9 @@ func newReviewer(t *testing.T) kubernetes.Interface {
 func TestGuard(t *testing.T) {
 	client := newReviewer(t)
 	guarded, err := kube.Guard(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "in") }),
-		kube.GuardConfig{OfPod: ofPod, Open: []string{"/healthz", "/readyz/*"}, TokenTTL: time.Second, AllowTTL: time.Second, DenyTTL: time.Second},
+		kube.GuardConfig{
+			OfPod: ofPod, Open: []string{"/healthz", "/readyz/*"}, TokenTTL: time.Second, AllowTTL: time.Second, DenyTTL: time.Second,
+		},
 		kube.GuardDeps{Authentication: client, Authorization: client})
 	if err != nil {
 		t.Fatal(err)

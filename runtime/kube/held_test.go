@@ -142,8 +142,8 @@ func TestHeldBudget(t *testing.T) {
 	}, pods...)
 }
 
-// TestHeldBy: with a list of plugins, only what they say is written, without the plugin's name twice, and removed when another one holds the
-// pod back.
+// TestHeldBy: with a list of plugins, only what they say is written, without the plugin's name twice, and removed when another plugin holds
+// the pod back.
 func TestHeldBy(t *testing.T) {
 	holdBy(t, []string{"NotReady"}, func(_ *testing.T, h *holder) {
 		h.Gated(h.pod("p"), "Quota", "none left")

@@ -97,7 +97,10 @@ const contestedLease = 15 * time.Second
 
 // start starts a replica with profiles and a Lease of its own. It works for a moment after it is told to stop.
 func (s *leaseServer) start(lease string, profiles ...string) *contender {
-	c := &contender{name: lease + strings.Join(profiles, ""), profiles: profiles, tenure: newTenure(clock.Real{}, contestedLease), ended: make(chan struct{})}
+	c := &contender{
+		name: lease + strings.Join(profiles, ""), profiles: profiles,
+		tenure: newTenure(clock.Real{}, contestedLease), ended: make(chan struct{}),
+	}
 	client := fake.NewClientset()
 	client.PrependReactor("*", "leases", func(a clienttesting.Action) (bool, runtime.Object, error) {
 		if c.cut.Load() {

@@ -146,11 +146,13 @@ func obeysRoles(t *testing.T, c *cluster.Cluster, admin *cluster.Objects) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const plugin = `{"apiVersion": "berth.dev/v1alpha1", "kind": "TenantPlugin", "metadata": {"name": "p"}, "spec": {"module": {"image": "registry.test/p:1.0.0"}}}`
+	const plugin = `{"apiVersion": "berth.dev/v1alpha1", "kind": "TenantPlugin", "metadata": {"name": "p"},` +
+		` "spec": {"module": {"image": "registry.test/p:1.0.0"}}}`
 	const grant = `{"apiVersion": "berth.dev/v1alpha1", "kind": "PluginGrant", "metadata": {"name": "g"},
 		"spec": {"namespaces": ["team-a"], "modules": [{"repositories": ["registry.test/*"]}]}}`
 	may := func(path, body string) bool {
-		err := guest.RESTClient().Post().AbsPath("/apis/berth.dev/v1alpha1/"+path).Param("dryRun", "All").Body([]byte(body)).Do(t.Context()).Error()
+		err := guest.RESTClient().Post().AbsPath("/apis/berth.dev/v1alpha1/"+path).Param("dryRun", "All").
+			Body([]byte(body)).Do(t.Context()).Error()
 		if err != nil && !apierrors.IsForbidden(err) {
 			t.Fatal(err)
 		}
@@ -177,7 +179,8 @@ func obeysRoles(t *testing.T, c *cluster.Cluster, admin *cluster.Objects) {
 		for until := time.Now().Add(patience); ; time.Sleep(100 * time.Millisecond) { // roles take a moment to take effect
 			var allowed []string
 			for _, try := range []struct{ name, path, body string }{
-				{"own", "namespaces/team-a/tenantplugins", plugin}, {"other", "namespaces/default/tenantplugins", plugin}, {"grant", "plugingrants", grant},
+				{"own", "namespaces/team-a/tenantplugins", plugin}, {"other", "namespaces/default/tenantplugins", plugin},
+				{"grant", "plugingrants", grant},
 			} {
 				if may(try.path, try.body) {
 					allowed = append(allowed, try.name)

@@ -43,7 +43,8 @@ func (s *seen) accept(place string, keys *policy.IndexKeys, serial int64, digest
 			highest = max(highest, n)
 			switch {
 			case n > serial:
-				return fmt.Errorf("its serial is %d, and %d was seen before: this is an old index; ask who publishes it to make one with --serial-at-least %d (%s remembers serials)",
+				return fmt.Errorf("its serial is %d, and %d was seen before: this is an old index; "+
+					"ask who publishes it to make one with --serial-at-least %d (%s remembers serials)",
 					serial, n, n+1, dir)
 			case n < serial:
 				old[dir] = append(old[dir], file.Name())

@@ -17,7 +17,8 @@ func FuzzLayout(f *testing.F) {
 	const (
 		index = `{"schemaVersion":2,"manifests":[{"mediaType":"application/vnd.oci.image.manifest.v1+json","digest":"DIGEST","size":SIZE,` +
 			`"annotations":{"org.opencontainers.image.ref.name":"latest"}}]}`
-		manifest = `{"schemaVersion":2,"mediaType":"application/vnd.oci.image.manifest.v1+json","artifactType":"application/vnd.wasm.config.v0+json",` +
+		manifest = `{"schemaVersion":2,"mediaType":"application/vnd.oci.image.manifest.v1+json",` +
+			`"artifactType":"application/vnd.wasm.config.v0+json",` +
 			`"config":{"mediaType":"application/vnd.wasm.config.v0+json","digest":"DIGEST","size":SIZE},` +
 			`"layers":[{"mediaType":"application/wasm","digest":"DIGEST","size":SIZE}]}`
 		layout = `{"imageLayoutVersion":"1.0.0"}`

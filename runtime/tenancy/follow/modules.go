@@ -37,7 +37,9 @@ func (f *Follower) newQueues() {
 		return f.deps.Source.PluginConfig(ctx, p)
 	}
 	f.configs = newQueue(f.deps.Clock, true, f.deps.Panicked, done, read)
-	f.configs.adopt = func(_ context.Context, from *v1alpha1.TenantPlugin, c *v1alpha1.Config, p *v1alpha1.TenantPlugin) (*v1alpha1.Config, bool) {
+	f.configs.adopt = func(
+		_ context.Context, from *v1alpha1.TenantPlugin, c *v1alpha1.Config, p *v1alpha1.TenantPlugin,
+	) (*v1alpha1.Config, bool) {
 		return c, sameConfig(from, p)
 	}
 	f.fetch = newQueue(f.deps.Clock, true, f.deps.Panicked, done, fetch)

@@ -377,7 +377,7 @@ func (f *Follower) running(
 	out := v1alpha1.PluginStatus{
 		Digest: p.Module.Digest, Version: p.Module.Manifest.Version, Signers: p.Signers, Grant: p.Grant, Since: &since, Observed: f.tried(p.Name),
 	}
-	if p.Kind == v1alpha1.KindTenantPlugin { // whoever may read it may know of its namespace's pods
+	if p.Kind == v1alpha1.KindTenantPlugin { // its readers may learn of pods of its namespace
 		l := &p.Reference.Limits
 		out.Log = logs[p.Name]
 		memory := resource.NewQuantity(l.MemoryTotal, resource.BinarySI).String() // parsed, it is written as the API server returns it

@@ -166,7 +166,8 @@ func TestReportLog(t *testing.T) {
 		t.Errorf("%d writes in ten minutes", writes)
 	}
 	l := w.mu.objects.TenantPlugins[0].Status.Limits
-	if l == nil || l.FuelPerPod != 7 || l.FuelPerNode != module.GrantedFuelPerNode || l.AttemptsPerMinute != 40 || l.MemoryPerPlugin.Value() != 100_000_000 {
+	if l == nil || l.FuelPerPod != 7 || l.FuelPerNode != module.GrantedFuelPerNode || l.AttemptsPerMinute != 40 ||
+		l.MemoryPerPlugin.Value() != 100_000_000 {
 		t.Errorf("limits are %+v", l)
 	}
 	w.mu.open["a/p"] = true

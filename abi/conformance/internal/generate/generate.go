@@ -218,7 +218,9 @@ func (g *Generator) later(p *cluster.Pod) {
 		to     *string
 		values []string
 	}{
-		{"createdAt", &p.Metadata.Creation, []string{"2026-01-02T03:04:05Z", "1970-01-01T00:00:01Z", "2106-02-07T06:28:16Z", "9999-12-31T23:59:59Z"}},
+		{"createdAt", &p.Metadata.Creation, []string{
+			"2026-01-02T03:04:05Z", "1970-01-01T00:00:01Z", "2106-02-07T06:28:16Z", "9999-12-31T23:59:59Z",
+		}},
 		{"priorityClass", &p.Spec.PriorityClass, []string{"high", "system-node-critical", "very-long" + longName()}},
 		{"serviceAccount", &p.Spec.ServiceAccount, []string{"default", "builder", "very-long" + longName()}},
 		{"preemptionPolicy", &p.Spec.PreemptionPolicy, []string{"Never", "PreemptLowerPriority"}},

@@ -105,7 +105,8 @@ func (b *recorder) later() {
 		id   abi.ColumnID
 		text string
 	}{
-		{"priorityClass", abi.IncomingPriorityClass, b.p.Spec.PriorityClass}, {"serviceAccount", abi.IncomingServiceAccount, b.p.Spec.ServiceAccount},
+		{"priorityClass", abi.IncomingPriorityClass, b.p.Spec.PriorityClass},
+		{"serviceAccount", abi.IncomingServiceAccount, b.p.Spec.ServiceAccount},
 		{"preemptionPolicy", abi.IncomingPreemptionPolicy, b.p.PreemptionPolicy()}, {"group", abi.IncomingGroup, b.p.GroupName()},
 	} {
 		if b.e.Reads.HasPod(f.name) {

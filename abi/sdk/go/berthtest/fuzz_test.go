@@ -10,9 +10,12 @@ import (
 // FuzzScenario: any scenario file passes or fails with a text that names its place, and what is wrong with the file is not
 // taken for a trap of the plugin.
 func FuzzScenario(f *testing.F) {
-	f.Add("config {\"a\": 1}\nnode a labels=rack:r\n\ntry ns/web\n----\na Success 0\n\nconfig []\n----\nconfiguration refused: expected an object, found a list\n")
-	f.Add("namespace a labels=x:y\nnode a allocatable=cpu:500,memory:1024 taints=x:y:NoSchedule\npod a/b on=a requests=cpu:100\ndelete a/b\nhint Node Add\n  new a\n")
-	f.Add("nominated a/b node=c\npending a/b priority=3\npublished p a/b 00\nschedule a/b without=c/d rejected=e fails\ntimeout\nqueue_key a/b\npre_enqueue a/b\n")
+	f.Add("config {\"a\": 1}\nnode a labels=rack:r\n\ntry ns/web\n----\na Success 0\n\nconfig []\n----\n" +
+		"configuration refused: expected an object, found a list\n")
+	f.Add("namespace a labels=x:y\nnode a allocatable=cpu:500,memory:1024 taints=x:y:NoSchedule\n" +
+		"pod a/b on=a requests=cpu:100\ndelete a/b\nhint Node Add\n  new a\n")
+	f.Add("nominated a/b node=c\npending a/b priority=3\npublished p a/b 00\nschedule a/b without=c/d rejected=e fails\n" +
+		"timeout\nqueue_key a/b\npre_enqueue a/b\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		failed, noted := played(t, text, berthtest.Native(newFrail("")))
 		if strings.Contains(failed, "the plugin trapped") {
