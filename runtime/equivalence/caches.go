@@ -55,9 +55,6 @@ func NewCaches(store *Store, plugins []plugin.Plugin, broken func(index int, poi
 	return c
 }
 
-// Off reports whether nothing is kept.
-func (c *Caches) Off() bool { return c.store == nil }
-
 // Drop forgets the answers of a pipeline that is not used any more.
 func (c *Caches) Drop() {
 	for i := range c.plugins {
