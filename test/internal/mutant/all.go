@@ -19,8 +19,7 @@ func All(p plugin.Plugin) []Mutant {
 	if slices.Contains(points, abi.Filter) {
 		out = append(out, filterMutants()...)
 	}
-	// kube-scheduler's VolumeBinding scores nodes only with a feature gate that is off.
-	if slices.Contains(points, abi.Score) && p.Info().Name != "VolumeBinding" {
+	if slices.Contains(points, abi.Score) {
 		out = append(out, scoreMutants(p)...)
 	}
 	// For a plugin whose hints never wake, this is not a bug.
