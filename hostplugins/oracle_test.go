@@ -80,10 +80,13 @@ func (g gen) node(i int) *v1.Node {
 	return n
 }
 
-// declarable is features that nodes declare: two that pods can need, sorted by name as the API
+// declarable is features that nodes declare: three that pods can need, sorted by name as the API
 // requires, and two that pods never need.
 func declarable() []string {
-	return []string{"GuaranteedQoSPodCPUResize", "InPlacePodLevelResourcesVerticalScaling", "RestartAllContainersOnContainerExits", "UserNamespacesHostNetworkSupport"}
+	return []string{
+		"GuaranteedQoSPodCPUResize", "InPlacePodLevelResourcesVerticalScaling", "RestartAllContainersOnContainerExits",
+		"UserNamespacesHostNetworkSupport", "VolumeBindMountOptions",
+	}
 }
 
 func (g gen) requirement(operators ...string) v1.NodeSelectorRequirement {
@@ -179,6 +182,9 @@ func (g gen) pod(i, nodes int, placed bool) *v1.Pod {
 	if g.chance("restarts all", 10) {
 		c := &p.Spec.Containers[len(p.Spec.Containers)-1]
 		c.RestartPolicyRules = []v1.ContainerRestartRule{{Action: v1.ContainerRestartRuleActionRestartAllContainers}}
+	}
+	if g.chance("bind mount options", 10) {
+		p.Spec.Containers[0].VolumeMounts = []v1.VolumeMount{{Name: "v", MountPath: "/v", BindMountOptions: []string{"nodev"}}}
 	}
 	if p.Spec.HostNetwork = g.chance("host network", 20); g.chance("hostUsers is set", 40) {
 		host := g.chance("host users", 30)

@@ -10,7 +10,7 @@ import (
 
 // Declared is the filter NodeDeclaredFeatures (KEP-5328). The features that v1.37 infers from
 // an incoming pod are spelled out: KEP-5532 for restarts of all containers, KEP-5607 for user
-// namespaces with the host's network.
+// namespaces with the host's network, KEP-5855 for options of bind mounts.
 type Declared struct{ needs []string }
 
 // Name is the name in a profile.
@@ -23,6 +23,11 @@ func (f *Declared) Prepare(pod *v1.Pod) (map[string]bool, abi.Code, string) {
 		for _, rule := range c.RestartPolicyRules {
 			if rule.Action == v1.ContainerRestartRuleActionRestartAllContainers {
 				f.needs = append(f.needs, "RestartAllContainersOnContainerExits")
+			}
+		}
+		for _, mount := range c.VolumeMounts {
+			if len(mount.BindMountOptions) > 0 {
+				f.needs = append(f.needs, "VolumeBindMountOptions")
 			}
 		}
 	}

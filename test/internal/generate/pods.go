@@ -11,7 +11,10 @@ import (
 )
 
 func declaredFeatures() []string {
-	return []string{"InPlacePodLevelResourcesVerticalScaling", "RestartAllContainersOnContainerExits", "Unheard", "UserNamespacesHostNetworkSupport"}
+	return []string{
+		"InPlacePodLevelResourcesVerticalScaling", "RestartAllContainersOnContainerExits", "Unheard", "UserNamespacesHostNetworkSupport",
+		"VolumeBindMountOptions",
+	}
 }
 
 // pod draws a pod without a node.
@@ -216,6 +219,14 @@ func (g *Generator) needFeatures(p *v1.Pod) {
 			p.Spec.InitContainers[0].RestartPolicyRules = []v1.ContainerRestartRule{rule}
 		} else {
 			p.Spec.Containers[0].RestartPolicyRules = []v1.ContainerRestartRule{rule}
+		}
+	}
+	if g.chance(0.3) {
+		mount := v1.VolumeMount{Name: "v", MountPath: "/v", BindMountOptions: some(g, 2, "nodev", "noexec")}
+		if len(p.Spec.InitContainers) > 0 && g.chance(0.5) {
+			p.Spec.InitContainers[0].VolumeMounts = []v1.VolumeMount{mount}
+		} else {
+			p.Spec.Containers[0].VolumeMounts = []v1.VolumeMount{mount}
 		}
 	}
 }

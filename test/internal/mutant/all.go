@@ -164,7 +164,16 @@ func own(name string) []Mutant {
 			}},
 		}
 	case "NodeDeclaredFeatures":
-		return []Mutant{{Name: "user namespaces ignored", pod: func(p *v1.Pod) { p.Spec.HostUsers = nil }}}
+		return []Mutant{
+			{Name: "user namespaces ignored", pod: func(p *v1.Pod) { p.Spec.HostUsers = nil }},
+			{Name: "options of bind mounts ignored", pod: func(p *v1.Pod) {
+				for _, list := range [][]v1.Container{p.Spec.InitContainers, p.Spec.Containers} {
+					for i := range list {
+						list[i].VolumeMounts = nil
+					}
+				}
+			}},
+		}
 	}
 	return nil
 }
