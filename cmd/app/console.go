@@ -80,6 +80,7 @@ func queuedOf(s *scheduler.Scheduler) []debughttp.Queued {
 			q.Place, q.Plugins = atPermit, plugins
 		case p.GatedBy != "":
 			q.Plugins, q.Reason = []string{p.GatedBy}, p.GateReason
+		case queueOf(place) == "": // what rejected it before does not count while it is bound
 		default:
 			q.Plugins = slices.Concat(p.Rejectors, p.Pending)
 		}

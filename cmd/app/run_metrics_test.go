@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -29,6 +30,8 @@ import (
 	"github.com/berth-scheduler/berth/runtime/config"
 	"github.com/berth-scheduler/berth/runtime/debughttp"
 	"github.com/berth-scheduler/berth/runtime/kube/kubefake"
+	"github.com/berth-scheduler/berth/runtime/queue"
+	"github.com/berth-scheduler/berth/runtime/state"
 	"github.com/berth-scheduler/berth/runtime/telemetry"
 	"github.com/berth-scheduler/berth/runtime/whatif"
 )
@@ -354,4 +357,21 @@ func (l *living) await(name string, labels ...string) {
 		l.scrape()
 		return l.sum(name, labels...) > 0
 	})
+}
+
+// TestCountedPods: a pod counts for the plugins that rejected it until it is tried again; while it is tried and bound it does not wait.
+func TestCountedPods(t *testing.T) {
+	out := &telemetry.State{Pending: make(map[string]int), Unschedulable: make(map[telemetry.PluginOf]int)}
+	pod := func(rejectors ...string) *state.QueuedPod {
+		return &state.QueuedPod{Pod: &state.Pod{Profile: "p"}, Rejectors: rejectors, Pending: rejectors[:1]}
+	}
+	all := map[queue.Place]*state.QueuedPod{
+		queue.Active: pod("Fit"), queue.Backoff: pod("Fit"), queue.ErrorBackoff: pod("Ports"), queue.Unschedulable: pod("Fit", "Ports"),
+		queue.Gated: pod("Gates"), queue.InFlight: pod("Fit"), queue.Binding: pod("Ports"),
+	}
+	countPods(out, maps.All(all))
+	want := map[telemetry.PluginOf]int{{Plugin: "Fit", Profile: "p"}: 3, {Plugin: "Ports", Profile: "p"}: 2, {Plugin: "Gates", Profile: "p"}: 1}
+	if pending := map[string]int{"active": 1, "backoff": 2, "unschedulable": 1, "gated": 1}; !maps.Equal(out.Pending, pending) || !maps.Equal(out.Unschedulable, want) {
+		t.Errorf("counted are %v and %v, want %v and %v", out.Pending, out.Unschedulable, pending, want)
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"log/slog"
 	"net"
 	"os"
@@ -27,6 +28,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/queue"
 	"github.com/berth-scheduler/berth/runtime/report"
+	"github.com/berth-scheduler/berth/runtime/state"
 	"github.com/berth-scheduler/berth/runtime/telemetry"
 	"github.com/berth-scheduler/berth/runtime/tenancy/follow"
 	"github.com/berth-scheduler/berth/runtime/whatif"
@@ -212,18 +214,25 @@ func (w *watched) state() *telemetry.State {
 		out.Debts = telemetry.Debts{
 			Open: len(open), Opened: counts.Opened, Paid: counts.Paid, Decayed: counts.Decayed, Forgiven: counts.Forgiven, Void: counts.Void,
 		}
-		for place, pod := range s.Queued() {
-			if name := queueOf(place); name != "" {
-				out.Pending[name]++
-			}
-			for _, plugin := range pod.Rejectors {
-				out.Unschedulable[telemetry.PluginOf{Plugin: plugin, Profile: pod.Pod.Profile}]++
-			}
-		}
+		countPods(out, s.Queued())
 	}); err != nil {
 		return nil
 	}
 	return out
+}
+
+// countPods counts the pods that wait. While a pod is tried again, and bound, what rejected it before does not count.
+func countPods(out *telemetry.State, pods iter.Seq2[queue.Place, *state.QueuedPod]) {
+	for place, pod := range pods {
+		name := queueOf(place)
+		if name == "" {
+			continue
+		}
+		out.Pending[name]++
+		for _, plugin := range pod.Rejectors {
+			out.Unschedulable[telemetry.PluginOf{Plugin: plugin, Profile: pod.Pod.Profile}]++
+		}
+	}
 }
 
 // failedWrite returns why a pod cannot be written.
