@@ -59,7 +59,7 @@ func (p *PodTopologySpread) onNodes(pod *state.Pod, c *state.SpreadConstraint) *
 	return p.index.Count(key, p.index.Nodes(), about(pod, c))
 }
 
-// about describes the pods that a constraint counts. An empty selector counts none, and pods
+// about describes the pods that a constraint counts. Without a selector it counts none, and pods
 // that are being deleted do not count (kubernetes issue 87621).
 func about(pod *state.Pod, c *state.SpreadConstraint) tally.About {
 	selector := c.Selector
