@@ -69,6 +69,12 @@ const (
 	IncomingPreemptionPolicy ColumnID = 157
 	// IncomingGroup (pod: group): one element, spec.schedulingGroup.podGroupName; 0 for none.
 	IncomingGroup ColumnID = 158
+	// IncomingLimits (pod: limits): one element, how much the pod may use; −1 if a container has no limit.
+	IncomingLimits ColumnID = 159
+	// IncomingQOS (pod: qos): one element, the QoS class: Guaranteed, Burstable or BestEffort.
+	IncomingQOS ColumnID = 160
+	// IncomingClaims (pod: claims): names of the persistent volume claims of spec.volumes, also of ephemeral ones.
+	IncomingClaims ColumnID = 161
 	// NodeName (node: name): metadata.name.
 	NodeName ColumnID = 1
 	// NodeFlags (node: flags): bit 0: spec.unschedulable.

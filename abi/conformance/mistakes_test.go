@@ -34,6 +34,8 @@ func mistakes() map[string]string {
 		"init containers are not counted":                   "sight/what a pod with init containers, sidecars and overhead requests",
 		"sidecars end before containers start":              "sight/what a pod with init containers, sidecars and overhead requests",
 		"overhead is not counted":                           "sight/what a pod with init containers, sidecars and overhead requests",
+		"a container without a limit may use nothing":       "sight/the limits, the QoS class and the claims of a pod",
+		"the QoS class of the status is not looked at":      "sight/the limits, the QoS class and the claims of a pod",
 		"numbers of rows are in big-endian":                 "sight/every column and field in a filter call, pod web",
 		"columns have no room":                              "sight/every column and field in a filter call, pod web",
 		"keys are counted from 1":                           "sight/every column and field in a filter call, pod web",

@@ -3,6 +3,7 @@ package conformance_test
 import (
 	"bytes"
 	"encoding/binary"
+	"maps"
 	"slices"
 
 	"github.com/berth-scheduler/berth/abi"
@@ -128,7 +129,7 @@ func (i *instance) garble(record []byte) {
 	}
 }
 
-// lighter makes the mistakes of hosts that are about what pods request.
+// lighter makes the mistakes of hosts that are about what pods request and may use.
 func (c *cycle) lighter(r *request) (*cycle, *request) {
 	change := func(p *cluster.Pod) { p.Spec.Overhead = nil }
 	switch h := c.p.h; {
@@ -142,6 +143,17 @@ func (c *cycle) lighter(r *request) (*cycle, *request) {
 			}
 		}
 	case h.wrong("overhead is not counted"):
+	case h.wrong("a container without a limit may use nothing"):
+		change = func(p *cluster.Pod) {
+			p.Spec.Containers = slices.Clone(p.Spec.Containers)
+			for i := range p.Spec.Containers {
+				limits := map[string]cluster.Quantity{"cpu": "0", "memory": "0"}
+				maps.Copy(limits, p.Spec.Containers[i].Resources.Limits)
+				p.Spec.Containers[i].Resources.Limits = limits
+			}
+		}
+	case h.wrong("the QoS class of the status is not looked at"):
+		change = func(p *cluster.Pod) { p.Status.QOS = "" }
 	default:
 		return c, r
 	}

@@ -92,6 +92,7 @@ func breaks() map[string]string {
 		"ABI-6.3":  "operators of requirements are counted from 0",
 		"ABI-6.4":  "terms do not say that they have fields",
 		"ABI-6.5":  "overhead is not counted",
+		"ABI-6.6":  "a container without a limit may use nothing",
 		"ABI-7.1":  "does not cut texts of the log",
 		"ABI-7.2":  "copies values that do not fit",
 		"ABI-7.3":  "keys of state have no limit",

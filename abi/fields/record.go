@@ -124,5 +124,17 @@ func record() []Entry {
 			ID: 158, Go: "IncomingGroup", List: "pod", Name: "group", Type: abi.TypeU32, Count: 1,
 			Meaning: "one element, spec.schedulingGroup.podGroupName; 0 for none", Source: FromPod, Since: 1,
 		},
+		{
+			ID: 159, Go: "IncomingLimits", List: "pod", Name: "limits", Arg: ArgResource, Type: abi.TypeI64, Count: 1,
+			Meaning: "one element, how much the pod may use; −1 if a container has no limit", Source: FromPod, Since: 1,
+		},
+		{
+			ID: 160, Go: "IncomingQOS", SDK: "QOS", List: "pod", Name: "qos", Type: abi.TypeU32, Count: 1,
+			Meaning: "one element, the QoS class: Guaranteed, Burstable or BestEffort", Source: FromPod, Since: 1,
+		},
+		{
+			ID: 161, Go: "IncomingClaims", List: "pod", Name: "claims", Type: abi.TypeU32,
+			Meaning: "names of the persistent volume claims of spec.volumes, also of ephemeral ones", Source: FromPod, Since: 1,
+		},
 	}
 }

@@ -84,6 +84,25 @@ func TestPodVectors(t *testing.T) {
 			b.Field(abi.IncomingNamespaceLabels, 0)
 			b.Field(abi.IncomingUID, 0)
 		})},
+		{Name: "what came with ABI 1.1", Hex: fields(func() {
+			b.Field(abi.IncomingCreatedAt, 0)
+			b.I64(1 << 33)
+			for i, id := range []abi.ColumnID{
+				abi.IncomingPriorityClass, abi.IncomingServiceAccount, abi.IncomingPreemptionPolicy, abi.IncomingGroup,
+			} {
+				b.Field(id, 0)
+				b.ID(uint32(i + 2))
+			}
+			b.Field(abi.IncomingLimits, 0)
+			b.I64(-1)
+			b.Field(abi.IncomingLimits, 1)
+			b.I64(1 << 40)
+			b.Field(abi.IncomingQOS, 0)
+			b.ID(7)
+			b.Field(abi.IncomingClaims, 0)
+			b.ID(6)
+			b.ID(9)
+		})},
 	}
 	read := func(v *podVector) (map[string]string, error) {
 		record, err := hex.DecodeString(v.Hex)

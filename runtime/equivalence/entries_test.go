@@ -107,7 +107,15 @@ func changes() map[abi.ColumnID]func(s *scene) {
 		abi.IncomingServiceAccount:   func(s *scene) { s.pod.Spec.ServiceAccountName = "y" },
 		abi.IncomingPreemptionPolicy: func(s *scene) { s.pod.Spec.PreemptionPolicy = &never },
 		abi.IncomingGroup:            func(s *scene) { s.pod.Spec.SchedulingGroup = &v1.PodSchedulingGroup{PodGroupName: &group} },
-		abi.PodDeclaredFeatures:      func(s *scene) { s.pod.Spec.HostNetwork, s.pod.Spec.HostUsers = true, &shared },
+		abi.IncomingLimits: func(s *scene) {
+			s.pod.Spec.Containers[0].Resources.Limits = v1.ResourceList{v1.ResourceCPU: resource.MustParse("2")}
+		},
+		abi.IncomingQOS: func(s *scene) { s.pod.Status.QOSClass = v1.PodQOSGuaranteed },
+		abi.IncomingClaims: func(s *scene) {
+			claim := &v1.PersistentVolumeClaimVolumeSource{ClaimName: "y"}
+			s.pod.Spec.Volumes = []v1.Volume{{VolumeSource: v1.VolumeSource{PersistentVolumeClaim: claim}}}
+		},
+		abi.PodDeclaredFeatures: func(s *scene) { s.pod.Spec.HostNetwork, s.pod.Spec.HostUsers = true, &shared },
 	}
 }
 

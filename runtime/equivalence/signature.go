@@ -91,6 +91,21 @@ func appendField(b []byte, read *plugin.Read, pod *state.Pod, namespace *state.N
 		b = appendText(b, string(pod.PreemptionPolicy()))
 	case abi.IncomingGroup:
 		b = appendText(b, pod.Group())
+	case abi.IncomingLimits:
+		names := read.Args
+		if names == nil {
+			names = pod.Limited()
+		}
+		for _, name := range names {
+			b = binary.AppendVarint(appendText(b, name), pod.Limit(v1.ResourceName(name)))
+		}
+	case abi.IncomingQOS:
+		b = appendText(b, string(pod.QOS()))
+	case abi.IncomingClaims:
+		for _, name := range pod.Claims() {
+			b = appendText(append(b, 1), name)
+		}
+		b = append(b, 0)
 	default:
 		panic(fmt.Sprintf("BUG: equivalence: no signature of field %d", read.Column))
 	}

@@ -7,11 +7,11 @@ import (
 	"github.com/berth-scheduler/berth/runtime/quantity"
 )
 
-// bounded returns the pod with the largest int64 instead of endless requests, so that they can be
+// bounded returns the pod with the largest int64 instead of endless requests and limits, so that they can be
 // added up; the pod itself if none is endless.
 func bounded(pod *v1.Pod) *v1.Pod {
 	found := false
-	eachRequests(pod, func(list v1.ResourceList) {
+	eachAmount(pod, func(list v1.ResourceList) {
 		for _, q := range list {
 			found = found || quantity.Endless(q)
 		}
@@ -20,7 +20,7 @@ func bounded(pod *v1.Pod) *v1.Pod {
 		return pod
 	}
 	pod = pod.DeepCopy()
-	eachRequests(pod, func(list v1.ResourceList) {
+	eachAmount(pod, func(list v1.ResourceList) {
 		for name, q := range list {
 			if quantity.Endless(q) {
 				list[name] = *resource.NewQuantity(quantity.Whole(q), q.Format)
@@ -30,27 +30,31 @@ func bounded(pod *v1.Pod) *v1.Pod {
 	return pod
 }
 
-// eachRequests calls f for each list of requests of a pod that has any.
-func eachRequests(pod *v1.Pod, f func(v1.ResourceList)) {
+// eachAmount calls f for each list of requests and limits of a pod.
+func eachAmount(pod *v1.Pod, f func(v1.ResourceList)) {
 	for _, list := range [][]v1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
 		for i := range list {
 			f(list[i].Resources.Requests)
+			f(list[i].Resources.Limits)
 		}
 	}
 	f(pod.Spec.Overhead)
 	if r := pod.Spec.Resources; r != nil {
 		f(r.Requests)
+		f(r.Limits)
 	}
 	for _, list := range [][]v1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
 		for i := range list {
 			f(list[i].AllocatedResources)
 			if r := list[i].Resources; r != nil {
 				f(r.Requests)
+				f(r.Limits)
 			}
 		}
 	}
 	f(pod.Status.AllocatedResources)
 	if r := pod.Status.Resources; r != nil {
 		f(r.Requests)
+		f(r.Limits)
 	}
 }

@@ -86,8 +86,15 @@ type Image struct {
 
 // Pod is a pod.
 type Pod struct {
-	Metadata Metadata `json:"metadata"`
-	Spec     PodSpec  `json:"spec"`
+	Metadata Metadata  `json:"metadata"`
+	Spec     PodSpec   `json:"spec"`
+	Status   PodStatus `json:"status"`
+}
+
+// PodStatus is the status of a pod.
+type PodStatus struct {
+	// QOS is Guaranteed, Burstable or BestEffort; empty for what follows from the containers' requests and limits.
+	QOS string `json:"qosClass,omitempty"`
 }
 
 // PodSpec is the spec of a pod.
@@ -104,8 +111,9 @@ type PodSpec struct {
 	PriorityClass   string            `json:"priorityClassName,omitempty"`
 	ServiceAccount  string            `json:"serviceAccountName,omitempty"`
 	// PreemptionPolicy is PreemptLowerPriority or Never; empty means the former.
-	PreemptionPolicy string `json:"preemptionPolicy,omitempty"`
-	Group            *Group `json:"schedulingGroup,omitempty"`
+	PreemptionPolicy string   `json:"preemptionPolicy,omitempty"`
+	Group            *Group   `json:"schedulingGroup,omitempty"`
+	Volumes          []Volume `json:"volumes,omitempty"`
 	// Overhead is what the pod needs besides its containers.
 	Overhead map[string]Quantity `json:"overhead,omitempty"`
 }
@@ -125,10 +133,26 @@ type Container struct {
 	RestartPolicy string `json:"restartPolicy,omitempty"`
 }
 
-// Resources are the requests of a container.
+// Resources are the requests and limits of a container.
 type Resources struct {
 	Requests map[string]Quantity `json:"requests,omitempty"`
+	Limits   map[string]Quantity `json:"limits,omitempty"`
 }
+
+// Volume is one of spec.volumes, with the sources that have a claim.
+type Volume struct {
+	Name      string     `json:"name"`
+	Claim     *Claim     `json:"persistentVolumeClaim,omitempty"`
+	Ephemeral *Ephemeral `json:"ephemeral,omitempty"`
+}
+
+// Claim refers to a persistent volume claim.
+type Claim struct {
+	Name string `json:"claimName"`
+}
+
+// Ephemeral has a claim made for the pod.
+type Ephemeral struct{}
 
 // Port is a port of a container.
 type Port struct {

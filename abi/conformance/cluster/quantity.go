@@ -3,6 +3,7 @@ package cluster
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -99,12 +100,70 @@ func (p *Pod) NonZeroRequests() (cpu, memory int64) {
 // requests returns what a pod requests of a resource. A container without a request counts with
 // a default.
 func (p *Pod) requests(resource string, without int64) int64 {
-	of := func(c *Container) int64 {
+	sum := p.sum(func(c *Container) int64 {
 		if q, ok := c.Resources.Requests[resource]; ok {
 			return q.value(resource)
 		}
 		return without
+	})
+	return sum + p.Spec.Overhead[resource].value(resource)
+}
+
+// Limit returns how much of a resource a pod may use; −1 if a container has no limit of it (ABI-6.6).
+func (p *Pod) Limit(resource string) int64 {
+	unlimited := false
+	sum := p.sum(func(c *Container) int64 {
+		q, ok := c.Resources.Limits[resource]
+		unlimited = unlimited || !ok
+		return q.value(resource)
+	})
+	switch {
+	case unlimited:
+		return -1
+	case sum == 0:
+		return 0
 	}
+	return sum + p.Spec.Overhead[resource].value(resource)
+}
+
+// QOS returns status.qosClass, or what it would be.
+func (p *Pod) QOS() string {
+	if p.Status.QOS != "" {
+		return p.Status.QOS
+	}
+	some, guaranteed := false, true
+	for _, c := range slices.Concat(p.Spec.InitContainers, p.Spec.Containers) {
+		for _, resource := range []string{"cpu", "memory"} {
+			request, limit := c.Resources.Requests[resource].value(resource), c.Resources.Limits[resource].value(resource)
+			some = some || request > 0 || limit > 0
+			_, requested := c.Resources.Requests[resource]
+			guaranteed = guaranteed && limit > 0 && (!requested || request == limit)
+		}
+	}
+	switch {
+	case !some:
+		return "BestEffort"
+	case guaranteed:
+		return "Guaranteed"
+	}
+	return "Burstable"
+}
+
+// Claims returns the names of the claims of a pod's volumes.
+func (p *Pod) Claims() (out []string) {
+	for _, v := range p.Spec.Volumes {
+		switch {
+		case v.Claim != nil:
+			out = append(out, v.Claim.Name)
+		case v.Ephemeral != nil:
+			out = append(out, p.Metadata.Name+"-"+v.Name)
+		}
+	}
+	return out
+}
+
+// sum adds up an amount of the containers (ABI-6.5).
+func (p *Pod) sum(of func(*Container) int64) int64 {
 	var sum, sidecars, starting int64
 	for i := range p.Spec.Containers {
 		sum += of(&p.Spec.Containers[i])
@@ -118,11 +177,7 @@ func (p *Pod) requests(resource string, without int64) int64 {
 		}
 		starting = max(starting, sidecars+of(c))
 	}
-	sum = max(sum+sidecars, starting)
-	if q, ok := p.Spec.Overhead[resource]; ok {
-		sum += q.value(resource)
-	}
-	return sum
+	return max(sum+sidecars, starting)
 }
 
 // Requested returns what the pods on a node request of a resource; for pods their number.

@@ -277,6 +277,9 @@ enum {
   BERTH__POD_SERVICE_ACCOUNT = 156,
   BERTH__POD_PREEMPTION_POLICY = 157,
   BERTH__POD_GROUP = 158,
+  BERTH__POD_LIMITS = 159,
+  BERTH__POD_QOS = 160,
+  BERTH__POD_CLAIMS = 161,
 
   BERTH__U8 = 1,
   BERTH__U32 = 3,
@@ -1421,6 +1424,9 @@ enum {
   BERTH__READS_SERVICE_ACCOUNT,
   BERTH__READS_PREEMPTION_POLICY,
   BERTH__READS_GROUP,
+  BERTH__READS_LIMITS,
+  BERTH__READS_QOS,
+  BERTH__READS_CLAIMS,
   BERTH__READS,
 };
 
@@ -1434,6 +1440,9 @@ BERTH__FN const char *berth__field_name(uint32_t field) {
       "serviceAccount",
       "preemptionPolicy",
       "group",
+      "limits",
+      "qos",
+      "claims",
   };
   return names[field];
 }
@@ -2144,9 +2153,11 @@ struct berth__later {
   const BerthId *service_account;
   const BerthId *preemption_policy;
   const BerthId *group;
+  const BerthId *qos;
+  BerthIds claims;
 };
 
-// Takes a field of one element. Unknown ids are skipped (ABI-6.2).
+// Takes a field of one element, or a list. Unknown ids are skipped (ABI-6.2).
 BERTH__FN void berth__later_read(struct berth__later *later, uint32_t id, uint32_t address, uint32_t count) {
   if (count < 1) return;
   switch (id) {
@@ -2155,6 +2166,10 @@ BERTH__FN void berth__later_read(struct berth__later *later, uint32_t id, uint32
   case BERTH__POD_SERVICE_ACCOUNT: later->service_account = berth__view(address, 1, sizeof *later->service_account); break;
   case BERTH__POD_PREEMPTION_POLICY: later->preemption_policy = berth__view(address, 1, sizeof *later->preemption_policy); break;
   case BERTH__POD_GROUP: later->group = berth__view(address, 1, sizeof *later->group); break;
+  case BERTH__POD_QOS: later->qos = berth__view(address, 1, sizeof *later->qos); break;
+  case BERTH__POD_CLAIMS:
+    later->claims = (BerthIds){berth__view(address, count, sizeof *later->claims.at), count};
+    break;
   }
 }
 
@@ -2176,7 +2191,7 @@ struct berth__pod {
   struct berth__later later;
   bool has_required;
   // By the number of a handle.
-  int64_t *requests;
+  int64_t *requests, *limits;
   BerthId *annotations;
 };
 
@@ -2186,6 +2201,7 @@ typedef const struct berth__pod *BerthPod;
 // Makes room for the fields of declared keys, once an instance.
 BERTH__FN void berth__pod_start(struct berth__pod *pod) {
   pod->requests = berth__keep_zero(berth__columns.lengths[BERTH__RESOURCES] + 1, sizeof *pod->requests);
+  pod->limits = berth__keep_zero(berth__columns.lengths[BERTH__RESOURCES] + 1, sizeof *pod->limits);
   pod->annotations = berth__keep_zero(berth__columns.lengths[BERTH__POD_ANNOTATION_KEYS] + 1, sizeof *pod->annotations);
 }
 
@@ -2200,7 +2216,7 @@ BERTH__COLD void berth__pod_read(struct berth__pod *pod, uint32_t address, uint3
   __builtin_memset(pod, 0, offsetof(struct berth__pod, requests));
   pod->index = index;
   uint32_t resources = berth__columns.lengths[BERTH__RESOURCES], keys = berth__columns.lengths[BERTH__POD_ANNOTATION_KEYS];
-  for (uint32_t i = 0; i <= resources; i++) pod->requests[i] = 0;
+  for (uint32_t i = 0; i <= resources; i++) pod->requests[i] = pod->limits[i] = 0;
   for (uint32_t i = 0; i <= keys; i++) pod->annotations[i] = BERTH_ABSENT;
   if (size < sizeof(struct berth__pod_header)) return;
   const struct berth__pod_header *header = berth__view(address, 1, sizeof *header);
@@ -2231,6 +2247,9 @@ BERTH__COLD void berth__pod_read(struct berth__pod *pod, uint32_t address, uint3
       break;
     case BERTH__POD_REQUESTS:
       if (f->count >= 1 && f->arg < resources) pod->requests[f->arg + 1] = *(int64_t *)berth__view(address + f->offset, 1, 8);
+      break;
+    case BERTH__POD_LIMITS:
+      if (f->count >= 1 && f->arg < resources) pod->limits[f->arg + 1] = *(int64_t *)berth__view(address + f->offset, 1, 8);
       break;
     case BERTH__POD_ANNOTATIONS:
       if (f->count >= 1 && f->arg < keys) pod->annotations[f->arg + 1] = *(BerthId *)berth__view(address + f->offset, 1, 4);
@@ -2345,6 +2364,18 @@ BERTH__FN BerthId berth_pod_group(BerthPod pod) {
   const BerthId *at = berth__need(pod, BERTH__READS_GROUP)->later.group;
   return at == NULL ? BERTH_ABSENT : *at;
 }
+
+/// the QoS class: Guaranteed, Burstable or BestEffort. Reads `qos`.
+BERTH__FN BerthId berth_pod_qos(BerthPod pod) {
+  const BerthId *at = berth__need(pod, BERTH__READS_QOS)->later.qos;
+  return at == NULL ? BERTH_ABSENT : *at;
+}
+
+/// names of the persistent volume claims of spec.volumes, also of ephemeral ones. Reads `claims`.
+BERTH__FN BerthIds berth_pod_claims(BerthPod pod) { return berth__need(pod, BERTH__READS_CLAIMS)->later.claims; }
+
+/// Of a resource, how much the pod may use; −1 if a container has no limit. Reads `limits`.
+BERTH__FN int64_t berth_pod_limit(BerthPod pod, BerthResource r) { return berth__need(pod, BERTH__READS_LIMITS)->limits[r.number]; }
 
 // ---- affinity.h
 

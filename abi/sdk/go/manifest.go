@@ -57,10 +57,13 @@ const (
 	podServiceAccount
 	podPreemptionPolicy
 	podGroup
+	podLimits
+	podQOS
+	podClaims
 )
 
 // podReadNames are in the order of the bits.
-var podReadNames = [...]string{"name", "namespace", "priority", "requests", "nonZeroRequested", "labels", "annotations", "owner", "tolerations", "nodeSelector", "affinity", "hostPorts", "images", "namespaceLabels", "uid", "nodeName", "schedulingGates", "createdAt", "priorityClass", "serviceAccount", "preemptionPolicy", "group"} //nolint:gochecknoglobals // a table that is not written
+var podReadNames = [...]string{"name", "namespace", "priority", "requests", "nonZeroRequested", "labels", "annotations", "owner", "tolerations", "nodeSelector", "affinity", "hostPorts", "images", "namespaceLabels", "uid", "nodeName", "schedulingGates", "createdAt", "priorityClass", "serviceAccount", "preemptionPolicy", "group", "limits", "qos", "claims"} //nolint:gochecknoglobals // a table that is not written
 
 func undeclared(f podRead) {
 	panic("berth: manifest.json: reads.pod does not list " + podReadNames[bits.TrailingZeros32(uint32(f))])

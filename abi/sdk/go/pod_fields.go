@@ -11,6 +11,8 @@ type laterFields struct {
 	ofServiceAccount   []ID
 	ofPreemptionPolicy []ID
 	ofGroup            []ID
+	ofQOS              []ID
+	ofClaims           []ID
 }
 
 // set makes the slice of a field. It skips unknown fields.
@@ -26,6 +28,10 @@ func (l *laterFields) set(m *memory, from uint32, f *podField) {
 		l.ofPreemptionPolicy = view[ID](m, from, f.count)
 	case abi.IncomingGroup:
 		l.ofGroup = view[ID](m, from, f.count)
+	case abi.IncomingQOS:
+		l.ofQOS = view[ID](m, from, f.count)
+	case abi.IncomingClaims:
+		l.ofClaims = view[ID](m, from, f.count)
 	}
 }
 
@@ -57,4 +63,22 @@ func (p Pod) PreemptionPolicy() ID {
 func (p Pod) Group() ID {
 	p.v.need(podGroup)
 	return first(p.v.later.ofGroup)
+}
+
+// QOS is the QoS class: Guaranteed, Burstable or BestEffort. Reads `pod: qos`.
+func (p Pod) QOS() ID {
+	p.v.need(podQOS)
+	return first(p.v.later.ofQOS)
+}
+
+// Claims are names of the persistent volume claims of spec.volumes, also of ephemeral ones. Reads `pod: claims`.
+func (p Pod) Claims() []ID {
+	p.v.need(podClaims)
+	return p.v.later.ofClaims
+}
+
+// Limit is, of a resource, how much the pod may use; −1 if a container has no limit. Reads `pod: limits`.
+func (p Pod) Limit(r Resource) int64 {
+	p.v.need(podLimits)
+	return p.v.limits[r]
 }

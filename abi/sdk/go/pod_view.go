@@ -7,6 +7,7 @@ type podView struct {
 	core        *core
 	index       int     // in the pod list; −1 for a pod that is not the call's
 	requests    []int64 // by resource
+	limits      []int64 // likewise, if they are declared
 	annotations []ID    // by key
 	podFields
 	later laterFields
@@ -38,6 +39,9 @@ type podFields struct {
 func (v *podView) prepare(c *core) {
 	v.core = c
 	v.requests = make([]int64, len(c.reads.lists[listResources]))
+	if c.reads.pod&podLimits != 0 {
+		v.limits = make([]int64, len(v.requests))
+	}
 	v.annotations = make([]ID, len(c.reads.lists[listPodAnnotations]))
 }
 
@@ -46,6 +50,7 @@ func (v *podView) parse(m *memory, address, size uint32, index int) {
 	v.index = index
 	v.podFields, v.later = podFields{}, laterFields{}
 	clear(v.requests)
+	clear(v.limits)
 	clear(v.annotations)
 	if size < abi.PodHeaderSize {
 		return
@@ -61,6 +66,8 @@ func (v *podView) parse(m *memory, address, size uint32, index int) {
 			v.priority = view[int64](m, from, f.count)
 		case abi.IncomingRequests:
 			single(m, from, f, v.requests)
+		case abi.IncomingLimits:
+			single(m, from, f, v.limits)
 		case abi.IncomingLabels:
 			v.labels = view[Pair](m, from, f.count)
 		case abi.IncomingAnnotations:

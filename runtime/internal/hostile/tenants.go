@@ -59,15 +59,16 @@ func tenants() ([]Attack, error) {
 	}
 	attack("trapping-pods", "no plugin, but pods with which one of the platform traps", AsPlatform,
 		append(evil, node(nil)), "", fields{"reads": fields{"pod": []string{"name"}}}, "filter", traps)
-	attack("strings-of-pods", "no plugin, but pods whose names of other objects are huge, empty, or have control characters", AsPlatform,
+	attack("strings-of-pods", "no plugin, but pods whose names of other objects and limits are huge, empty, or not valid", AsPlatform,
 		append(strange(), node(nil)), "", fields{"abi": "1.1", "reads": fields{
-			"pod": []string{"createdAt", "priorityClass", "serviceAccount", "preemptionPolicy", "group"},
+			"pod":       []string{"createdAt", "priorityClass", "serviceAccount", "preemptionPolicy", "group", "limits", "qos", "claims"},
+			"resources": []string{"cpu", "memory", "example.com/gpu"},
 		}}, "filter", success)
 	return l.all()
 }
 
-// strange are pods that no API server would accept: names of a MiB, empty ones, and ones with control characters, and times of creation at
-// both ends.
+// strange are pods that no API server would accept: names of a MiB, empty ones, and ones with control characters, times of creation at
+// both ends, and limits below 0 and beyond any amount.
 func strange() (out []object) {
 	for i := range 40 {
 		name := []string{"", fmt.Sprint(i, evil), fmt.Sprint(i, strings.Repeat("long", 1<<18))}[i%3]
@@ -75,6 +76,10 @@ func strange() (out []object) {
 		p["metadata"].(object)["creationTimestamp"] = []string{"0001-01-01T00:00:01Z", "9999-12-31T23:59:59Z"}[i%2]
 		spec := p["spec"].(object)
 		spec["priorityClassName"], spec["serviceAccountName"], spec["schedulingGroup"] = name, name+"1", object{"podGroupName": name + "2"}
+		p["status"] = object{"qosClass": name + "3"}
+		limits := []object{{"cpu": "-1", "memory": "9223372036854775807"}, {"cpu": "1e30", "memory": "-8E", "example.com/gpu": "1n"}}[i%2]
+		spec["containers"].([]object)[0]["resources"].(object)["limits"] = limits
+		spec["volumes"] = []object{{"name": "v", "persistentVolumeClaim": object{"claimName": name + "4"}}}
 		out = append(out, p)
 	}
 	return out

@@ -91,6 +91,14 @@ func (e *podEncoder) field(id abi.ColumnID, arg int, pod *state.Pod, namespace *
 		e.name(string(pod.PreemptionPolicy()))
 	case abi.IncomingGroup:
 		e.name(pod.Group())
+	case abi.IncomingLimits:
+		b.I64(pod.Limit(e.p.resources[arg]))
+	case abi.IncomingQOS:
+		e.name(string(pod.QOS()))
+	case abi.IncomingClaims:
+		for _, name := range pod.Claims() {
+			b.ID(e.dict.Intern(name))
+		}
 	default:
 		e.placement(id, pod)
 	}

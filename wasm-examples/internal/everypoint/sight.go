@@ -76,7 +76,9 @@ func (s *seen) pod(pod berth.Pod) {
 	s.terms(pod, required)
 	s.terms(pod, pod.PreferredTerms())
 	s.numbers(pod.CreatedAt())
-	s.ids(pod.PriorityClass(), pod.ServiceAccount(), pod.PreemptionPolicy(), pod.Group())
+	s.ids(pod.PriorityClass(), pod.ServiceAccount(), pod.PreemptionPolicy(), pod.Group(), pod.QOS())
+	s.numbers(pod.Limit(s.p.cpu), pod.Limit(s.p.memory))
+	s.list(pod.Claims())
 }
 
 func (s *seen) terms(pod berth.Pod, all []berth.Term) {

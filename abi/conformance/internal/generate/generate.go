@@ -211,32 +211,6 @@ func (g *Generator) Pod(bare bool) cluster.Pod {
 	return p
 }
 
-// later makes what fields since ABI 1.1 show, if they are declared: for other plugins a seed makes what it made before them.
-func (g *Generator) later(p *cluster.Pod) {
-	for _, f := range []struct {
-		name   string
-		to     *string
-		values []string
-	}{
-		{"createdAt", &p.Metadata.Creation, []string{
-			"2026-01-02T03:04:05Z", "1970-01-01T00:00:01Z", "2106-02-07T06:28:16Z", "9999-12-31T23:59:59Z",
-		}},
-		{"priorityClass", &p.Spec.PriorityClass, []string{"high", "system-node-critical", "very-long" + longName()}},
-		{"serviceAccount", &p.Spec.ServiceAccount, []string{"default", "builder", "very-long" + longName()}},
-		{"preemptionPolicy", &p.Spec.PreemptionPolicy, []string{"Never", "PreemptLowerPriority"}},
-	} {
-		if slices.Contains(g.config.Reads.Pod, f.name) && g.chance(80) {
-			*f.to = pick(g, f.values)
-		}
-	}
-	if slices.Contains(g.config.Reads.Pod, "group") && g.chance(70) {
-		p.Spec.Group = &cluster.Group{}
-		if g.chance(90) {
-			p.Spec.Group.Name = pick(g, []string{"training", "training-2", "very-long" + longName()})
-		}
-	}
-}
-
 func (g *Generator) pod(bare bool) cluster.Pod {
 	g.pods++
 	p := cluster.Pod{Metadata: cluster.Metadata{

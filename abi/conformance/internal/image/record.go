@@ -114,6 +114,21 @@ func (b *recorder) later() {
 			b.ID(b.e.text(f.text))
 		}
 	}
+	if b.e.Reads.HasPod("limits") {
+		for k, resource := range b.e.Reads.Resources {
+			b.Field(abi.IncomingLimits, uint32(k))
+			b.I64(b.p.Limit(resource))
+		}
+	}
+	if b.e.Reads.HasPod("qos") {
+		b.Field(abi.IncomingQOS, 0)
+		b.ID(b.e.Dict.Intern(b.p.QOS()))
+	}
+	if b.e.Reads.HasPod("claims") {
+		b.Field(abi.IncomingClaims, 0)
+		claims := b.p.Claims()
+		b.e.ordered(len(claims), func(i int) { b.ID(b.e.Dict.Intern(claims[i])) })
+	}
 }
 
 // metadata writes fields 140 to 145.

@@ -88,10 +88,24 @@ func Pod(p *cluster.Pod) []byte {
 	var m message
 	m.sub(1, func(m *message) { m.metadata(&p.Metadata) })
 	m.sub(2, func(m *message) { m.podSpec(&p.Spec) })
+	m.sub(3, func(m *message) { m.text(9, p.Status.QOS) })
 	return m
 }
 
 func (m *message) podSpec(s *cluster.PodSpec) {
+	for _, v := range s.Volumes {
+		m.sub(1, func(m *message) {
+			m.text(1, v.Name)
+			m.sub(2, func(m *message) {
+				if v.Claim != nil {
+					m.sub(10, func(m *message) { m.text(1, v.Claim.Name) })
+				}
+				if v.Ephemeral != nil {
+					m.sub(29, func(*message) {})
+				}
+			})
+		})
+	}
 	for i := range s.Containers {
 		m.sub(2, func(m *message) { m.container(&s.Containers[i]) })
 	}
@@ -137,7 +151,10 @@ func (m *message) container(c *cluster.Container) {
 			m.text(5, p.HostIP)
 		})
 	}
-	m.sub(8, func(m *message) { m.quantities(2, c.Resources.Requests) })
+	m.sub(8, func(m *message) {
+		m.quantities(1, c.Resources.Limits)
+		m.quantities(2, c.Resources.Requests)
+	})
 }
 
 func (m *message) affinity(a *cluster.Affinity) {

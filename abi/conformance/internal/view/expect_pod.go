@@ -57,6 +57,10 @@ func field(r *Reads, c *cluster.Cluster, p *cluster.Pod, node string, id abi.Col
 		return named(p.PreemptionPolicy()), true
 	case abi.IncomingGroup:
 		return named(p.GroupName()), true
+	case abi.IncomingLimits:
+		return number(p.Limit(r.Resources[arg])), true
+	case abi.IncomingQOS:
+		return quote(p.QOS()), true
 	case abi.PodRequirements, abi.PodRequirementIDs:
 		return "", false
 	}
@@ -79,6 +83,10 @@ func field(r *Reads, c *cluster.Cluster, p *cluster.Pod, node string, id abi.Col
 	case abi.PodSchedulingGates:
 		for _, gate := range p.Spec.SchedulingGates {
 			all = append(all, quote(gate.Name))
+		}
+	case abi.IncomingClaims:
+		for _, name := range p.Claims() {
+			all = append(all, quote(name))
 		}
 	case abi.PodRequiredTerms, abi.PodPreferredTerms:
 		return terms(p, id)

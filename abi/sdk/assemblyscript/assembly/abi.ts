@@ -131,7 +131,10 @@ export const enum Field {
   ServiceAccount = 156,
   PreemptionPolicy = 157,
   Group = 158,
-  Last = 158,
+  Limits = 159,
+  QOS = 160,
+  Claims = 161,
+  Last = 161,
 }
 
 /** Types of a column's elements (ABI-4.7). */

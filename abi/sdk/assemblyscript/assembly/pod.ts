@@ -35,6 +35,9 @@ const enum Reads {
   ServiceAccount,
   PreemptionPolicy,
   Group,
+  Limits,
+  QOS,
+  Claims,
 }
 
 /** Where the fields of a record are in a view: address and count each, 8 bytes, by id; those before 140 first. */
@@ -50,7 +53,7 @@ const enum Reads {
 @final @unmanaged
 export class Pod {
   // Of the SDK: the place in the pod list, −1 for a pod that is not the call's; then the fields; after
-  // them the requests and annotations, by the number of the handle.
+  // them the requests, annotations and limits, by the number of the handle.
   _index: i32;
 
   // A field of the record that exists.
@@ -249,6 +252,21 @@ export class Pod {
   group(): ID {
     return this.one(this.at(Reads.Group, Field.Group, "group"));
   }
+
+  /** the QoS class: Guaranteed, Burstable or BestEffort. Reads `qos`. */
+  qos(): ID {
+    return this.one(this.at(Reads.QOS, Field.QOS, "qos"));
+  }
+
+  /** names of the persistent volume claims of spec.volumes, also of ephemeral ones. Reads `claims`. */
+  claims(): IDs {
+    return changetype<IDs>(this.at(Reads.Claims, Field.Claims, "claims"));
+  }
+
+  /** Of a resource, how much the pod may use; −1 if a container has no limit. Reads `limits`. */
+  limit(resource: Resource): i64 {
+    return load<i64>(load<usize>(this.at(Reads.Limits, Field.Limits, "limits")) + (changetype<usize>(resource) << 3));
+  }
 }
 
 import { parsed } from "./number";
@@ -278,6 +296,8 @@ export function newPod(): Pod {
 @inline const REQUESTS: usize = 8 + (<usize>FIELDS << 3);
 // @ts-ignore: decorator
 @inline const ANNOTATIONS: usize = REQUESTS + 4;
+// @ts-ignore: decorator
+@inline const LIMITS: usize = ANNOTATIONS + 4;
 
 /** Reads a pod record, the index-th of the pod list. */
 export function readPod(pod: Pod, address: usize, size: u32, index: i32): void {
@@ -285,8 +305,9 @@ export function readPod(pod: Pod, address: usize, size: u32, index: i32): void {
   if (load<usize>(view, REQUESTS) == 0) {
     store<usize>(view, keepZero(resources + 1, 8), REQUESTS);
     store<usize>(view, keepZero(keys + 1, 4), ANNOTATIONS);
+    store<usize>(view, keepZero(resources + 1, 8), LIMITS);
   }
-  const requests = load<usize>(view, REQUESTS), annotations = load<usize>(view, ANNOTATIONS);
+  const requests = load<usize>(view, REQUESTS), annotations = load<usize>(view, ANNOTATIONS), limits = load<usize>(view, LIMITS);
   memory.fill(view, 0, REQUESTS);
   memory.fill(annotations, 0, (keys + 1) << 2);
   pod._index = index;
@@ -296,6 +317,8 @@ export function readPod(pod: Pod, address: usize, size: u32, index: i32): void {
       const id = load<i32>(f), arg = <usize>load<u32>(f, 4), at = address + load<usize>(f, 8), count = load<u32>(f, 12);
       if (id == Field.Requests) {
         if (count > 0 && arg < resources) store<i64>(requests + ((arg + 1) << 3), load<i64>(at));
+      } else if (id == Field.Limits) {
+        if (count > 0 && arg < resources) store<i64>(limits + ((arg + 1) << 3), load<i64>(at));
       } else if (id == Field.Annotations) {
         if (count > 0 && arg < keys) store<ID>(annotations + ((arg + 1) << 2), load<ID>(at));
       } else if (id >= Field.Name && id <= Field.Last && (id <= Field.SchedulingGates || id >= Field.Namespace)) { // unknown ids are skipped (ABI-6.2)
@@ -306,4 +329,5 @@ export function readPod(pod: Pod, address: usize, size: u32, index: i32): void {
   }
   store<usize>(view + fieldOffset(Field.Requests), requests);
   store<usize>(view + fieldOffset(Field.Annotations), annotations);
+  store<usize>(view + fieldOffset(Field.Limits), limits);
 }

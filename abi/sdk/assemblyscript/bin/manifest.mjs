@@ -22,6 +22,9 @@ const FIELDS = [
   "serviceAccount",
   "preemptionPolicy",
   "group",
+  "limits",
+  "qos",
+  "claims",
 ];
 
 const strings = (value, where) => {

@@ -51,6 +51,9 @@ enum {
   BERTH__READS_SERVICE_ACCOUNT,
   BERTH__READS_PREEMPTION_POLICY,
   BERTH__READS_GROUP,
+  BERTH__READS_LIMITS,
+  BERTH__READS_QOS,
+  BERTH__READS_CLAIMS,
   BERTH__READS,
 };
 
@@ -64,6 +67,9 @@ BERTH__FN const char *berth__field_name(uint32_t field) {
       "serviceAccount",
       "preemptionPolicy",
       "group",
+      "limits",
+      "qos",
+      "claims",
   };
   return names[field];
 }

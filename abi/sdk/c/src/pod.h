@@ -14,7 +14,7 @@ struct berth__pod {
   struct berth__later later;
   bool has_required;
   // By the number of a handle.
-  int64_t *requests;
+  int64_t *requests, *limits;
   BerthId *annotations;
 };
 
@@ -24,6 +24,7 @@ typedef const struct berth__pod *BerthPod;
 // Makes room for the fields of declared keys, once an instance.
 BERTH__FN void berth__pod_start(struct berth__pod *pod) {
   pod->requests = berth__keep_zero(berth__columns.lengths[BERTH__RESOURCES] + 1, sizeof *pod->requests);
+  pod->limits = berth__keep_zero(berth__columns.lengths[BERTH__RESOURCES] + 1, sizeof *pod->limits);
   pod->annotations = berth__keep_zero(berth__columns.lengths[BERTH__POD_ANNOTATION_KEYS] + 1, sizeof *pod->annotations);
 }
 
@@ -38,7 +39,7 @@ BERTH__COLD void berth__pod_read(struct berth__pod *pod, uint32_t address, uint3
   __builtin_memset(pod, 0, offsetof(struct berth__pod, requests));
   pod->index = index;
   uint32_t resources = berth__columns.lengths[BERTH__RESOURCES], keys = berth__columns.lengths[BERTH__POD_ANNOTATION_KEYS];
-  for (uint32_t i = 0; i <= resources; i++) pod->requests[i] = 0;
+  for (uint32_t i = 0; i <= resources; i++) pod->requests[i] = pod->limits[i] = 0;
   for (uint32_t i = 0; i <= keys; i++) pod->annotations[i] = BERTH_ABSENT;
   if (size < sizeof(struct berth__pod_header)) return;
   const struct berth__pod_header *header = berth__view(address, 1, sizeof *header);
@@ -69,6 +70,9 @@ BERTH__COLD void berth__pod_read(struct berth__pod *pod, uint32_t address, uint3
       break;
     case BERTH__POD_REQUESTS:
       if (f->count >= 1 && f->arg < resources) pod->requests[f->arg + 1] = *(int64_t *)berth__view(address + f->offset, 1, 8);
+      break;
+    case BERTH__POD_LIMITS:
+      if (f->count >= 1 && f->arg < resources) pod->limits[f->arg + 1] = *(int64_t *)berth__view(address + f->offset, 1, 8);
       break;
     case BERTH__POD_ANNOTATIONS:
       if (f->count >= 1 && f->arg < keys) pod->annotations[f->arg + 1] = *(BerthId *)berth__view(address + f->offset, 1, 4);
@@ -183,3 +187,15 @@ BERTH__FN BerthId berth_pod_group(BerthPod pod) {
   const BerthId *at = berth__need(pod, BERTH__READS_GROUP)->later.group;
   return at == NULL ? BERTH_ABSENT : *at;
 }
+
+/// the QoS class: Guaranteed, Burstable or BestEffort. Reads `qos`.
+BERTH__FN BerthId berth_pod_qos(BerthPod pod) {
+  const BerthId *at = berth__need(pod, BERTH__READS_QOS)->later.qos;
+  return at == NULL ? BERTH_ABSENT : *at;
+}
+
+/// names of the persistent volume claims of spec.volumes, also of ephemeral ones. Reads `claims`.
+BERTH__FN BerthIds berth_pod_claims(BerthPod pod) { return berth__need(pod, BERTH__READS_CLAIMS)->later.claims; }
+
+/// Of a resource, how much the pod may use; −1 if a container has no limit. Reads `limits`.
+BERTH__FN int64_t berth_pod_limit(BerthPod pod, BerthResource r) { return berth__need(pod, BERTH__READS_LIMITS)->limits[r.number]; }

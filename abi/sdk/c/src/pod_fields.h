@@ -6,9 +6,11 @@ struct berth__later {
   const BerthId *service_account;
   const BerthId *preemption_policy;
   const BerthId *group;
+  const BerthId *qos;
+  BerthIds claims;
 };
 
-// Takes a field of one element. Unknown ids are skipped (ABI-6.2).
+// Takes a field of one element, or a list. Unknown ids are skipped (ABI-6.2).
 BERTH__FN void berth__later_read(struct berth__later *later, uint32_t id, uint32_t address, uint32_t count) {
   if (count < 1) return;
   switch (id) {
@@ -17,5 +19,9 @@ BERTH__FN void berth__later_read(struct berth__later *later, uint32_t id, uint32
   case BERTH__POD_SERVICE_ACCOUNT: later->service_account = berth__view(address, 1, sizeof *later->service_account); break;
   case BERTH__POD_PREEMPTION_POLICY: later->preemption_policy = berth__view(address, 1, sizeof *later->preemption_policy); break;
   case BERTH__POD_GROUP: later->group = berth__view(address, 1, sizeof *later->group); break;
+  case BERTH__POD_QOS: later->qos = berth__view(address, 1, sizeof *later->qos); break;
+  case BERTH__POD_CLAIMS:
+    later->claims = (BerthIds){berth__view(address, count, sizeof *later->claims.at), count};
+    break;
   }
 }

@@ -109,6 +109,15 @@ static void field(BerthPod pod, BerthText name) {
   else if (IS("150.0")) PRINT("[", berth_decimal(berth_pod_non_zero_requested(pod).cpu), " ", berth_decimal(berth_pod_non_zero_requested(pod).memory), "]");
   else if (IS("151.0")) pairs(berth_pod_namespace_labels(pod));
   else if (IS("152.0")) quoted(berth_pod_uid(pod));
+  else if (IS("154.0")) bracketed(berth_pod_created_at(pod));
+  else if (IS("155.0")) PRINT("["), id(berth_pod_priority_class(pod)), PRINT("]");
+  else if (IS("156.0")) PRINT("["), id(berth_pod_service_account(pod)), PRINT("]");
+  else if (IS("157.0")) PRINT("["), id(berth_pod_preemption_policy(pod)), PRINT("]");
+  else if (IS("158.0")) PRINT("["), id(berth_pod_group(pod)), PRINT("]");
+  else if (IS("159.0")) bracketed(berth_pod_limit(pod, berth_resource_handle("cpu")));
+  else if (IS("159.1")) bracketed(berth_pod_limit(pod, berth_resource_handle("memory")));
+  else if (IS("160.0")) PRINT("["), id(berth_pod_qos(pod)), PRINT("]");
+  else if (IS("161.0")) ids(berth_pod_claims(pod));
   else fail(berth_concat("field ", name, " is not read here yet"));
 }
 

@@ -67,6 +67,10 @@ type Pod struct {
 	// CreatedAt is in seconds since 1970. PreemptionPolicy is empty for the API's default, the others for none.
 	CreatedAt                                              int64
 	PriorityClass, ServiceAccount, PreemptionPolicy, Group string
+	// Limits are by resource; one that is not there is that of a container without a limit. QOS is empty for BestEffort.
+	Limits map[string]int64
+	QOS    string
+	Claims []string
 }
 
 // Port is a host port. An empty IP means 0.0.0.0, an empty protocol TCP.

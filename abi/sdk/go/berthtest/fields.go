@@ -77,6 +77,7 @@ func podFields() []string {
 	return []string{
 		"node", "uid", "labels", "annotations", "nodeSelector", "affinity", "preferred", "requests", "priority", "owner", "terminating",
 		"schedulingGates", "images", "hostPorts", "tolerations", "createdAt", "priorityClass", "serviceAccount", "preemptionPolicy", "group",
+		"limits", "qos", "claims",
 	}
 }
 
@@ -119,6 +120,12 @@ func (p *Pod) field(field, value string) (known bool, err error) {
 		p.PreemptionPolicy, err = value, oneOf(value, "PreemptLowerPriority", "Never")
 	case "group":
 		p.Group = value
+	case "limits":
+		p.Limits, err = amounts(value)
+	case "qos":
+		p.QOS, err = value, oneOf(value, "Guaranteed", "Burstable", "BestEffort")
+	case "claims":
+		p.Claims = list(value)
 	case "images":
 		p.Images = list(value)
 	case "hostPorts":

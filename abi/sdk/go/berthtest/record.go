@@ -90,6 +90,25 @@ func (img *image) record(m *Manifest, c *content, p *Pod) []byte {
 			one(155+uint32(i), 0, u32(nil, e.Text(text)))
 		}
 	}
+	if m.shows("limits") {
+		for i, name := range m.Reads["resources"] {
+			limit, ok := p.Limits[name]
+			if !ok {
+				limit = -1
+			}
+			one(159, uint32(i), i64(nil, limit))
+		}
+	}
+	if m.shows("qos") {
+		one(160, 0, u32(nil, d.id(cmp.Or(p.QOS, "BestEffort"))))
+	}
+	if m.shows("claims") {
+		var b []byte
+		for _, name := range p.Claims {
+			b = u32(b, d.id(name))
+		}
+		add(161, 0, uint32(len(p.Claims)), b)
+	}
 	s := selectors{dict: d}
 	if m.shows("nodeSelector") {
 		var all []Requirement

@@ -221,6 +221,9 @@ pub mod field {
     pub const SERVICE_ACCOUNT: u32 = 156;
     pub const PREEMPTION_POLICY: u32 = 157;
     pub const GROUP: u32 = 158;
+    pub const LIMITS: u32 = 159;
+    pub const QOS: u32 = 160;
+    pub const CLAIMS: u32 = 161;
 }
 
 /// Types of a column's elements (ABI-4.7).

@@ -84,7 +84,7 @@ impl Manifest {
 }
 
 /// Names of the list `pod`; a field's bit is its place here.
-pub(crate) const POD_READS: [&str; 22] = [
+pub(crate) const POD_READS: [&str; 25] = [
     "name",
     "namespace",
     "priority",
@@ -107,6 +107,9 @@ pub(crate) const POD_READS: [&str; 22] = [
     "serviceAccount",
     "preemptionPolicy",
     "group",
+    "limits",
+    "qos",
+    "claims",
 ];
 
 /// Numbers of fields in POD_READS.
@@ -134,6 +137,9 @@ pub(crate) mod reads {
     pub const SERVICE_ACCOUNT: usize = 19;
     pub const PREEMPTION_POLICY: usize = 20;
     pub const GROUP: usize = 21;
+    pub const LIMITS: usize = 22;
+    pub const QOS: usize = 23;
+    pub const CLAIMS: usize = 24;
 }
 
 /// Ends a plugin that reads a column that its manifest does not list.

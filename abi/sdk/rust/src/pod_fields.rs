@@ -5,7 +5,7 @@ use crate::manifest::reads;
 use crate::memory::{Memory, View};
 use crate::pod::{first, Pod};
 use crate::records::PodField;
-use crate::types::Id;
+use crate::types::{Id, Resource};
 
 // Generated from abi/fields.
 #[derive(Clone, Copy)]
@@ -15,6 +15,8 @@ pub(crate) struct LaterFields {
     service_account: View<Id>,
     preemption_policy: View<Id>,
     group: View<Id>,
+    qos: View<Id>,
+    claims: View<Id>,
 }
 
 impl LaterFields {
@@ -24,6 +26,8 @@ impl LaterFields {
         service_account: View::empty(),
         preemption_policy: View::empty(),
         group: View::empty(),
+        qos: View::empty(),
+        claims: View::empty(),
     };
 
     /// Sets a field. Unknown ids are skipped (ABI-6.2).
@@ -34,6 +38,8 @@ impl LaterFields {
             field::SERVICE_ACCOUNT => self.service_account = m.view(from, f.count),
             field::PREEMPTION_POLICY => self.preemption_policy = m.view(from, f.count),
             field::GROUP => self.group = m.view(from, f.count),
+            field::QOS => self.qos = m.view(from, f.count),
+            field::CLAIMS => self.claims = m.view(from, f.count),
             _ => {}
         }
     }
@@ -68,5 +74,23 @@ impl<'c> Pod<'c> {
     pub fn group(self) -> Id {
         let later = &self.fields(reads::GROUP).later;
         first(&later.group, Id::ABSENT)
+    }
+
+    /// the QoS class: Guaranteed, Burstable or BestEffort. Reads `pod: qos`.
+    pub fn qos(self) -> Id {
+        let later = &self.fields(reads::QOS).later;
+        first(&later.qos, Id::ABSENT)
+    }
+
+    /// names of the persistent volume claims of spec.volumes, also of ephemeral ones. Reads `pod: claims`.
+    pub fn claims(self) -> &'c [Id] {
+        self.fields(reads::CLAIMS).later.claims.slice()
+    }
+
+    /// Of a resource, how much the pod may use; −1 if a container has no limit. Reads
+    /// `pod: limits`.
+    pub fn limit(self, resource: Resource) -> i64 {
+        self.view.need(reads::LIMITS);
+        self.view.limits.slice()[resource.0 as usize]
     }
 }

@@ -1,7 +1,7 @@
 //! The fields of a pod record (SPEC.md, section 6).
 
 use crate::abi::field;
-use crate::manifest::{undeclared, Manifest, POD_READS};
+use crate::manifest::{reads, undeclared, Manifest, POD_READS};
 use crate::memory::{Memory, Plain, View};
 use crate::pod_fields::LaterFields;
 use crate::records::{PodField, PodHeader, POD_HEADER};
@@ -14,6 +14,7 @@ pub(crate) struct PodView {
     /// The pod's place for pod_object; None for one that is not the call's own.
     pub index: Option<u32>,
     pub requests: Room<i64>,
+    pub limits: Room<i64>,
     pub annotations: Room<Id>,
     pub fields: Fields,
 }
@@ -71,10 +72,14 @@ impl PodView {
             declared: manifest.pod(),
             index: None,
             requests: Room::new(),
+            limits: Room::new(),
             annotations: Room::new(),
             fields: Fields::EMPTY,
         };
         view.requests.fill(memory, manifest.length("resources"), 0);
+        if view.declared >> reads::LIMITS & 1 != 0 {
+            view.limits.fill(memory, manifest.length("resources"), 0);
+        }
         view.annotations
             .fill(memory, manifest.length("podAnnotations"), Id::ABSENT);
         view
@@ -85,6 +90,7 @@ impl PodView {
         self.index = index;
         self.fields = Fields::EMPTY;
         self.requests.slice_mut().fill(0);
+        self.limits.slice_mut().fill(0);
         self.annotations.slice_mut().fill(Id::ABSENT);
         if size == 0 {
             return; // there is no record
@@ -105,6 +111,7 @@ impl PodView {
                 field::NAMESPACE => v.namespace = m.view(from, f.count),
                 field::PRIORITY => v.priority = m.view(from, f.count),
                 field::REQUESTS => single(m, from, f, self.requests.slice_mut()),
+                field::LIMITS => single(m, from, f, self.limits.slice_mut()),
                 field::LABELS => v.labels = m.view(from, f.count),
                 field::ANNOTATIONS => single(m, from, f, self.annotations.slice_mut()),
                 field::OWNER => v.owner = m.view(from, f.count),

@@ -143,6 +143,10 @@ static void see_pod(BerthPod pod) {
   see_id(berth_pod_service_account(pod));
   see_id(berth_pod_preemption_policy(pod));
   see_id(berth_pod_group(pod));
+  see_id(berth_pod_qos(pod));
+  see_number(berth_pod_limit(pod, read_by.cpu));
+  see_number(berth_pod_limit(pod, read_by.memory));
+  see_ids(berth_pod_claims(pod));
 }
 
 static void see_placed(BerthPods pods) {

@@ -152,6 +152,15 @@ impl Printer<'_> {
             "134.0" => self.ids(pod.scheduling_gates()),
             "151.0" => self.pairs(pod.namespace_labels()),
             "152.0" => format!("{:?}", pod.uid()),
+            "154.0" => number(&pod.created_at()),
+            "155.0" => self.ids(&[pod.priority_class()]),
+            "156.0" => self.ids(&[pod.service_account()]),
+            "157.0" => self.ids(&[pod.preemption_policy()]),
+            "158.0" => self.ids(&[pod.group()]),
+            "159.0" => number(&pod.limit(self.0.resource("cpu"))),
+            "159.1" => number(&pod.limit(self.0.resource("memory"))),
+            "160.0" => self.ids(&[pod.qos()]),
+            "161.0" => self.ids(pod.claims()),
             "130.0" => self.list(pod.node_selector(), |r| self.requirement(pod, r)),
             "131.0" => self.list(pod.tolerations(), |t| {
                 format!(

@@ -39,7 +39,8 @@ impl Plugin for Replay {
             "pods": ["namespace", "priority"], "namespaces": ["name", "labels"], "namespaceLabels": ["team"],
             "pod": [
                 "name", "namespace", "priority", "requests", "nonZeroRequested", "labels", "annotations", "owner", "tolerations",
-                "nodeSelector", "affinity", "hostPorts", "images", "nodeName", "schedulingGates", "namespaceLabels", "uid"
+                "nodeSelector", "affinity", "hostPorts", "images", "nodeName", "schedulingGates", "namespaceLabels", "uid",
+                "createdAt", "priorityClass", "serviceAccount", "preemptionPolicy", "group", "limits", "qos", "claims"
             ]
         },
         "directives": {"annotations": ["example.com/"], "nominate": true, "waiting": true, "activate": true}

@@ -128,6 +128,10 @@ class Seen {
     this.id(pod.serviceAccount());
     this.id(pod.preemptionPolicy());
     this.id(pod.group());
+    this.id(pod.qos());
+    this.number(pod.limit(cpu));
+    this.number(pod.limit(memory));
+    this.ids(pod.claims());
   }
 
   private placed(pod: berth.PlacedPod): void {

@@ -81,7 +81,9 @@ impl Seen<'_> {
         self.terms(pod, pod.preferred_terms());
         self.numbers(&[pod.created_at()]);
         self.ids(&[pod.priority_class(), pod.service_account()]);
-        self.ids(&[pod.preemption_policy(), pod.group()]);
+        self.ids(&[pod.preemption_policy(), pod.group(), pod.qos()]);
+        self.numbers(&[pod.limit(self.by.cpu), pod.limit(self.by.memory)]);
+        self.list(pod.claims());
     }
 
     fn terms(&mut self, pod: Pod<'_>, all: &[Term]) {

@@ -101,6 +101,15 @@ export function field(pod: berth.Pod, name: string): string {
   if (name == "150.0") return bracketed([pod.nonZeroRequested().cpu.toString(), pod.nonZeroRequested().memory.toString()]);
   if (name == "151.0") return pairs(pod.namespaceLabels());
   if (name == "152.0") return quoted(pod.uid());
+  if (name == "154.0") return bracketed([pod.createdAt().toString()]);
+  if (name == "155.0") return bracketed([id(pod.priorityClass())]);
+  if (name == "156.0") return bracketed([id(pod.serviceAccount())]);
+  if (name == "157.0") return bracketed([id(pod.preemptionPolicy())]);
+  if (name == "158.0") return bracketed([id(pod.group())]);
+  if (name == "159.0") return bracketed([pod.limit(berth.resource("cpu")).toString()]);
+  if (name == "159.1") return bracketed([pod.limit(berth.resource("memory")).toString()]);
+  if (name == "160.0") return bracketed([id(pod.qos())]);
+  if (name == "161.0") return ids(pod.claims());
   fail("field " + name + " is not read here yet");
   return "";
 }

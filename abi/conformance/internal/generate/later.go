@@ -1,0 +1,68 @@
+package generate
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/berth-scheduler/berth/abi/conformance/cluster"
+)
+
+// later makes what fields since ABI 1.1 show, if they are declared: for other plugins a seed makes what it made before them.
+func (g *Generator) later(p *cluster.Pod) {
+	for _, f := range []struct {
+		name   string
+		to     *string
+		values []string
+	}{
+		{"createdAt", &p.Metadata.Creation, []string{
+			"2026-01-02T03:04:05Z", "1970-01-01T00:00:01Z", "2106-02-07T06:28:16Z", "9999-12-31T23:59:59Z",
+		}},
+		{"priorityClass", &p.Spec.PriorityClass, []string{"high", "system-node-critical", "very-long" + longName()}},
+		{"serviceAccount", &p.Spec.ServiceAccount, []string{"default", "builder", "very-long" + longName()}},
+		{"preemptionPolicy", &p.Spec.PreemptionPolicy, []string{"Never", "PreemptLowerPriority"}},
+	} {
+		if slices.Contains(g.config.Reads.Pod, f.name) && g.chance(80) {
+			*f.to = pick(g, f.values)
+		}
+	}
+	if slices.Contains(g.config.Reads.Pod, "group") && g.chance(70) {
+		p.Spec.Group = &cluster.Group{}
+		if g.chance(90) {
+			p.Spec.Group.Name = pick(g, []string{"training", "training-2", "very-long" + longName()})
+		}
+	}
+	if slices.Contains(g.config.Reads.Pod, "limits") || slices.Contains(g.config.Reads.Pod, "qos") {
+		g.limits(p)
+	}
+	if slices.Contains(g.config.Reads.Pod, "qos") && g.chance(30) {
+		p.Status.QOS = pick(g, []string{"Guaranteed", "Burstable", "BestEffort"})
+	}
+	if slices.Contains(g.config.Reads.Pod, "claims") {
+		for i := range g.some(3) {
+			v := cluster.Volume{Name: fmt.Sprint("volume-", i)}
+			if g.chance(30) {
+				v.Ephemeral = &cluster.Ephemeral{}
+			} else {
+				v.Claim = &cluster.Claim{Name: pick(g, []string{"data", "data-2", "very-long" + longName()})}
+			}
+			p.Spec.Volumes = append(p.Spec.Volumes, v)
+		}
+	}
+}
+
+// limits makes limits of containers: often as requested, so that some pods are Guaranteed, and of all containers, so that there is a sum.
+func (g *Generator) limits(p *cluster.Pod) {
+	all, equal := g.chance(70), g.chance(50)
+	for i := range p.Spec.Containers {
+		limits := map[string]cluster.Quantity{}
+		for _, resource := range append([]string{"cpu", "memory"}, g.config.Reads.Resources...) {
+			switch request, ok := p.Spec.Containers[i].Resources.Requests[resource]; {
+			case ok && equal:
+				limits[resource] = request
+			case all || g.chance(50):
+				limits[resource] = g.quantity(resource, 1<<50)
+			}
+		}
+		p.Spec.Containers[i].Resources.Limits = limits
+	}
+}
