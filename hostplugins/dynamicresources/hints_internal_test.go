@@ -6,6 +6,7 @@ import (
 
 	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
 	"github.com/berth-scheduler/berth/runtime/state"
@@ -77,6 +78,39 @@ func TestHintOfTaintRules(t *testing.T) {
 		{"nothing", state.Object{}, state.Queue, true},
 	} {
 		if hint, err := afterRuleChange(nil, c.object); hint != c.hint || (err != nil) != c.fails {
+			t.Errorf("%s: %v, %v, want %v", c.name, hint, err, c.hint)
+		}
+	}
+}
+
+// TestHintOfGoneClaims: a claim that had devices leaves them to any pod, and the one that was made for a pod is in its way.
+func TestHintOfGoneClaims(t *testing.T) {
+	pod := &state.Pod{UID: "p"}
+	claim := func(allocated bool, owner types.UID) *resourcev1.ResourceClaim {
+		c := &resourcev1.ResourceClaim{}
+		if allocated {
+			c.Status.Allocation = &resourcev1.AllocationResult{}
+		}
+		if owner != "" {
+			c.Annotations = map[string]string{resourcev1.ExtendedResourceClaimAnnotation: "true"}
+			c.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", UID: owner, Controller: ptr.To(true)}}
+		}
+		return c
+	}
+	for _, c := range []struct {
+		name   string
+		object state.Object
+		hint   state.Hint
+		fails  bool
+	}{
+		{"with devices", state.Object{Old: claim(true, "")}, state.Queue, false},
+		{"without", state.Object{Old: claim(false, "")}, state.QueueSkip, false},
+		{"with devices, made for another pod", state.Object{Old: claim(true, "q")}, state.Queue, false},
+		{"without, made for another pod", state.Object{Old: claim(false, "q")}, state.QueueSkip, false},
+		{"without, made for the pod", state.Object{Old: claim(false, "p")}, state.Queue, false},
+		{"nothing", state.Object{}, state.Queue, true},
+	} {
+		if hint, err := afterClaimGone(pod, c.object); hint != c.hint || (err != nil) != c.fails {
 			t.Errorf("%s: %v, %v, want %v", c.name, hint, err, c.hint)
 		}
 	}
