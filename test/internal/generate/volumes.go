@@ -95,6 +95,9 @@ func classes(g *Generator) []*storagev1.StorageClass {
 }
 
 func className(g *Generator) string {
+	if g.plugin == "VolumeBinding" && g.chance(0.4) { // its volumes can be provisioned, from capacities that score
+		return "wait"
+	}
 	return pick(g, "wait", "wait-zoned", "static", "static", "now", "ebs", "nobody")
 }
 
