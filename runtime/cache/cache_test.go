@@ -9,6 +9,32 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
+// TestAssignedAt: an assumed pod has the host's time until the API says when the pod got its node; a later version that does not say
+// changes nothing, and on another node the time is not that of this one.
+func TestAssignedAt(t *testing.T) {
+	c := cache.New(cache.Config{})
+	spec := podSpec{Name: "p", UID: "u", Node: "a"}
+	want := func(step string, want int64, errs ...error) {
+		t.Helper()
+		if pod, ok := c.Get("u"); !ok || pod.AssignedAt != want || errors.Join(errs...) != nil {
+			t.Errorf("%s: assigned at %d, want %d, errors %v", step, pod.AssignedAt, want, errs)
+		}
+	}
+	said := func(at int64) *state.Pod { return spec.pod().Assigned(at) }
+	want("assumed", 70, c.Assume(said(70)))
+	_, err := c.Patch("u", state.Patch{Labels: map[string]string{"a": "b"}})
+	want("patched", 70, err)
+	_, err = c.AddPod(spec.pod())
+	want("confirmed by an API that does not say when", 70, err)
+	_, err = c.UpdatePod(spec.pod(), said(71))
+	want("the API says when", 71, err)
+	_, err = c.UpdatePod(spec.pod(), spec.pod())
+	want("updated", 71, err)
+	spec.Node = "b"
+	_, err = c.UpdatePod(spec.pod(), spec.pod())
+	want("moved", 0, err)
+}
+
 // TestConfirmationDiffers: the API server's version overrides a patch, and the caller learns
 // what was lost.
 func TestConfirmationDiffers(t *testing.T) {

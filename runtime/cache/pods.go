@@ -186,8 +186,8 @@ func (c *Cache) replace(p placed) {
 	c.pods[p.pod.UID] = p
 }
 
-// supersede makes a known pod an added one, with the API server's version. It returns the pod's
-// previous node if that differs.
+// supersede makes a known pod an added one, with the API server's version. If that does not say when the pod got its node, as in a
+// simulation, the time that is known stays. It returns the pod's previous node if that differs.
 func (c *Cache) supersede(p placed, pod *state.Pod) (movedFrom string) {
 	if from := p.node.info.Name; from != pod.NodeName() {
 		c.displace(p)
@@ -196,6 +196,9 @@ func (c *Cache) supersede(p placed, pod *state.Pod) (movedFrom string) {
 	}
 	if p.assumed {
 		c.assumed--
+	}
+	if pod.AssignedAt == 0 && p.pod.AssignedAt != 0 {
+		pod = pod.Assigned(p.pod.AssignedAt)
 	}
 	c.replace(placed{pod: pod, node: p.node})
 	return ""

@@ -48,7 +48,7 @@ func (s *Scheduler) checkpointCluster(now time.Time) {
 	for info := range s.cache.Nodes() {
 		var pods []*state.Pod // between two that are assumed
 		for i := range info.Pods {
-			pod := info.Pods[i].Pod
+			pod := info.Pods[i].Pod.Scheduled()
 			if !s.cache.IsAssumed(pod.UID) {
 				pods = append(pods, pod)
 				continue
@@ -125,7 +125,7 @@ func (s *Scheduler) inFlight(pod *state.QueuedPod, b *pipeline.Binding, patch st
 	}
 	if pl.Info != nil && b.UnreserveReadsNode() {
 		for i := range pl.Info.Pods {
-			e.Beside = append(e.Beside, pl.Info.Pods[i].Pod)
+			e.Beside = append(e.Beside, pl.Info.Pods[i].Pod.Scheduled())
 		}
 	}
 	return e

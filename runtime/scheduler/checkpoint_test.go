@@ -89,7 +89,7 @@ func (p *witness) Unreserve(pl *plugin.Placement) plugin.Directives {
 	p.w.log.Printf("unreserve %s %v on %v in %v, seed %x, patch %v, kept %v, left %q", pl.Pod.Name, pl.Pod.Object.Annotations,
 		pl.Node.Object.Labels, pl.Namespace.Labels, pl.Seed, pl.Patch, kept, p.left)
 	for _, other := range pl.Info.Pods {
-		p.w.log.Printf("  beside %s %v", other.Pod.Name, other.Pod.Object.Labels)
+		p.w.log.Printf("  beside %s %v since %d", other.Pod.Name, other.Pod.Object.Labels, other.Pod.AssignedAt)
 	}
 	return plugin.Directives{}
 }
@@ -272,6 +272,9 @@ func (w *world) told() string {
 	w.log.Printf("%d reconciled", w.scheduler.Totals().Reconciled)
 	for _, pod := range w.scheduler.Queued() {
 		w.log.Printf("%s has %v", pod.Pod.Name, pod.Pod.Object.Labels)
+	}
+	for pod := range w.scheduler.Cached() {
+		w.log.Printf("%s is on %s since %d", pod.Name, pod.NodeName(), pod.AssignedAt)
 	}
 	for _, waits := range w.scheduler.WaitingPods() {
 		w.log.Printf("%s waits for %v", waits.Pod.Name, waits.Plugins)

@@ -108,7 +108,7 @@ const reserving = state.FeatureVolumeClaims | state.FeatureResourceClaims
 // the reason in d.Status. directives are those of the plugins.
 func (s *Scheduler) reserve(ctx context.Context, p *pipeline.Pipeline, d *cycle.Decision, watch clock.Stopwatch) (_ *pipeline.Binding, directives []plugin.Directives) {
 	uid := d.Pod.Pod.UID
-	assumed := d.Pod.Pod.On(d.Node.Name, state.Patch{})
+	assumed := d.Pod.Pod.On(d.Node.Name, state.Patch{}).Assigned(s.deps.Clock.Now().Unix())
 	if err := s.cache.Assume(assumed); err != nil {
 		s.rejectPlaced(d, plugin.Fail(err))
 		return nil, nil

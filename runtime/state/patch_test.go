@@ -12,6 +12,33 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
+// TestAssignedAt: the time of assignment is that of the condition PodScheduled if it is true, it survives a patch, and an object that
+// says nothing, or something else, says it in a checkpoint.
+func TestAssignedAt(t *testing.T) {
+	condition := func(status v1.ConditionStatus, at int64) *state.Pod {
+		return state.NewPod(&v1.Pod{Status: v1.PodStatus{Conditions: []v1.PodCondition{
+			{Type: v1.PodReady, Status: v1.ConditionTrue, LastTransitionTime: metav1.Unix(5, 0)},
+			{Type: v1.PodScheduled, Status: status, LastTransitionTime: metav1.Unix(at, 0)},
+		}}})
+	}
+	if pod := condition(v1.ConditionTrue, 77); pod.AssignedAt != 77 || pod.Scheduled() != pod {
+		t.Errorf("with the condition: at %d", pod.AssignedAt)
+	}
+	for _, pod := range []*state.Pod{state.NewPod(&v1.Pod{}), condition(v1.ConditionFalse, 77)} {
+		if pod.AssignedAt != 0 || pod.Scheduled() != pod {
+			t.Errorf("without a node: at %d", pod.AssignedAt)
+		}
+		conditions := len(pod.Object.Status.Conditions)
+		on := pod.Assigned(78).On("n", state.Patch{Labels: map[string]string{"a": "b"}})
+		if on.AssignedAt != 78 || state.NewPod(on.Scheduled().Object).AssignedAt != 78 {
+			t.Errorf("assigned at 78, and in a checkpoint: %d, %+v", on.AssignedAt, on.Scheduled().Object.Status)
+		}
+		if len(pod.Object.Status.Conditions) != conditions || len(on.Object.Status.Conditions) != conditions {
+			t.Error("the shared object was changed")
+		}
+	}
+}
+
 // TestPatch: two patches in sequence equal their merge, the later one wins, and the object that
 // is shared with informers is not changed.
 func TestPatch(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	declared "k8s.io/component-helpers/nodedeclaredfeatures"
 	resourcehelper "k8s.io/component-helpers/resource"
@@ -83,6 +84,9 @@ type Pod struct {
 	// kube-scheduler v1.37 infers them from the spec; NeedsErr is set if that fails.
 	Needs    declared.FeatureSet
 	NeedsErr error
+	// AssignedAt is when the pod got its node, in seconds since 1970: the time of the condition PodScheduled of the API, or the host's
+	// while the API does not say; 0 if neither is known.
+	AssignedAt int64
 }
 
 // NewPod decodes a pod.
@@ -101,6 +105,7 @@ func NewPod(object *v1.Pod) *Pod {
 		Features:    FeaturesOf(object),
 		Spread:      CompileSpread(object.Spec.TopologySpreadConstraints, object.Labels),
 		Affinity:    compilePodAffinity(object),
+		AssignedAt:  assignedAt(object),
 	}
 	p.Needs, p.NeedsErr = needs(&declared.PodInfo{Spec: &object.Spec})
 	p.Requests, p.NonZeroCPU, p.NonZeroMemory = requests(object)
@@ -142,6 +147,37 @@ func (p *Pod) CreatedAt() int64 {
 		return 0
 	}
 	return p.Object.CreationTimestamp.Unix()
+}
+
+// assignedAt returns since when a pod has the condition PodScheduled, which the API server sets with the node; 0 if it has not.
+func assignedAt(object *v1.Pod) int64 {
+	for i := range object.Status.Conditions {
+		if c := &object.Status.Conditions[i]; c.Type == v1.PodScheduled && c.Status == v1.ConditionTrue && !c.LastTransitionTime.IsZero() {
+			return c.LastTransitionTime.Unix()
+		}
+	}
+	return 0
+}
+
+// Assigned returns a copy of the pod that got its node at a time, in seconds since 1970.
+func (p *Pod) Assigned(at int64) *Pod {
+	c := *p
+	c.AssignedAt = at
+	return &c
+}
+
+// Scheduled returns the pod with AssignedAt in its object, as the API server writes it there. A checkpoint has only objects.
+func (p *Pod) Scheduled() *Pod {
+	if p.AssignedAt == assignedAt(p.Object) {
+		return p
+	}
+	c, object := *p, *p.Object
+	object.Status.Conditions = slices.DeleteFunc(slices.Clone(object.Status.Conditions), func(c v1.PodCondition) bool { return c.Type == v1.PodScheduled })
+	object.Status.Conditions = append(object.Status.Conditions, v1.PodCondition{
+		Type: v1.PodScheduled, Status: v1.ConditionTrue, LastTransitionTime: metav1.Unix(p.AssignedAt, 0),
+	})
+	c.Object = &object
+	return &c
 }
 
 // PreemptionPolicy returns spec.preemptionPolicy, or the API's default.
