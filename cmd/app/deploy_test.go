@@ -40,6 +40,7 @@ type kustomization struct {
 	ConfigMapGenerator    []struct {
 		Name, Namespace string
 		Files           []string
+		Options         struct{ Immutable bool }
 	}
 }
 

@@ -25,6 +25,7 @@ func TestBerth(t *testing.T) {
 		{"renamed", renamesLease},
 		{"installed", leadsAsInstalled},
 		{"static pod", leadsAsStaticPod},
+		{"chart", installsChart},
 		{"explain", explainsFromAfar},
 		{"alerts", alertsFire},
 		{"throttled", writesStatusLater},

@@ -232,7 +232,13 @@ func (b *installed) place(name, profile string) {
 // as docs/run.md describes.
 func (b *installed) works(p *cluster.Pod, spec *v1.PodSpec, profile string) {
 	b.Helper()
-	b.place("pod", profile)
+	b.placesAndAnswers(p, spec, "pod", profile)
+}
+
+// placesAndAnswers is works with a pod of another name.
+func (b *installed) placesAndAnswers(p *cluster.Pod, spec *v1.PodSpec, name, profile string) {
+	b.Helper()
+	b.place(name, profile)
 	client := serverAt(0).client
 	for _, probe := range []*v1.Probe{spec.Containers[0].StartupProbe, spec.Containers[0].LivenessProbe, spec.Containers[0].ReadinessProbe} {
 		if err := p.Probe(b.Context(), probe, client); err != nil {
@@ -242,7 +248,7 @@ func (b *installed) works(p *cluster.Pod, spec *v1.PodSpec, profile string) {
 	if code, text := (&server{url: fmt.Sprintf("https://127.0.0.1:%d", p.Port), client: client}).get(b.T, "/metrics", cluster.Admin); code != http.StatusOK {
 		b.Errorf("/metrics: %d %s", code, text)
 	}
-	explain := exec.CommandContext(b.Context(), b.Binaries().Berth, "explain", b.namespace+"/pod")
+	explain := exec.CommandContext(b.Context(), b.Binaries().Berth, "explain", b.namespace+"/"+name)
 	explain.Env = slices.Concat(os.Environ(), p.Env)
 	if out, err := explain.CombinedOutput(); err != nil || !strings.Contains(string(out), "node-") {
 		b.Errorf("berth explain: %v: %s", err, out)

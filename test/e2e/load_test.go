@@ -47,7 +47,12 @@ type bench struct {
 // newBench returns an empty cluster with nodes of a capacity.
 func newBench(t *testing.T, name string, nodes int, capacity workload.Capacity) *bench {
 	t.Helper()
-	c := start(t)
+	return benchOn(t, start(t), name, nodes, capacity)
+}
+
+// benchOn is newBench on another cluster than the shared one.
+func benchOn(t *testing.T, c *cluster.Cluster, name string, nodes int, capacity workload.Capacity) *bench {
+	t.Helper()
 	client, err := c.Client(cluster.Admin)
 	if err != nil {
 		t.Fatal(err)

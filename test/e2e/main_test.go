@@ -99,7 +99,9 @@ func start(t *testing.T) *cluster.Cluster {
 	shared.Lock()
 	defer shared.Unlock()
 	if shared.cluster == nil && shared.err == nil {
-		shared.cluster, shared.err = startCluster(t.Context())
+		if shared.cluster, shared.err = startCluster(t.Context()); shared.err == nil {
+			_, shared.err = shared.cluster.Install(t.Context(), deploy(), manifests.Beside())
+		}
 	}
 	if shared.err != nil {
 		t.Fatal(shared.err)
@@ -121,6 +123,16 @@ func start(t *testing.T) *cluster.Cluster {
 
 // own returns a cluster for this test alone.
 func own(t *testing.T) *cluster.Cluster {
+	t.Helper()
+	c := bare(t)
+	if _, err := c.Install(t.Context(), deploy(), manifests.Beside()); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// bare is like own, without Berth's permissions.
+func bare(t *testing.T) *cluster.Cluster {
 	t.Helper()
 	c, err := startCluster(t.Context())
 	if err != nil {
@@ -151,11 +163,7 @@ func startCluster(ctx context.Context) (*cluster.Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = said(c)
-	if err == nil {
-		_, err = c.Install(ctx, deploy(), manifests.Beside())
-	}
-	if err != nil {
+	if err := said(c); err != nil {
 		return nil, errors.Join(err, c.Stop())
 	}
 	return c, nil

@@ -4,6 +4,9 @@
 {{- $head := dict "apiVersion" "kubescheduler.config.k8s.io/v1" "kind" "KubeSchedulerConfiguration" "leaderElection" $lease -}}
 {{- toYaml (merge $head .Values.config) -}}
 {{- end -}}
+{{- define "berth.configName" -}}
+{{- print "berth-config-" (include "berth.config" . | sha256sum | trunc 10) -}}
+{{- end -}}
 {{- /* The names of the Leases of the profiles, as in kube.ProfileLease. */ -}}
 {{- define "berth.profileLeases" -}}
 {{- $names := list "berth-profile-default-scheduler" -}}

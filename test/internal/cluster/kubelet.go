@@ -133,7 +133,7 @@ func (c *Cluster) volume(ctx context.Context, p PodConfig, v *v1.Volume, path st
 			}
 		}
 		return path, nil
-	case v.EmptyDir != nil:
+	case v.EmptyDir != nil, v.Image != nil: // there is no registry, so an image is empty
 		return path, nil
 	case v.HostPath != nil:
 		if file, ok := p.HostFiles[v.HostPath.Path]; ok {

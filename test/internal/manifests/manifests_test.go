@@ -1,6 +1,9 @@
 package manifests_test
 
 import (
+	"errors"
+	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -66,7 +69,8 @@ func TestRenderedNamesFound(t *testing.T) {
 		{"scheduler.yaml", "resourceName: berth", "resourceName: other", "may not use the lease other"},
 		{"rbac.yaml", "resourceNames: [berth, ", "resourceNames: [other, ", "may not use the lease berth"},
 		{"networkpolicy.yaml", "matchLabels: {app.kubernetes.io/name: berth}", "matchLabels: {app: berth}", "NetworkPolicy berth selects no pod"},
-		{"podmonitor.yaml", "matchLabels: {app.kubernetes.io/name: berth}", "matchLabels: {app: berth}", "PodMonitor berth selects no pod"},
+		{"podmonitor.yaml", ", berth-static]", "]", "does not select the static pod"},
+		{"podmonitor.yaml", "key: app.kubernetes.io/name", "key: app", "PodMonitor berth selects no pod"},
 	} {
 		t.Run(test.want, func(t *testing.T) {
 			v := manifests.Variant{Name: "broken", Edit: func(files map[string]string) error {
@@ -260,6 +264,16 @@ func (c *checker) podMonitor(o *unstructured.Unstructured) {
 		return
 	}
 	c.selects(o, &monitor.Selector)
+	var static v1.Pod
+	text, err := os.ReadFile(filepath.Join(deploy, "static-pod.yaml"))
+	if err == nil {
+		err = yaml.UnmarshalStrict(text, &static)
+	}
+	s, also := metav1.LabelSelectorAsSelector(&monitor.Selector)
+	if err = errors.Join(err, also); err != nil || !s.Matches(labels.Set(static.Labels)) {
+		c.complain("PodMonitor", o.GetName(), "does not select the static pod:", fmt.Sprint(err))
+	}
+	c.port(&static.Spec.Containers[0], monitor.PodMetricsEndpoints[0].Port)
 	for _, d := range c.objects {
 		if d.GetKind() == "Deployment" {
 			c.port(&convert[appsv1.Deployment](d).Spec.Template.Spec.Containers[0], monitor.PodMetricsEndpoints[0].Port)
