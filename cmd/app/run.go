@@ -308,6 +308,7 @@ func (o *runOptions) schedule(ctx context.Context, s *config.Scheduler, modules 
 	}
 	log.Info("berth starts", "version", o.program.version, "apiServer", clients.REST.Host, "profiles", profiles, "seed", o.seed,
 		"identity", identity, "featureGates", o.gates.gates.String())
+	defer context.AfterFunc(ctx, func() { log.Info("berth was told to stop", "by", context.Cause(ctx)) })()
 	err = cluster.Run(ctx, kube.RunConfig{
 		DelayCacheUntilActive: s.DelayCacheUntilActive, Grace: o.drain, Parts: w.parts,
 		Before: func(ctx context.Context) error {

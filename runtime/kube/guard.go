@@ -1,10 +1,15 @@
 package kube
 
 import (
+	"errors"
+	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apiserver/pkg/apis/apiserver"
 	"k8s.io/apiserver/pkg/authentication/authenticatorfactory"
@@ -76,6 +81,10 @@ func Guard(handler http.Handler, c GuardConfig, d GuardDeps) (http.Handler, erro
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		who, known, err := authenticate.AuthenticateRequest(r)
+		if why := unasked(err); !known && why != nil {
+			http.Error(w, "the scheduler cannot ask the API server who sends this: "+why.Error(), http.StatusServiceUnavailable)
+			return
+		}
 		if err != nil || !known {
 			http.Error(w, "Unauthorized", http.StatusUnauthorized)
 			return
@@ -83,6 +92,10 @@ func Guard(handler http.Handler, c GuardConfig, d GuardDeps) (http.Handler, erro
 		decision, reason, err := authorize.Authorize(r.Context(), authorizer.AttributesRecord{
 			User: who.User, Verb: verbOf(r.Method), Path: r.URL.Path,
 		})
+		if why := unasked(err); decision == authorizer.DecisionNoOpinion && why != nil {
+			http.Error(w, "the scheduler cannot ask the API server what "+who.User.GetName()+" may do: "+why.Error(), http.StatusServiceUnavailable)
+			return
+		}
 		if decision != authorizer.DecisionAllow {
 			text := "Forbidden: user " + who.User.GetName() + " may not " + verbOf(r.Method) + " the nonResourceURL " + r.URL.Path
 			if c.OfPod != nil {
@@ -107,6 +120,30 @@ func Guard(handler http.Handler, c GuardConfig, d GuardDeps) (http.Handler, erro
 		}
 		handler.ServeHTTP(w, r)
 	}), nil
+}
+
+// unasked returns why the API server did not review a request, out of the errors of all authenticators or authorizers; nil if it did.
+func unasked(err error) error {
+	var (
+		all    utilerrors.Aggregate
+		status apierrors.APIStatus
+	)
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &all):
+		for _, one := range all.Errors() {
+			if why := unasked(one); why != nil {
+				return why
+			}
+		}
+		return nil
+	case outageOf(err) != "":
+		return fmt.Errorf("%s: %w", strings.TrimSuffix(outageOf(err), outageConsequence), err)
+	case errors.As(err, &status): // it was not let in, or the API server has no data
+		return err
+	}
+	return nil
 }
 
 // verbOf returns the verb of a method in RBAC rules for URLs.

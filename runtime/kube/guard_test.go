@@ -99,6 +99,49 @@ func TestGuard(t *testing.T) {
 	}
 }
 
+// TestGuardWithoutReviews: who cannot be looked up is told why, and not that the token is wrong.
+func TestGuardWithoutReviews(t *testing.T) {
+	gone := httptest.NewServer(http.NotFoundHandler())
+	gone.Close()
+	refusing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusForbidden)
+		_, _ = io.WriteString(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403,"message":"no right to create reviews"}`)
+	}))
+	t.Cleanup(refusing.Close)
+	of := func(server *httptest.Server) kubernetes.Interface {
+		client, err := kubernetes.NewForConfig(&rest.Config{Host: server.URL})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return client
+	}
+	up := newReviewer(t)
+	for name, c := range map[string]struct {
+		d    kube.GuardDeps
+		want string
+	}{
+		"down":            {kube.GuardDeps{Authentication: of(gone), Authorization: up}, "who sends this: the API server does not answer: "},
+		"may not":         {kube.GuardDeps{Authentication: of(refusing), Authorization: up}, "who sends this: no right to create reviews"},
+		"later down":      {kube.GuardDeps{Authentication: up, Authorization: of(gone)}, "what monitor may do: the API server does not answer: "},
+		"later forbidden": {kube.GuardDeps{Authentication: up, Authorization: of(refusing)}, "what monitor may do: no right to create reviews"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			guarded, err := kube.Guard(http.NotFoundHandler(), kube.GuardConfig{TokenTTL: time.Second, AllowTTL: time.Second, DenyTTL: time.Second}, c.d)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := httptest.NewRequest(http.MethodGet, "/metrics", nil)
+			r.Header.Set("Authorization", "Bearer token-of-monitor")
+			w := httptest.NewRecorder()
+			guarded.ServeHTTP(w, r)
+			if w.Code != http.StatusServiceUnavailable || !strings.Contains(w.Body.String(), c.want) {
+				t.Errorf("%d %s", w.Code, w.Body)
+			}
+		})
+	}
+}
+
 // ofPod is of requests of /pod/NAMESPACE.
 func ofPod(r *http.Request) (types.NamespacedName, *http.Request, bool) {
 	namespace, ok := strings.CutPrefix(r.URL.Path, "/pod/")

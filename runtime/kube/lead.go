@@ -101,13 +101,13 @@ func (e *Election) Check(r *http.Request) error {
 	return e.watchdog.Check(r)
 }
 
-// Ready returns an error if this replica could not lead: it is unhealthy, or its user may
-// not use the lease.
+// Ready returns an error if this replica could not lead: it is unhealthy, its user may not use the lease, or it leads and has not
+// renewed a lease for half the time that it lasts.
 func (e *Election) Ready(r *http.Request) error {
 	if e.rights == nil {
 		return nil
 	}
-	return errors.Join(e.Check(r), e.rights.check())
+	return errors.Join(e.Check(r), e.tenure.renewing(), e.rights.check())
 }
 
 // Lead calls lead when this replica is the leader and holds the Leases of its profiles, once, with a context that ends

@@ -42,9 +42,12 @@ type outage struct {
 // single failures are common.
 const outagePatience = 500 * time.Millisecond
 
+// outageConsequence is what noAnswer means for writes.
+const outageConsequence = ": all writes are queued until it does"
+
 // The kinds of outage, as logged.
 const (
-	noAnswer      = "the API server does not answer: all writes are queued until it does"
+	noAnswer      = "the API server does not answer" + outageConsequence
 	noCredentials = "the API server does not accept the scheduler's credentials (401 Unauthorized)"
 	noTrust       = "the certificate of the API server is not trusted (x509)"
 )

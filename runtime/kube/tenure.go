@@ -138,6 +138,22 @@ func (t *tenure) lost() error {
 	return t.why
 }
 
+// renewing returns why this replica is about to lose the lease, or has lost it; nil if it renews it, or does not lead.
+func (t *tenure) renewing() error {
+	if err := t.lost(); err != nil {
+		return err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.needed || t.renewed.IsZero() {
+		return nil
+	}
+	if age := t.clock.Now().Sub(t.oldest()); age >= t.duration/2 {
+		return fmt.Errorf("the lease was renewed %v ago and lasts %v", age.Round(time.Millisecond), t.duration)
+	}
+	return nil
+}
+
 // oldest returns the first renewal among the leases that are held. The caller holds mu.
 func (t *tenure) oldest() time.Time {
 	first := t.renewed

@@ -134,6 +134,36 @@ func TestTenure(t *testing.T) {
 	}
 }
 
+// TestReadyWhileRenewing: a leader is not ready once it has not renewed its Lease, or that of a profile, for half of its time, and again
+// when it has; a replica that waits is.
+func TestReadyWhileRenewing(t *testing.T) {
+	step := clock.NewStep(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
+	tenure := newTenure(step, 15*time.Second)
+	tenure.require()
+	election := &Election{tenure: tenure, rights: &leaseRights{}}
+	ready := func(when string, want bool) {
+		t.Helper()
+		if err := election.Ready(nil); (err == nil) != want {
+			t.Errorf("%s: %v", when, err)
+		}
+	}
+	ready("while another leads", true)
+	tenure.renew(step.Now())
+	tenure.renewProfile("p", step.Now())
+	step.Advance(7 * time.Second)
+	ready("before half of the time", true)
+	tenure.renew(step.Now())
+	step.Advance(time.Second)
+	ready("with an old Lease of a profile", false)
+	tenure.renewProfile("p", step.Now())
+	ready("with both renewed", true)
+	step.Advance(7 * time.Second)
+	ready("without a renewal", false)
+	step.Advance(8 * time.Second)
+	tenure.renew(step.Now())
+	ready("after it has expired", false)
+}
+
 // TestEventsEnd: no event is written when the lease is lost, also of what was to be told
 // before; that it was given back is told of in one. A write that is refused is not tried
 // again.
