@@ -73,11 +73,19 @@ binaries: ## build berth for Linux, macOS and Windows on amd64 and arm64 into di
 		printf '%-30s %4d MiB, %3d MiB compressed\n' $$file $$(($$(wc -c <$$file) >> 20)) $$(($$(gzip -c $$file | wc -c) >> 20)); \
 	done
 
-release: build ## build berth for PLATFORMS into dist/ with SBOMs and SHA256SUMS, which the private key in the file KEY signs
+# Where the archives of a release are served, for Krew.
+RELEASE_URL ?= https://github.com/berth-scheduler/berth/releases/download/$(VERSION)
+release: build ## build berth for PLATFORMS into dist/ with SBOMs, archives, a manifest for Krew and SHA256SUMS, which the private key in the file KEY signs
 	rm -rf dist
 	$(MAKE) binaries
 	@for file in dist/berth-*; do bin/berth plugin sbom $$file --version $(VERSION) -o $$file.cdx.json; done
-	cd dist && sha256sum berth-* > SHA256SUMS
+	@for platform in $(subst /,-,$(PLATFORMS)); do \
+		suffix=; case $$platform in windows-*) suffix=.exe;; esac; \
+		tar --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner --mode=755 --transform "s/^berth-.*/berth$$suffix/" \
+			-cf - -C dist berth-$$platform$$suffix -C .. LICENSE | gzip -n > dist/berth-$$platform.tar.gz || exit 1; \
+	done
+	.ci/krew $(VERSION) $(RELEASE_URL) > dist/berth.yaml
+	cd dist && sha256sum berth-* berth.yaml > SHA256SUMS
 	$(if $(KEY),bin/berth plugin sign dist/SHA256SUMS --key $(KEY),@echo "dist/SHA256SUMS is not signed: name the private key with KEY=FILE")
 
 reproducible: ## make the release of HEAD for one platform in two clones, and compare the digests (FRESH=1 compiles all anew)

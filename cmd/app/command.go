@@ -47,11 +47,13 @@ func Run(command *cobra.Command) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop)
+	callAs(command, calledAs(os.Args[0]))
 	return execute(ctx, command, os.Args[1:], os.Stdout, os.Stderr)
 }
 
 // execute executes a command line and returns the exit status.
 func execute(ctx context.Context, root *cobra.Command, args []string, stdout, stderr io.Writer) int {
+	names := newNames(root)
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
@@ -66,7 +68,7 @@ func execute(ctx context.Context, root *cobra.Command, args []string, stdout, st
 	}
 	if !errors.Is(err, errSilent) {
 		for line := range strings.Lines(plain.Lines(err.Error(), maxErrors)) {
-			fmt.Fprintf(stderr, "berth: %s\n", strings.TrimSuffix(line, "\n"))
+			fmt.Fprintf(stderr, "%s: %s\n", names.called, names.in(strings.TrimSuffix(line, "\n")))
 		}
 	}
 	if errors.As(err, new(*failure)) || errors.Is(err, context.Cause(ctx)) { // the input is not the cause of an interrupt

@@ -30,7 +30,8 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(tests{m}, map[string]func(){"berth": func() { os.Exit(Run(Command())) }})
+	run := func() { os.Exit(Run(Command())) }
+	testscript.Main(tests{m}, map[string]func(){"berth": run, "kubectl-berth": run})
 }
 
 // tests are those of the package. What cargo makes of crates of this repository is kept for the next run.
