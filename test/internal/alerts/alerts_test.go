@@ -53,7 +53,7 @@ func TestOwnSeries(t *testing.T) {
 		t.Fatal(err)
 	}
 	of := func(instance string, count int) string { // errors, and pods that take longer than 10 s
-		on := fmt.Sprintf("job=\"schedulers\",instance=%q", instance)
+		on := fmt.Sprintf("job=\"schedulers\",instance=%q,profile=\"of-%[1]s\"", instance)
 		return fmt.Sprintf(`leader_election_master_status{name="kube-scheduler",%[1]s} 1
 scheduler_schedule_attempts_total{result="error",%[1]s} %[2]d
 scheduler_pod_scheduling_sli_duration_seconds_bucket{le="10",%[1]s} 0
@@ -91,6 +91,53 @@ scheduler_pod_scheduling_sli_duration_seconds_bucket{le="+Inf",%[1]s} %[2]d
 				t.Errorf("%s fire, want %s", got, test.want)
 			}
 		})
+	}
+}
+
+// TestFiresOn: an alert fires on scrapes that show its cause, and not on those that show something like it.
+func TestFiresOn(t *testing.T) {
+	rules, err := alerts.Rules(filepath.Join(root, "deploy"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	attempts := func(instance, profile string, n int) string {
+		return fmt.Sprintf("scheduler_schedule_attempts_total{job=\"s\",instance=%q,profile=%q,result=\"scheduled\"} %d\n", instance, profile, n)
+	}
+	held := func(plugin string, n int) func(int) string {
+		return func(int) string {
+			return fmt.Sprintf("scheduler_unschedulable_pods{plugin=%q,profile=\"p\"} %d\n", plugin, n)
+		}
+	}
+	const berth = "berth_build_info{job=\"s\",instance=\"b\"} 1\n"
+	for _, test := range []struct {
+		alert, when string
+		scrape      func(n int) string
+		fires       bool
+	}{
+		{"BerthPluginMissing", "pods wait", held("TenantPluginNotReady", 1), true},
+		{"BerthPluginMissing", "none do", held("TenantPluginNotReady", 0), false},
+		{"BerthPluginMissing", "another plugin", held("NodeResourcesFit", 1), false},
+		{"BerthRolloutFailed", "one failed", func(int) string { return `berth_rollout_failed{plugin="x",bound="p99"} 1` }, true},
+		{"BerthProfileServedTwice", "one profile", func(n int) string { return attempts("k", "p", n) + attempts("b", "p", n) + berth }, true},
+		{"BerthProfileServedTwice", "other profiles", func(n int) string { return attempts("k", "q", n) + attempts("b", "p", n) + berth }, false},
+		{"BerthProfileServedTwice", "one waits", func(n int) string { return attempts("k", "p", 5) + attempts("b", "p", n) + berth }, false},
+		{"BerthProfileServedTwice", "neither is Berth", func(n int) string { return attempts("k", "p", n) + attempts("l", "p", n) }, false},
+	} {
+		s := alerts.NewStore()
+		for n := range 6 {
+			if err := s.Scrape(strings.TrimSuffix(test.scrape(10*n), "\n") + "\n"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, rule := range rules {
+			if rule.Name != test.alert {
+				continue
+			}
+			got, err := s.Eval(t.Context(), rule.Expression)
+			if err != nil || len(got) > 0 != test.fires {
+				t.Errorf("%s, %s: %q, %v", test.alert, test.when, got, err)
+			}
+		}
 	}
 }
 
