@@ -20,7 +20,7 @@ func TestCalledAs(t *testing.T) {
 		}
 	}
 	const name = "kubectl berth"
-	other := regexp.MustCompile(`(^|[^l])[ (]berth (run|explain|plugin|simulate|whatif|replay|ui|config|--help)\b|^berth `)
+	other := regexp.MustCompile(`(?m)(^|[^l] |[("])berth (run|explain|plugin|simulate|whatif|replay|ui|config|--help)\b`)
 	commands := 0
 	var check func(words []string, c *cobra.Command)
 	check = func(words []string, c *cobra.Command) {
