@@ -21,6 +21,7 @@ type compileOptions struct {
 	cacheSize     string
 	timeLimit     time.Duration
 	compileMemory string
+	cacheOptional bool // go without the folder of --module-cache for as long as it cannot be used
 }
 
 func (o *compileOptions) addTo(f *pflag.FlagSet) {
@@ -46,6 +47,9 @@ func (o *compileOptions) cacheDir() (dir string, optional bool, err error) {
 			return "", false, nil
 		}
 		return filepath.Join(dir, "berth", "modules"), true, nil
+	}
+	if o.cacheOptional {
+		return o.cache, true, nil
 	}
 	if err := os.MkdirAll(o.cache, 0o700); err != nil {
 		return "", false, fmt.Errorf("--module-cache: %w (name a folder that can be created, or none)", err)
@@ -109,22 +113,15 @@ func (o *compileOptions) runtime() (*sandbox.Runtime, error) {
 	if err != nil {
 		return nil, err
 	}
-	if optional && os.MkdirAll(dir, 0o700) != nil {
-		dir = ""
-	}
 	size, err := o.size()
 	if err != nil {
 		return nil, err
 	}
-	c := sandbox.RuntimeConfig{CacheDir: dir, CacheSize: assembly.CompiledSize(size)}
+	c := sandbox.RuntimeConfig{CacheDir: dir, CacheOptional: optional, CacheSize: assembly.CompiledSize(size)}
 	if c.Compiler, _, err = o.compilers(); err != nil {
 		return nil, err
 	}
 	r, err := sandbox.NewRuntime(c)
-	if err != nil && optional {
-		c.CacheDir = ""
-		r, err = sandbox.NewRuntime(c)
-	}
 	if err != nil {
 		return nil, &failure{err}
 	}

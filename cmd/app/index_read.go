@@ -66,20 +66,20 @@ func readIndex(
 // serials returns the folder that remembers the serials of indexes; empty for none, if
 // that is what the flag says.
 func (o *compileOptions) serials() (string, error) {
-	dir, optional, err := o.cacheDir()
+	dir, _, err := o.cacheDir()
 	if err == nil && dir == "" && o.cache != noCache {
 		err = errors.New("no folder remembers the serials of indexes: name one with --module-cache")
 	}
 	if err != nil || dir == "" {
 		return "", err
 	}
-	return besideModules(dir, optional, "indexes"), nil
+	return besideModules(dir, o.cache == "", "indexes"), nil
 }
 
 // besideModules returns a folder for other things than compiled modules: beside them in the
 // user's cache, or in the folder that the user named.
-func besideModules(dir string, optional bool, name string) string {
-	if optional {
+func besideModules(dir string, users bool, name string) string {
+	if users {
 		dir = filepath.Dir(dir)
 	}
 	return filepath.Join(dir, name)

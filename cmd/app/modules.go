@@ -114,7 +114,7 @@ func (o *moduleOptions) open(ctx context.Context) (*assembly.Modules, error) {
 	}
 	c.Loaded, c.Admitted, c.Log = o.loaded, o.admitted, o.to
 	if c.CacheDir != "" {
-		c.SourceDir = besideModules(c.CacheDir, c.CacheOptional, "fetched")
+		c.SourceDir = besideModules(c.CacheDir, o.cache == "", "fetched")
 	}
 	if o.verify {
 		c.VerifyEvery = 1

@@ -159,7 +159,7 @@ func (o *runOptions) run(ctx context.Context, stderr io.Writer) error {
 	}
 	var digests []string
 	o.modules.loaded = func(l *module.Loaded, _ *module.Reference) { digests = append(digests, l.Digest) }
-	o.modules.to = log
+	o.modules.to, o.modules.cacheOptional = log, true
 	modules, err := o.modules.open(ctx)
 	if err != nil {
 		return err
@@ -185,6 +185,11 @@ func (o *runOptions) run(ctx context.Context, stderr io.Writer) error {
 	warnOpen(tell, "plugin-dir", o.pluginDir, "add plugins", true)
 	warnOpen(tell, "record", o.record.to, "replace recordings", false)
 	w.yanks.begin(ctx, digests, tell)
+	if dir := o.modules.cache; dir != "" && dir != noCache {
+		ticker := time.NewTicker(partEvery)
+		defer ticker.Stop()
+		w.followCache(ctx, dir, ticker.C, log)
+	}
 	saveMemory(ctx)
 	connection := kube.Connection{ClientConnectionConfiguration: scheduler.ClientConnection, Master: o.connection.master, Reach: reach}
 	if o.seed == 0 {

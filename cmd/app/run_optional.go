@@ -13,10 +13,12 @@ import (
 
 	"github.com/berth-scheduler/berth/runtime/debughttp"
 	"github.com/berth-scheduler/berth/runtime/kube"
+	"github.com/berth-scheduler/berth/runtime/wasm/sandbox"
 )
 
 // Parts that a scheduler runs without.
 const (
+	partCache     = "module-cache"
 	partSocket    = "debug-socket"
 	partIndex     = "index"
 	partRecording = "recording"
@@ -73,6 +75,31 @@ func (w *watched) Recording(err error) {
 
 // partEvery is how often a part that does not work is tried again.
 const partEvery = time.Minute
+
+// followCache looks with each tick whether compiled modules can be stored in the folder of --module-cache. While they cannot, each that is
+// loaded is compiled.
+func (w *watched) followCache(ctx context.Context, dir string, ticks <-chan time.Time, log *slog.Logger) {
+	look := func() {
+		err := sandbox.CheckCache(dir)
+		switch changed := w.optional.tell(partCache, err); {
+		case changed && err != nil:
+			log.Warn("the folder of --module-cache cannot be used; modules are compiled without it, and it is tried again", "dir", dir, "error", err)
+		case changed:
+			log.Info("the folder of --module-cache can be used again", "dir", dir)
+		}
+	}
+	look()
+	go func() {
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-ticks:
+				look()
+			}
+		}
+	}()
+}
 
 // keepSocket serves on the socket of --debug-socket. With each tick it tries again if it cannot, or if the file is gone. stop returns
 // once nothing is served any more.

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/berth-scheduler/berth/internal/smalldisk"
 	"github.com/berth-scheduler/berth/runtime/debughttp"
 )
 
@@ -99,6 +100,68 @@ func TestSocketFails(t *testing.T) {
 				stop()
 				if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
 					t.Errorf("the socket is left behind: %v", err)
+				}
+			})
+		}
+	}
+}
+
+// TestCacheFails: whatever is wrong with the folder of --module-cache, at the start or later, log, metric and event say so once, and that
+// it is over once it is mended.
+func TestCacheFails(t *testing.T) {
+	for name, harm := range map[string]func(t *testing.T, dir string) (mend func()){
+		"a file has its name": func(t *testing.T, dir string) func() {
+			remove(t, dir)
+			put(t, dir)
+			return func() { remove(t, dir) }
+		},
+		"others may write": func(t *testing.T, dir string) func() {
+			mode := func(m os.FileMode) {
+				if err := os.Chmod(dir, m); err != nil {
+					t.Fatal(err)
+				}
+			}
+			mode(0o777)
+			return func() { mode(0o700) }
+		},
+		"full": func(t *testing.T, dir string) func() { return smalldisk.Fill(t, filepath.Dir(dir)) },
+	} {
+		for _, running := range []bool{false, true} {
+			t.Run(name+map[bool]string{false: " at start", true: " while running"}[running], func(t *testing.T) {
+				parent := t.TempDir()
+				if name == "full" {
+					parent = smalldisk.New(t)
+				}
+				dir := filepath.Join(parent, "d")
+				folder(t, dir)
+				w := newWatched(&program{version: "v1"})
+				var out bytes.Buffer
+				ticks := make(chan time.Time)
+				var mend func()
+				if !running {
+					mend = harm(t, dir)
+				}
+				w.followCache(t.Context(), dir, ticks, slog.New(slog.NewTextHandler(&out, nil)))
+				if running {
+					mend = harm(t, dir)
+				}
+				for _, failed := range []bool{true, false} {
+					ticks <- time.Time{}
+					ticks <- time.Time{} // taken when the first was handled
+					ticks <- time.Time{}
+					parts := w.optional.parts()
+					if len(parts) != 1 || parts[0].Failed != failed || failing(t, w, partCache) != failed {
+						t.Errorf("failed: %v, want %v: %+v", failing(t, w, partCache), failed, parts)
+					}
+					if failed {
+						mend()
+					}
+				}
+				if n, m := strings.Count(out.String(), "cannot be used"), strings.Count(out.String(), "can be used again"); n != 1 || m != 1 {
+					t.Errorf("the log has %d beginnings and %d ends:\n%s", n, m, &out)
+				}
+				if left, err := os.ReadDir(dir); err == nil && len(left) > 0 {
+					t.Errorf("%v is left behind", left)
 				}
 			})
 		}

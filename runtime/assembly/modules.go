@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"reflect"
 	"slices"
 	"strings"
@@ -32,7 +31,7 @@ type ModulesConfig struct {
 	Recorded string
 	// CacheDir stores compiled modules between runs; empty keeps them in memory.
 	CacheDir string
-	// CacheOptional falls back to memory if the folder cannot be used.
+	// CacheOptional goes without the folder for as long as it cannot be used.
 	CacheOptional bool
 	// SourceDir stores fetched modules by their digests; empty for none.
 	SourceDir string
@@ -145,24 +144,11 @@ func (m *Modules) start() error {
 	if m.mu.runtime != nil {
 		return nil
 	}
-	dir := m.config.CacheDir
-	if dir != "" {
-		if err := os.MkdirAll(dir, 0o700); err != nil && m.config.CacheOptional {
-			dir = ""
-		} else if err != nil {
-			return fmt.Errorf("cache of compiled modules: %w: name a folder that can be made, or none", err)
-		}
-	}
 	var err error
-	c := sandbox.RuntimeConfig{
-		CacheDir: dir, CacheSize: CompiledSize(m.config.CacheSize), Log: m.config.Log,
+	m.mu.runtime, err = sandbox.NewRuntime(sandbox.RuntimeConfig{
+		CacheDir: m.config.CacheDir, CacheOptional: m.config.CacheOptional, CacheSize: CompiledSize(m.config.CacheSize), Log: m.config.Log,
 		Compiler: inTurn(m.config.Compiler, m.config.SmallCompiler),
-	}
-	m.mu.runtime, err = sandbox.NewRuntime(c)
-	if err != nil && m.config.CacheOptional && dir != "" {
-		c.CacheDir = ""
-		m.mu.runtime, err = sandbox.NewRuntime(c)
-	}
+	})
 	return err
 }
 

@@ -104,6 +104,19 @@ func TestCacheDirOfOthers(t *testing.T) {
 	if _, err := sandbox.NewRuntime(sandbox.RuntimeConfig{CacheDir: dir}); err == nil || !strings.Contains(err.Error(), "chmod go-w") {
 		t.Errorf("got %v", err)
 	}
+	// One that is optional is not used, until it is mended.
+	r := newRuntime(t, sandbox.RuntimeConfig{CacheDir: dir, CacheOptional: true})
+	guest(t, r, "good")
+	if kept := files(t, dir); len(kept) > 0 {
+		t.Errorf("%v is kept in a folder of others", kept)
+	}
+	if err := os.Chmod(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	guest(t, r, "good")
+	if len(files(t, dir)) == 0 {
+		t.Error("nothing is kept in a folder that was mended")
+	}
 }
 
 // TestSameBytesTwice: closing a module does not break another one with the same bytes (wazero

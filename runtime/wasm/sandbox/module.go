@@ -181,8 +181,7 @@ func (m *Module) rewritten(f form) ([]byte, *meter.Info, error) {
 
 // compileJob compiles a module, or takes it from the store.
 func (m *Module) compileJob(ctx context.Context, job *CompileJob) (*compiled, error) {
-	store := m.runtime.store
-	if store == nil || m.runtime.config.Interpreter {
+	if !m.runtime.stores() {
 		if err := m.runtime.before(ctx, job); err != nil {
 			return nil, err
 		}

@@ -23,6 +23,8 @@ type RuntimeConfig struct {
 	// CacheDir keeps compiled modules between runs, by the digest of their bytes; empty
 	// keeps them in memory. Its files run as native code, so nobody else may write to it.
 	CacheDir string
+	// CacheOptional runs modules without that folder for as long as it cannot be used, or others may write to it.
+	CacheOptional bool
 	// CacheSize is what that folder may take on the disk, in bytes; 0 means DefaultCacheSize.
 	CacheSize int64
 	// Compiler (optional) compiles modules into the cache, where this process finds them.
@@ -72,7 +74,7 @@ func NewRuntime(config RuntimeConfig) (*Runtime, error) {
 		}
 		dir = r.own
 	}
-	if err := private(dir); err != nil {
+	if err := private(dir); err != nil && !config.CacheOptional {
 		return nil, fmt.Errorf("cache of compiled modules in %s: %w", dir, err)
 	}
 	r.store = diskcache.New(diskcache.Config{
@@ -107,6 +109,24 @@ func (r *Runtime) uses(key string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.mu.used[key] > 0
+}
+
+// stores reports whether compiled modules can be stored now.
+func (r *Runtime) stores() bool {
+	return r.store != nil && !r.config.Interpreter && (!r.config.CacheOptional || private(r.store.Path("")) == nil)
+}
+
+// CheckCache returns why a folder cannot be a cache of compiled modules now: it cannot be made or written, or others may write to it.
+func CheckCache(dir string) error {
+	if err := private(dir); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(dir, ".part-check-") // a name that caches remove, if this process is killed here
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(make([]byte, 1<<12)) // on a full disk a file can be made, and not written
+	return errors.Join(err, f.Close(), os.Remove(f.Name()))
 }
 
 // private creates a folder, and refuses one that others may write to.
