@@ -41,7 +41,18 @@ func (s *draft) score(rows []uint32) {
 func (s *draft) take(rows []uint32) {
 	best := s.best(rows)
 	s.d.Node = s.in.Snapshot.Nodes.Node[rows[best]]
+	totals := s.run.Scores.Totals
+	s.tied(rows, func(i int) bool { return totals[i] == totals[best] })
 	s.candidates(rows, best)
+}
+
+// tied says whether the node of Input.Beside, if it is in rows, has the highest total as well.
+func (s *draft) tied(rows []uint32, highest func(i int) bool) {
+	if s.in.Beside == nil {
+		return
+	}
+	at := slices.IndexFunc(rows, func(row uint32) bool { return s.in.Snapshot.Nodes.Node[row] == s.in.Beside })
+	s.d.Tied = at >= 0 && highest(at)
 }
 
 // best returns the position of the highest total, ties broken as configured.

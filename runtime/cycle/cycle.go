@@ -141,6 +141,8 @@ type Input struct {
 	// Start (optional) is where the search for enough feasible nodes begins; nil goes on where the
 	// last one ended.
 	Start *int
+	// Beside (optional) is a node that Decision.Tied is about.
+	Beside *state.Node
 }
 
 // Decision is the result of a cycle.
@@ -148,6 +150,8 @@ type Decision struct {
 	Pod *state.QueuedPod
 	// Node is the chosen node; nil when there is none.
 	Node *state.Node
+	// Tied is true if Node was chosen from several with the highest total, and Input.Beside is one of them.
+	Tied bool
 	// Status says why there is none; nil when there is one.
 	Status *plugin.Status
 	// Rejectors and Pending are the plugins that rejected the pod, sorted;

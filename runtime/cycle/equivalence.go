@@ -51,6 +51,7 @@ func (s *draft) byClass(subset []uint32) bool {
 	}
 	best := s.bestOf(class)
 	s.d.Node = s.in.Snapshot.Nodes.Node[best]
+	s.tied(rows, func(i int) bool { return class.Tree().Total(rows[i]) == class.Tree().Total(best) })
 	s.candidatesOf(class, best)
 	return true
 }

@@ -186,6 +186,7 @@ func TestAlike(t *testing.T) {
 			w := newWorld(t, nil)
 			w.config, w.profile.Percentage = config, percentage
 			w.config.Reuse = kept
+			w.beside = func(s *state.Snapshot) *state.Node { return s.Nodes.Node[s.Len()/2] }
 			for i, p := range plugins {
 				if filters[i] {
 					w.add(p, int64(i+1), abi.Filter)

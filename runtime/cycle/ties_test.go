@@ -5,6 +5,7 @@ import (
 
 	"github.com/berth-scheduler/berth/internal/scenario"
 	"github.com/berth-scheduler/berth/runtime/plugin/fake"
+	"github.com/berth-scheduler/berth/runtime/state"
 )
 
 // TestTies: every one of the best nodes can be chosen, about as often as the
@@ -26,7 +27,13 @@ func TestTies(t *testing.T) {
 	const tries = 4000
 	for i := range tries {
 		w.seed = uint64(i)
-		chosen[w.decide(s, pod).Node.Name]++
+		other := i % 5
+		w.beside = func(s *state.Snapshot) *state.Node { return s.Nodes.Node[other] }
+		d := w.decide(s, pod)
+		chosen[d.Node.Name]++
+		if want := s.Name(uint32(other)) != "b"; d.Tied != want {
+			t.Fatalf("%s is as good as %s: %t", s.Name(uint32(other)), d.Node.Name, d.Tied)
+		}
 	}
 	if len(chosen) != 4 || chosen["b"] != 0 {
 		t.Fatalf("chosen: %v, want a, c, d and e", chosen)

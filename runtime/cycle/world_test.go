@@ -36,6 +36,8 @@ type world struct {
 	seed        uint64
 	sequence    uint64
 	slots       uint32
+	// beside says what Decision.Tied is about; nil for nothing.
+	beside func(s *state.Snapshot) *state.Node
 }
 
 func newWorld(t testing.TB, log *scenario.Log) *world {
@@ -112,7 +114,12 @@ func (w *world) decide(s *state.Snapshot, pod *state.Pod) cycle.Decision {
 		w.cycle = cycle.New(w.config)
 	}
 	w.sequence++
+	var beside *state.Node
+	if w.beside != nil {
+		beside = w.beside(s)
+	}
 	return w.cycle.Schedule(cycle.Input{
+		Beside:  beside,
 		Context: context.Background(), Snapshot: s, Pod: &state.QueuedPod{Pod: pod, Attempts: 1},
 		Pipeline: w.pipeline, Nominations: &w.nominations, Extenders: w.extender, Seed: w.seed, Sequence: w.sequence,
 	})
@@ -124,6 +131,9 @@ func describe(d cycle.Decision, name func(row uint32) string) string {
 	a := d.Attempt.Clone(name)
 	if d.Node != nil {
 		fmt.Fprintf(&b, "%s goes to %s\n", a.Pod, d.Node.Name)
+		if d.Tied {
+			b.WriteString("another node is as good\n")
+		}
 	} else {
 		fmt.Fprintf(&b, "%s goes nowhere: %s: %s\n", a.Pod, d.Status.CodeOf(), a.Message)
 	}

@@ -44,6 +44,8 @@ type Report struct {
 	Pending    int64 `json:"pending"`
 	Preemption int64 `json:"preemption"`
 	Failed     int64 `json:"failed"`
+	// Tied are those of Elsewhere where, with the plugin, the node that was chosen scores as much as the other.
+	Tied int64 `json:"tied,omitempty"`
 	// Differences are the last ones, the latest first.
 	Differences []Difference `json:"differences,omitempty"`
 }
@@ -75,6 +77,7 @@ func (r *Report) Add(o *Report) {
 	r.Pending += o.Pending
 	r.Preemption += o.Preemption
 	r.Failed += o.Failed
+	r.Tied += o.Tied
 }
 
 // String says the counts in a line.
@@ -83,7 +86,10 @@ func (r *Report) String() string {
 	for _, x := range []struct {
 		n    int64
 		what string
-	}{{r.Elsewhere, "elsewhere"}, {r.Placed, "placed"}, {r.Pending, "pending"}, {r.Preemption, "another preemption"}, {r.Failed, "failed"}, {r.Missed, "missed"}} {
+	}{
+		{r.Elsewhere, "elsewhere"}, {r.Tied, "of these by a tie"}, {r.Placed, "placed"}, {r.Pending, "pending"},
+		{r.Preemption, "another preemption"}, {r.Failed, "failed"}, {r.Missed, "missed"},
+	} {
 		if x.n > 0 {
 			out += fmt.Sprintf(", %d %s", x.n, x.what)
 		}

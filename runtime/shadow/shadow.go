@@ -145,7 +145,7 @@ func (t *trial) appliesTo(pod *state.Pod) bool {
 
 // again decides with the plugin on trial, and takes down what is different.
 func (t *trial) again(in cycle.Input, was *cycle.Decision, keep int, endless bool) {
-	in.Pipeline = t.Pipeline
+	in.Pipeline, in.Beside = t.Pipeline, was.Node
 	if !endless {
 		var cancel context.CancelFunc
 		in.Context, cancel = context.WithTimeout(in.Context, longest)
@@ -160,6 +160,9 @@ func (t *trial) again(in cycle.Input, was *cycle.Decision, keep int, endless boo
 	t.report.Attempts++
 	kind := compare(was, &would)
 	t.report.count(kind)
+	if kind == Elsewhere && would.Tied {
+		t.report.Tied++
+	}
 	if kind == Same {
 		return
 	}

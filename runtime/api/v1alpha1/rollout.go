@@ -71,18 +71,20 @@ type RolloutStep struct {
 	MinAttempts int32 `json:"minAttempts,omitempty"`
 }
 
-// RolloutBounds are bounds of what the new version does in a step.
+// RolloutBounds are bounds of what the new version does in a step. Defaults compare it with the stable version, if there is one.
 type RolloutBounds struct {
-	// The part of its attempts in which it faulted; 0.1% by default.
+	// The part of its attempts in which it faulted. By default this may be 0.1% more than of the
+	// stable version's.
 	//
 	// +optional
 	Faults Percent `json:"faults,omitempty"`
-	// The part of its attempts that left the pod pending after it had rejected nodes; 10% by
-	// default.
+	// The part of its attempts that left the pod pending after it had rejected nodes. By default,
+	// it may leave 10% of the pods pending that the stable version places.
 	//
 	// +optional
 	Pending Percent `json:"pending,omitempty"`
-	// The fuel of its calls for each node or pod in them. There is no bound by default.
+	// The fuel of its calls for each node or pod in them. By default, above 100, it is at most 4
+	// times that of the stable version for a node and for a call.
 	//
 	// +optional
 	// +kubebuilder:validation:Minimum=1
@@ -93,7 +95,7 @@ type RolloutBounds struct {
 	// +optional
 	P99 Duration `json:"p99,omitempty"`
 	// The part of the decisions for other pods that would be different with it. With this bound the
-	// scheduler decides again for them, as it does in Shadow. There is none by default.
+	// scheduler decides again for them, as it does in Shadow. 50% by default.
 	//
 	// +optional
 	Changed Percent `json:"changed,omitempty"`

@@ -33,26 +33,32 @@ type Step struct {
 
 // watched is a step and what was counted so far.
 type watched struct {
-	step    Step
-	counts  rollout.Counts
-	before  Totals
+	step   Step
+	its    side
+	stable side
+	before Totals
+	seen   bool
+}
+
+// side is what was counted of a version.
+type side struct {
+	tally   rollout.Tally
 	faulted map[uint64]bool // attempts that have not ended
-	seen    bool
 }
 
-// Totals are counts that others keep, which only grow.
+// Totals are counts that others keep, which only grow: of the canary, of its trial and of the stable version.
 type Totals struct {
-	Rows, Fuel, Compared, Changed int64
+	Canary, Trial, Stable rollout.Used
+	Again                 rollout.Again
 }
 
-// Watch returns what was counted of a step, from the first call of Watch about it. now are the totals of
-// the canary.
+// Watch returns what was counted of a step, from the first call of Watch about it.
 func (m *Meter) Watch(s Step, now Totals) rollout.Counts {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	w := m.mu.watched[s.Canary]
 	if w == nil || w.step != s {
-		w = &watched{step: s, before: now, faulted: make(map[uint64]bool)}
+		w = &watched{step: s, before: now, its: side{faulted: make(map[uint64]bool)}, stable: side{faulted: make(map[uint64]bool)}}
 		if m.mu.watched == nil {
 			m.mu.watched = make(map[string]*watched)
 		}
@@ -60,12 +66,9 @@ func (m *Meter) Watch(s Step, now Totals) rollout.Counts {
 	}
 	w.seen = true
 	m.any.Store(true)
-	if now.Rows < w.before.Rows || now.Compared < w.before.Compared {
-		w.before = Totals{} // the canary was started again
-	}
-	c := w.counts
-	c.Rows, c.Fuel = now.Rows-w.before.Rows, now.Fuel-w.before.Fuel
-	c.Compared, c.Changed = now.Compared-w.before.Compared, now.Changed-w.before.Changed
+	c := rollout.Counts{Tally: w.its.tally, Stable: w.stable.tally, Again: now.Again.Since(w.before.Again)}
+	c.Used = now.Canary.Since(w.before.Canary).Plus(now.Trial.Since(w.before.Trial))
+	c.Stable.Used = now.Stable.Since(w.before.Stable)
 	return c
 }
 
@@ -89,9 +92,9 @@ func (m *Meter) attempts(version string) int64 {
 	for _, w := range m.mu.watched {
 		switch version {
 		case w.step.Canary:
-			return w.counts.Attempts
+			return w.its.tally.Attempts
 		case w.step.Stable:
-			return w.counts.Others
+			return w.stable.tally.Attempts
 		}
 	}
 	return 0
@@ -125,61 +128,87 @@ func (m *Meter) Ended(e *report.Ending) {
 }
 
 func (w *watched) attempted(a *report.Attempt) {
-	t := w.take(a.Timings)
-	switch {
-	case t.stable && !t.canary:
-		w.counts.Others++
-		return
-	case !t.canary:
+	v, p := w.took(a.Timings)
+	if v == nil {
 		return
 	}
-	w.counts.Attempts++
-	if t.faults {
-		w.counts.Faulted++
+	v.tally.Attempts++
+	if p.faults {
+		v.tally.Faulted++
 		if a.Node != "" {
-			w.faulted[a.Sequence] = true
+			v.faulted[a.Sequence] = true
 		}
 	}
 	for i := range a.Rejections {
-		t.rejected = t.rejected || a.Rejections[i].Plugin == w.step.Canary
+		p.rejected = p.rejected || a.Rejections[i].Plugin == p.name
 	}
-	if a.Node == "" && a.Code.Rejected() && t.rejected {
-		w.counts.Pending++
+	if a.Node == "" && a.Code.Rejected() {
+		v.pending(p)
 	}
-	if w.step.P99 > 0 && t.took > w.step.P99 {
-		w.counts.Slow++
+	if w.step.P99 > 0 && p.took > w.step.P99 {
+		v.tally.Slow++
 	}
 }
 
 func (w *watched) ended(e *report.Ending) {
-	t := w.take(e.Timings)
-	if t.faults && !w.faulted[e.Sequence] {
-		w.counts.Faulted++
+	v, p := w.took(e.Timings)
+	if v == nil {
+		return
 	}
-	delete(w.faulted, e.Sequence)
-	if t.rejected && e.Code.Rejected() {
-		w.counts.Pending++
+	if p.faults && !v.faulted[e.Sequence] {
+		v.tally.Faulted++
+	}
+	delete(v.faulted, e.Sequence)
+	if e.Code.Rejected() {
+		v.pending(p)
 	}
 }
 
-// part is what versions did in an attempt.
+func (v *side) pending(p part) {
+	if p.late || p.rejected {
+		v.tally.Pending++
+	}
+	if p.late {
+		v.tally.Late++
+	}
+}
+
+// part is what a version did in an attempt: whether it faulted, and whether it rejected the pod, or a node after it was chosen.
 type part struct {
-	canary, stable, faults, rejected bool
-	took                             time.Duration
+	name                   string
+	faults, rejected, late bool
+	took                   time.Duration
 }
 
-func (w *watched) take(timings []report.Timing) (p part) {
-	for i := range timings {
-		t := &timings[i]
-		switch t.Plugin {
-		case w.step.Stable:
-			p.stable = true
-		case w.step.Canary:
-			p.canary = true
-			p.faults = p.faults || t.Faults > 0
-			p.rejected = p.rejected || t.Code.Rejected() && t.Point != abi.Filter // its rejections are by node
-			p.took += t.Duration
+// took returns the version that took part; nil if none did. If both did, because plugins of the stable version ran while pods moved to the canary,
+// it is the canary.
+func (w *watched) took(timings []report.Timing) (*side, part) {
+	for _, x := range []struct {
+		name string
+		side *side
+	}{{w.step.Canary, &w.its}, {w.step.Stable, &w.stable}} {
+		out, any := part{name: x.name}, false
+		for i := range timings {
+			t := &timings[i]
+			if t.Plugin != x.name {
+				continue
+			}
+			any = true
+			out.faults = out.faults || t.Faults > 0
+			out.took += t.Duration
+			switch {
+			case !t.Code.Rejected():
+			case t.Point == abi.PreFilter:
+				out.rejected = true
+			case t.Point == abi.Filter: // its rejections are by node
+			case t.Point == abi.PostFilter: // it makes no room for a pod that others may have rejected
+			default:
+				out.late = true
+			}
+		}
+		if any {
+			return x.side, out
 		}
 	}
-	return p
+	return nil, part{}
 }

@@ -54,7 +54,7 @@ func (f *Follower) seen(r *Result, first int, plan *rollout.Plan, s *status, fau
 		}
 		c := s.Rollout.Canary
 		step := Step{Canary: p.Name, Stable: stable, Number: c.Step, Since: c.Since.Time, P99: rollout.P99(&plan.Rollout)}
-		out.Counts = f.deps.Meter.Watch(step, f.totals(p.Name))
+		out.Counts = f.deps.Meter.Watch(step, f.totals(p.Name, stable))
 	}
 	return out
 }
@@ -86,24 +86,29 @@ func (r *Result) canary(first int) int {
 	return -1
 }
 
-// totals are the counts of a canary since it was loaded, at its steps and in shadow.
-func (f *Follower) totals(canary string) (out Totals) {
+// totals are the counts of a canary and of the stable version since they were loaded.
+func (f *Follower) totals(canary, stable string) (out Totals) {
+	trial := strings.TrimSuffix(canary, string(rollout.Canary)) + string(rollout.Trial)
 	status := f.deps.Scheduler.Status()
 	for i := range status.Plugins {
 		p := &status.Plugins[i]
-		if p.Name != canary || p.Shadow {
+		used := map[string]*rollout.Used{canary: &out.Canary, stable: &out.Stable}[p.Name]
+		if p.Shadow {
+			used = map[string]*rollout.Used{trial: &out.Trial}[p.Name]
+		}
+		if used == nil {
 			continue
 		}
 		for _, w := range p.Work {
-			out.Rows += w.Rows
-			out.Fuel += w.Fuel
+			*used = used.Plus(rollout.Used{Calls: w.Calls, Rows: w.Rows, Fuel: w.Fuel})
 		}
 	}
-	name := strings.TrimSuffix(canary, string(rollout.Canary)) + string(rollout.Trial)
 	for _, t := range f.deps.Scheduler.Trials() {
-		if t.Plugin == name {
-			out.Compared += t.Attempts
-			out.Changed += t.Attempts - t.Same
+		if t.Plugin == trial {
+			out.Again.Compared += t.Attempts
+			out.Again.Changed += t.Attempts - t.Same - t.Tied
+			out.Again.Lost += t.Pending
+			out.Again.Won += t.Placed
 		}
 	}
 	return out

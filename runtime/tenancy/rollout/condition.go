@@ -55,7 +55,7 @@ func said(s *v1alpha1.RolloutStatus, p *Plan, seen *Seen) (status metav1.Conditi
 			reason, message = Paused, message+", and stays at its step until spec.rollout.paused is removed"
 		case why != "":
 			message = because(message+"; it cannot run", why)
-		case seen.Untried != "":
+		case seen.Untried != "" && mustCompare(&p.Rollout):
 			message += "; it stays at its step, because what it would change cannot be seen: " + seen.Untried
 		}
 		return metav1.ConditionUnknown, reason, message

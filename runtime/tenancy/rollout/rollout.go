@@ -150,7 +150,7 @@ func (r Role) String() string { return cmp.Or(string(r), "stable") }
 const (
 	// Canary decides for a part of the pods, or is made ready for that.
 	Canary Role = "canary"
-	// Trial is the canary in shadow, for the other pods.
+	// Trial is the canary in shadow, for the other pods, so that both versions are judged by the same pods.
 	Trial Role = "trial"
 	// Old was the stable version, and stays ready for a while.
 	Old Role = "old"
@@ -200,7 +200,7 @@ func divided(s *v1alpha1.RolloutStatus, p *Plan, uid string) (out []Share) {
 		return out
 	}
 	out = append(out, canary)
-	if b := p.Rollout.Bounds; s.Stable != nil && !canary.Ready && b != nil && b.Changed != "" {
+	if s.Stable != nil && !canary.Ready {
 		out = append(out, Share{Version: canary.Version, Role: Trial, Pods: stable})
 	}
 	return out
@@ -328,7 +328,7 @@ func (n *next) step(c *v1alpha1.CanaryStatus) bool {
 		c.Since = n.at
 		return true
 	}
-	if n.seen.Digest == "" || n.seen.Untried != "" || r.Paused || counts.Attempts < int64(least) || n.seen.Now.Before(c.Since.Add(pause)) {
+	if n.seen.Digest == "" || n.seen.Untried != "" && mustCompare(r) || r.Paused || counts.Attempts < int64(least) || n.seen.Now.Before(c.Since.Add(pause)) {
 		return false
 	}
 	seen := fmt.Sprintf("at %d%%: %s", c.Percent, counts)

@@ -67,11 +67,13 @@ func (o *object) next() string {
 // deciding says which version decides for which part of the pods.
 func (o *object) deciding() string {
 	var out []string
-	for _, s := range rollout.Shares(o.status, &o.plan, "uid", o.now) {
+	all := rollout.Shares(o.status, &o.plan, "uid", o.now)
+	o.tried(all)
+	for _, s := range all {
 		text := strings.TrimPrefix(string(s.Version.Module.Image), "r.test/p:")
 		switch {
 		case s.Role == rollout.Trial:
-			text += " tried"
+			continue
 		case s.Ready:
 			text += " ready"
 		case !s.Pods.All():
@@ -80,6 +82,22 @@ func (o *object) deciding() string {
 		out = append(out, text)
 	}
 	return strings.ReplaceAll(strings.Join(out, ", "), "ns", "")
+}
+
+// tried expects that a canary is tried for exactly the pods that the stable version decides for.
+func (o *object) tried(all []rollout.Share) {
+	o.t.Helper()
+	of := make(map[rollout.Role]*rollout.Share)
+	for i := range all {
+		of[all[i].Role] = &all[i]
+	}
+	stable, canary, trial := of[""], of[rollout.Canary], of[rollout.Trial]
+	switch wanted := stable != nil && canary != nil && !canary.Ready; {
+	case wanted != (trial != nil):
+		o.t.Errorf("a trial is there: %t, want %t: %+v", trial != nil, wanted, all)
+	case wanted && (trial.Pods != stable.Pods || trial.Version.Digest != canary.Version.Digest):
+		o.t.Errorf("the trial is of %+v: %+v", trial, all)
+	}
 }
 
 func (o *object) expect(what, deciding string) {
@@ -133,30 +151,30 @@ func TestStepsBack(t *testing.T) {
 	}{
 		"faults": {
 			v1alpha1.RolloutBounds{Faults: "1%"},
-			rollout.Seen{Counts: rollout.Counts{Attempts: 3, Faulted: 3}}, rollout.Seen{Counts: rollout.Counts{Attempts: 90, Faulted: 4}},
+			rollout.Seen{Counts: rollout.Counts{Tally: rollout.Tally{Attempts: 3, Faulted: 3}}}, rollout.Seen{Counts: rollout.Counts{Tally: rollout.Tally{Attempts: 90, Faulted: 4}}},
 			"at most 1% of the attempts may have faults: 4 of 90 attempts had",
 		},
 		"pending": {
 			v1alpha1.RolloutBounds{},
-			rollout.Seen{Counts: rollout.Counts{Attempts: 50, Pending: 30}}, rollout.Seen{Counts: rollout.Counts{Attempts: 31, Pending: 31}},
+			rollout.Seen{Counts: rollout.Counts{Tally: rollout.Tally{Attempts: 50, Pending: 30}}}, rollout.Seen{Counts: rollout.Counts{Tally: rollout.Tally{Attempts: 31, Pending: 31}}},
 			"at most 10% of the attempts may leave a pod pending: 31 of 31 attempts did",
 		},
 		"p99": {
 			v1alpha1.RolloutBounds{P99: "20ms"},
-			rollout.Seen{Counts: rollout.Counts{Attempts: 10, Slow: 3}}, rollout.Seen{Counts: rollout.Counts{Attempts: 10, Slow: 4}},
+			rollout.Seen{Counts: rollout.Counts{Tally: rollout.Tally{Attempts: 10, Slow: 3}}}, rollout.Seen{Counts: rollout.Counts{Tally: rollout.Tally{Attempts: 10, Slow: 4}}},
 			"99 of 100 attempts may take at most 20ms: 4 of 10 attempts took longer",
 		},
 		"fuelPerRow": {
 			v1alpha1.RolloutBounds{FuelPerRow: 100},
-			rollout.Seen{Counts: rollout.Counts{Attempts: 29, Rows: 10, Fuel: 9000}}, rollout.Seen{Counts: rollout.Counts{Attempts: 30, Rows: 10, Fuel: 1010}},
+			rollout.Seen{Counts: rollout.Counts{Tally: rollout.Tally{Attempts: 29, Used: rollout.Used{Rows: 10, Fuel: 9000}}}}, rollout.Seen{Counts: rollout.Counts{Tally: rollout.Tally{Attempts: 30, Used: rollout.Used{Rows: 10, Fuel: 1010}}}},
 			"at most 100 fuel a row is allowed: after 30 attempts it is 101",
 		},
 		"changed": {
 			v1alpha1.RolloutBounds{Changed: "5%"},
-			rollout.Seen{Counts: rollout.Counts{Compared: 100, Changed: 15}}, rollout.Seen{Counts: rollout.Counts{Compared: 100, Changed: 16}},
+			rollout.Seen{Counts: rollout.Counts{Again: rollout.Again{Compared: 100, Changed: 15}}}, rollout.Seen{Counts: rollout.Counts{Again: rollout.Again{Compared: 100, Changed: 16}}},
 			"at most 5% of the decisions may be different: 16 of 100 were",
 		},
-		rollout.Stopped: {v1alpha1.RolloutBounds{}, rollout.Seen{}, rollout.Seen{Stopped: "3 of 10 calls were faults", Counts: rollout.Counts{Attempts: 7}}, "its calls were stopped after 7 attempts: 3 of 10 calls were faults"},
+		rollout.Stopped: {v1alpha1.RolloutBounds{}, rollout.Seen{}, rollout.Seen{Stopped: "3 of 10 calls were faults", Counts: rollout.Counts{Tally: rollout.Tally{Attempts: 7}}}, "its calls were stopped after 7 attempts: 3 of 10 calls were faults"},
 		rollout.Refused: {v1alpha1.RolloutBounds{}, rollout.Seen{}, rollout.Seen{Refused: "NoGrant: no grant"}, "NoGrant: no grant"},
 	} {
 		t.Run(reason, func(t *testing.T) {
@@ -164,9 +182,6 @@ func TestStepsBack(t *testing.T) {
 			o.set(true, "2")
 			o.plan.Rollout.Bounds = &c.bounds
 			divided := "1 9.9µs, 2 100"
-			if reason == "changed" {
-				divided += ", 2 tried"
-			}
 			o.expect(rollout.Started, divided)
 			if o.seen = c.within; reason != rollout.Refused {
 				o.seen.Digest = digest("2")
@@ -190,6 +205,85 @@ func TestStepsBack(t *testing.T) {
 	}
 }
 
+// TestDefaultBounds: bounds that the rollout does not name compare the version with the stable one, on the same pods where that can be.
+func TestDefaultBounds(t *testing.T) {
+	tally := func(attempts, faulted, pending, late int64, used rollout.Used) rollout.Tally {
+		return rollout.Tally{Attempts: attempts, Faulted: faulted, Pending: pending, Late: late, Used: used}
+	}
+	cheap := rollout.Used{Calls: 1000, Rows: 100_000, Fuel: 8_000_000}
+	for name, c := range map[string]struct {
+		counts rollout.Counts
+		says   string // empty if it is within all bounds
+	}{
+		"as many faults as the stable version": {
+			counts: rollout.Counts{Tally: tally(1000, 50, 0, 0, rollout.Used{}), Stable: tally(5000, 250, 0, 0, rollout.Used{})},
+		},
+		"more faults": {
+			counts: rollout.Counts{Tally: tally(1000, 52, 0, 0, rollout.Used{}), Stable: tally(5000, 250, 0, 0, rollout.Used{})},
+			says:   "at most 0.1% of the attempts may have faults: 52 of 1000 attempts had, beyond the 5.0% of the stable version's",
+		},
+		"as strict, not compared": {
+			counts: rollout.Counts{Tally: tally(1000, 0, 390, 0, rollout.Used{}), Stable: tally(5000, 0, 1500, 0, rollout.Used{})},
+		},
+		"stricter, not compared": {
+			counts: rollout.Counts{Tally: tally(1000, 0, 401, 0, rollout.Used{}), Stable: tally(5000, 0, 1500, 0, rollout.Used{})},
+			says:   "at most 10% of the attempts may leave a pod pending: 401 of 1000 attempts did, beyond the 30.0% of the stable version's",
+		},
+		"its pods fit nowhere, and those of the other version do": {
+			counts: rollout.Counts{Tally: tally(500, 0, 500, 0, rollout.Used{}), Stable: tally(500, 0, 0, 0, rollout.Used{}), Again: rollout.Again{Compared: 500}},
+		},
+		"stricter with the same pods": {
+			counts: rollout.Counts{Tally: tally(10, 0, 0, 0, rollout.Used{}), Stable: tally(500, 0, 0, 0, rollout.Used{}), Again: rollout.Again{Compared: 500, Changed: 71, Lost: 61, Won: 10}},
+			says:   "at most 10% of the pods that the stable version decides for may stay pending with it: 61 of 500 would, beyond 10 that it would place; spec.rollout.bounds.pending sets another bound",
+		},
+		"other pods with the same pods": {
+			counts: rollout.Counts{Tally: tally(10, 0, 0, 0, rollout.Used{}), Stable: tally(500, 0, 0, 0, rollout.Used{}), Again: rollout.Again{Compared: 500, Changed: 120, Lost: 60, Won: 60}},
+		},
+		"strict at permit, where no trial comes": {
+			counts: rollout.Counts{Tally: tally(300, 0, 31, 31, rollout.Used{}), Stable: tally(500, 0, 0, 0, rollout.Used{}), Again: rollout.Again{Compared: 500}},
+			says:   "at most 10% of the attempts may leave a pod pending after a node was chosen: 31 of 300 attempts did",
+		},
+		"half is changed": {
+			counts: rollout.Counts{Tally: tally(10, 0, 0, 0, rollout.Used{}), Stable: tally(500, 0, 0, 0, rollout.Used{}), Again: rollout.Again{Compared: 500, Changed: 250}},
+		},
+		"nearly all is changed": {
+			counts: rollout.Counts{Tally: tally(10, 0, 0, 0, rollout.Used{}), Stable: tally(500, 0, 0, 0, rollout.Used{}), Again: rollout.Again{Compared: 500, Changed: 251}},
+			says:   "at most 50% of the decisions may be different: 251 of 500 were; spec.rollout.bounds.changed sets another bound",
+		},
+		"53 times slower": {
+			counts: rollout.Counts{Tally: tally(40, 0, 0, 0, rollout.Used{Calls: 40, Rows: 4000, Fuel: 53 * 320_000}), Stable: tally(1000, 0, 0, 0, cheap)},
+			says:   "at most 4 times the fuel of the stable version is allowed, which uses 80 a row and 8000 a call: it uses 4240 and 424000; spec.rollout.bounds.fuelPerRow sets another bound",
+		},
+		"fewer rows in each call": {
+			counts: rollout.Counts{Tally: tally(40, 0, 0, 0, rollout.Used{Calls: 40, Rows: 40, Fuel: 40 * 2000}), Stable: tally(1000, 0, 0, 0, cheap)},
+		},
+		"more rows in each call": {
+			counts: rollout.Counts{Tally: tally(40, 0, 0, 0, rollout.Used{Calls: 40, Rows: 40_000, Fuel: 40_000 * 120}), Stable: tally(1000, 0, 0, 0, cheap)},
+		},
+		"too few calls to tell": {
+			counts: rollout.Counts{Tally: tally(29, 0, 0, 0, rollout.Used{Calls: 29, Rows: 2900, Fuel: 53 * 232_000}), Stable: tally(1000, 0, 0, 0, cheap)},
+		},
+		"cheap, if five times dearer": {
+			counts: rollout.Counts{Tally: tally(40, 0, 0, 0, rollout.Used{Calls: 40, Rows: 4000, Fuel: 400_000}), Stable: tally(1000, 0, 0, 0, rollout.Used{Calls: 1000, Rows: 100_000, Fuel: 2_000_000})},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := newObject(t)
+			o.set(true, "2")
+			o.expect(rollout.Started, "1 9.9µs, 2 100")
+			o.seen.Counts = c.counts
+			if c.says == "" {
+				o.expect("", "1 9.9µs, 2 100")
+				return
+			}
+			o.expect(rollout.SteppedBack, "1")
+			if got := o.status.Failed.Message; got != c.says {
+				t.Errorf("%q, expected %q", got, c.says)
+			}
+		})
+	}
+}
+
 // TestRefusedFirst: a first version that may not run stays at its step, and goes on when it may again.
 func TestRefusedFirst(t *testing.T) {
 	o := &object{t: t, now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
@@ -197,7 +291,7 @@ func TestRefusedFirst(t *testing.T) {
 	o.expect(rollout.Started, "1 100")
 	o.seen = rollout.Seen{Refused: "NotGranted: no grant"}
 	o.expect("", "1 100")
-	o.seen = rollout.Seen{Digest: digest("1"), Counts: rollout.Counts{Attempts: 1000}}
+	o.seen = rollout.Seen{Digest: digest("1"), Counts: rollout.Counts{Tally: rollout.Tally{Attempts: 1000}}}
 	o.now = o.now.Add(time.Hour)
 	o.expect(rollout.Advanced, "1 1µs")
 }
