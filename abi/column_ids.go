@@ -110,6 +110,11 @@ const (
 	NodeZone ColumnID = 16
 	// NodeDeclaredFeatures (native plugins only): status.declaredFeatures.
 	NodeDeclaredFeatures ColumnID = 17
+	// NodeCapacity (node: capacity): status.capacity, in milli-CPU, bytes or a count; a change of it alone is no
+	// event.
+	NodeCapacity ColumnID = 162
+	// NodeCreatedAt (node: createdAt): metadata.creationTimestamp in seconds since 1970; 0 for none.
+	NodeCreatedAt ColumnID = 163
 	// PodNamespace (pods: namespace): metadata.namespace.
 	PodNamespace ColumnID = 64
 	// PodPriority (pods: priority): spec.priority.

@@ -74,6 +74,15 @@ func nodes() []Entry {
 			ID: 17, Table: abi.TableNodes, Go: "NodeDeclaredFeatures", Meaning: "status.declaredFeatures", Points: PointsNodes,
 			Source: FromNode, Native: true,
 		},
+		{
+			ID: 162, Table: abi.TableNodes, Go: "NodeCapacity", List: "node", Name: "capacity", Arg: ArgResource, Type: abi.TypeI64,
+			Meaning: "status.capacity, in milli-CPU, bytes or a count; a change of it alone is no event", Points: PointsNodes,
+			Source: FromNode, Since: 1,
+		},
+		{
+			ID: 163, Table: abi.TableNodes, Go: "NodeCreatedAt", List: "node", Name: "createdAt", Type: abi.TypeI64,
+			Meaning: "metadata.creationTimestamp in seconds since 1970; 0 for none", Points: PointsNodes, Source: FromNode, Since: 1,
+		},
 	}
 }
 

@@ -244,7 +244,10 @@ func (e *example) node0(name string) {
 func namespacesExample(t testing.TB) *example {
 	e := newExample(t, wire.LayoutSpec{
 		Tables: []wire.TableSpec{
-			{ID: abi.TableNodes, Capacity: 4, Columns: []wire.ColumnSpec{{ID: abi.NodeZone, Type: abi.TypeU32}}},
+			{ID: abi.TableNodes, Capacity: 4, Columns: []wire.ColumnSpec{
+				{ID: abi.NodeZone, Type: abi.TypeU32}, {ID: abi.NodeCapacity, Type: abi.TypeI64}, {ID: abi.NodeCapacity, Arg: 1, Type: abi.TypeI64},
+				{ID: abi.NodeCreatedAt, Type: abi.TypeI64},
+			}},
 			stringsSpec(),
 			{ID: abi.TableNamespaces, Capacity: 4, Columns: append(
 				[]wire.ColumnSpec{{ID: abi.NamespaceName, Type: abi.TypeU32}, {ID: abi.NamespaceLabel, Type: abi.TypeU32}},
@@ -254,6 +257,9 @@ func namespacesExample(t testing.TB) *example {
 	})
 	e.strings("team-a", "team-b", "tier", "gold", "zone-1")
 	e.put(e.column(0, abi.NodeZone, 0), 0, le32(e.ids["zone-1"], 0, e.ids["zone-1"])...)
+	e.put(e.column(0, abi.NodeCapacity, 0), 0, le32(4000, 0, 0, 0, 8000, 0)...)
+	e.put(e.column(0, abi.NodeCapacity, 1), 0, le32(0, 2, 0, 0, 1, 0)...)
+	e.put(e.column(0, abi.NodeCreatedAt, 0), 0, le32(0, 2, 0, 0, 77, 0)...)
 	e.layout.SetRows(e.region(), 0, 3)
 	e.put(e.column(2, abi.NamespaceName, 0), 0, le32(e.ids["team-a"], 0, e.ids["team-b"])...)
 	e.put(e.column(2, abi.NamespaceLabel, 0), 0, le32(0, 0, e.ids["gold"])...)

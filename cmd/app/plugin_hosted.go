@@ -146,7 +146,10 @@ func (c counts) since(before counts, n int) counts {
 // apiNode returns a node as an API object.
 func apiNode(n *berthtest.Node) *v1.Node {
 	node := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: n.Name, UID: types.UID(n.Name), Labels: n.Labels, Annotations: n.Annotations}}
-	node.Status.Allocatable = apiResources(n.Allocatable)
+	node.Status.Allocatable, node.Status.Capacity = apiResources(n.Allocatable), apiResources(n.Capacity)
+	if n.CreatedAt != 0 {
+		node.CreationTimestamp = metav1.Unix(n.CreatedAt, 0)
+	}
 	for _, t := range n.Taints {
 		node.Spec.Taints = append(node.Spec.Taints, v1.Taint{Key: t.Key, Value: t.Value, Effect: v1.TaintEffect(t.Effect)})
 	}

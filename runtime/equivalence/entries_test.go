@@ -71,6 +71,8 @@ func changes() map[abi.ColumnID]func(s *scene) {
 		abi.NodeGenerations:      func(s *scene) { s.node.Annotations["other"] = "y" },
 		abi.NodeLabel:            func(s *scene) { s.node.Labels["k"] = "y" },
 		abi.NodeZone:             func(s *scene) { s.node.Labels[v1.LabelTopologyZone] = "y" },
+		abi.NodeCapacity:         func(s *scene) { s.node.Status.Capacity = v1.ResourceList{v1.ResourceCPU: resource.MustParse("9")} },
+		abi.NodeCreatedAt:        func(s *scene) { s.node.CreationTimestamp = metav1.Unix(1, 0) },
 		abi.NodeDeclaredFeatures: func(s *scene) { s.node.Status.DeclaredFeatures = []string{"UserNamespacesHostNetworkSupport"} },
 
 		abi.PodNamespace:   func(s *scene) { s.placed.Namespace = "b" },

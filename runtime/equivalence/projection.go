@@ -270,6 +270,11 @@ func appendColumn(b []byte, s *state.Snapshot, row uint32, source int, read *plu
 		b = append(b, t.Flags[row])
 	case abi.NodeAllocatable:
 		b = appendResources(b, s, read.Args, func(c *state.ResourceColumns) int64 { return c.Allocatable[row] })
+	case abi.NodeCapacity:
+		capacity := state.NewResources(node.Status.Capacity)
+		b = binary.AppendVarint(appendRequests(b, &capacity, read.Args), capacity.Pods)
+	case abi.NodeCreatedAt:
+		b = binary.AppendVarint(b, t.Node[row].CreatedAt())
 	case abi.NodeRequested:
 		b = appendResources(b, s, read.Args, func(c *state.ResourceColumns) int64 { return c.Requested[row] })
 	case abi.NodeNonZeroRequested:

@@ -45,6 +45,19 @@ func NewNode(object *v1.Node) *Node {
 	return n
 }
 
+// Capacity returns status.capacity of a resource, in the unit of Resources; 0 if there is none.
+func (n *Node) Capacity(name v1.ResourceName) int64 {
+	q, ok := n.Object.Status.Capacity[name]
+	if !ok {
+		return 0
+	}
+	r := NewResources(v1.ResourceList{name: q})
+	return r.Amount(name)
+}
+
+// CreatedAt returns metadata.creationTimestamp in seconds since 1970; 0 if there is none.
+func (n *Node) CreatedAt() int64 { return seconds(n.Object.CreationTimestamp) }
+
 // Changes returns the events for the change from old to n. There is no event for a change that
 // no plugin can read, or for a cordon, which helps no pod.
 func (n *Node) Changes(old *Node) []ClusterEvent {

@@ -142,18 +142,21 @@ func (p *Pod) Key() string { return p.Namespace + "/" + p.Name }
 func (p *Pod) NodeName() string { return p.Object.Spec.NodeName }
 
 // CreatedAt returns metadata.creationTimestamp in seconds since 1970; 0 if there is none.
-func (p *Pod) CreatedAt() int64 {
-	if p.Object.CreationTimestamp.IsZero() {
+func (p *Pod) CreatedAt() int64 { return seconds(p.Object.CreationTimestamp) }
+
+// seconds returns a time in seconds since 1970; 0 for none.
+func seconds(t metav1.Time) int64 {
+	if t.IsZero() {
 		return 0
 	}
-	return p.Object.CreationTimestamp.Unix()
+	return t.Unix()
 }
 
 // assignedAt returns since when a pod has the condition PodScheduled, which the API server sets with the node; 0 if it has not.
 func assignedAt(object *v1.Pod) int64 {
 	for i := range object.Status.Conditions {
-		if c := &object.Status.Conditions[i]; c.Type == v1.PodScheduled && c.Status == v1.ConditionTrue && !c.LastTransitionTime.IsZero() {
-			return c.LastTransitionTime.Unix()
+		if c := &object.Status.Conditions[i]; c.Type == v1.PodScheduled && c.Status == v1.ConditionTrue {
+			return seconds(c.LastTransitionTime)
 		}
 	}
 	return 0

@@ -24,9 +24,11 @@ func (c *Cluster) Check() error {
 	for i := range c.Nodes {
 		n := &c.Nodes[i]
 		once("node", n.Metadata.Name)
-		for resource, q := range n.Status.Allocatable {
-			if _, err := q.In(resource); err != nil {
-				errs = append(errs, fmt.Errorf("node %s: %w", n.Metadata.Name, err))
+		for _, quantities := range []map[string]Quantity{n.Status.Allocatable, n.Status.Capacity} {
+			for resource, q := range quantities {
+				if _, err := q.In(resource); err != nil {
+					errs = append(errs, fmt.Errorf("node %s: %w", n.Metadata.Name, err))
+				}
 			}
 		}
 	}
@@ -50,7 +52,7 @@ func (p *Pod) Check() error {
 	var errs []error
 	all := []map[string]Quantity{p.Spec.Overhead}
 	for _, c := range slices.Concat(p.Spec.Containers, p.Spec.InitContainers) {
-		all = append(all, c.Resources.Requests)
+		all = append(all, c.Resources.Requests, c.Resources.Limits)
 	}
 	for _, quantities := range all {
 		for resource, q := range quantities {

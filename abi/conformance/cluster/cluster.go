@@ -59,8 +59,9 @@ type NodeSpec struct {
 
 // NodeStatus is the status of a node.
 type NodeStatus struct {
-	// Allocatable has quantities by resource.
+	// Allocatable and Capacity have quantities by resource.
 	Allocatable map[string]Quantity `json:"allocatable,omitempty"`
+	Capacity    map[string]Quantity `json:"capacity,omitempty"`
 	Conditions  []Condition         `json:"conditions,omitempty"`
 	Images      []Image             `json:"images,omitempty"`
 }

@@ -64,9 +64,12 @@ func (n *Node) Allocatable(resource string) int64 {
 	return q.value(resource)
 }
 
-// CreatedAt returns when a pod was created, in seconds since 1970; 0 if that is not known.
-func (p *Pod) CreatedAt() int64 {
-	at, err := time.Parse(time.RFC3339, p.Metadata.Creation)
+// Capacity returns how much of a resource a node has before what the system reserves; may be 0.
+func (n *Node) Capacity(resource string) int64 { return n.Status.Capacity[resource].value(resource) }
+
+// CreatedAt returns when an object was created, in seconds since 1970; 0 if that is not known.
+func (m *Metadata) CreatedAt() int64 {
+	at, err := time.Parse(time.RFC3339, m.Creation)
 	if err != nil {
 		return 0
 	}

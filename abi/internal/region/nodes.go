@@ -6,8 +6,10 @@ import "slices"
 type Node struct {
 	Name          string
 	Unschedulable bool
-	// Allocatable is in milli-CPU, bytes or a count.
-	Allocatable         func(resource string) int64
+	// Allocatable and Capacity are in milli-CPU, bytes or a count.
+	Allocatable, Capacity func(resource string) int64
+	// CreatedAt is in seconds since 1970; 0 for none.
+	CreatedAt           int64
 	Labels, Annotations map[string]string
 	Taints              []Taint
 	Images              []Image
@@ -41,6 +43,9 @@ func (e *Encoder) Nodes(all []*Node, slots map[*Pod]uint32) Table {
 	for i, name := range r.Resources {
 		if has("allocatable") {
 			column(&t, all, 3, i, typeI64, func(b []byte, n *Node) []byte { return i64(b, n.Allocatable(name)) })
+		}
+		if has("capacity") {
+			column(&t, all, 162, i, typeI64, func(b []byte, n *Node) []byte { return i64(b, n.Capacity(name)) })
 		}
 		if has("requested") {
 			column(&t, all, 4, i, typeI64, func(b []byte, n *Node) []byte { return i64(b, n.requested(name)) })
@@ -103,6 +108,9 @@ func (e *Encoder) Nodes(all []*Node, slots map[*Pod]uint32) Table {
 	keyed(e, &t, all, 14, r.NodeLabels, func(n *Node) map[string]string { return n.Labels })
 	if has("zone") {
 		column(&t, all, 16, 0, typeU32, func(b []byte, n *Node) []byte { return u32(b, e.zone(n)) })
+	}
+	if has("createdAt") {
+		column(&t, all, 163, 0, typeI64, func(b []byte, n *Node) []byte { return i64(b, n.CreatedAt) })
 	}
 	return t
 }

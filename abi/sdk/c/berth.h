@@ -234,6 +234,8 @@ enum {
   BERTH__NODE_GENERATION = 13,
   BERTH__NODE_LABEL = 14,
   BERTH__NODE_ZONE = 16,
+  BERTH__NODE_CAPACITY = 162,
+  BERTH__NODE_CREATED_AT = 163,
 
   BERTH__PLACED_NAMESPACE = 64,
   BERTH__PLACED_PRIORITY = 65,
@@ -1527,7 +1529,7 @@ struct berth__columns {
   const struct berth__table *tables[BERTH__TABLES];
 
   struct berth__lists name, labels, taints, ports, images, pods;
-  struct berth__column flags, generation, zone, non_zero[2];
+  struct berth__column flags, generation, zone, created_at, non_zero[2];
   struct berth__lists placed_labels, placed_uid, placed_name;
   struct berth__column placed_namespace, placed_priority, placed_owner, placed_flags;
   struct berth__lists namespace_labels;
@@ -1535,7 +1537,7 @@ struct berth__columns {
   struct berth__lists strings;
 
   // By the number of a handle; that of number 0 is never there.
-  struct berth__column *allocatable, *requested, *annotation, *condition, *label;
+  struct berth__column *allocatable, *capacity, *requested, *annotation, *condition, *label;
   struct berth__column *placed_requests, *placed_annotation, *placed_label, *namespace_label;
   uint32_t lengths[BERTH__LISTS];
 };
@@ -1595,6 +1597,8 @@ BERTH__COLD const struct berth__place *berth__place(uint32_t id) {
       BERTH__ONE(BERTH__NODE_GENERATION, BERTH__U64, generation),
       BERTH__KEYED(BERTH__NODE_LABEL, BERTH__U32, label, BERTH__NODE_LABEL_KEYS),
       BERTH__ONE(BERTH__NODE_ZONE, BERTH__U32, zone),
+      BERTH__KEYED(BERTH__NODE_CAPACITY, BERTH__I64, capacity, BERTH__RESOURCES),
+      BERTH__ONE(BERTH__NODE_CREATED_AT, BERTH__I64, created_at),
       BERTH__ONE(BERTH__PLACED_NAMESPACE, BERTH__U32, placed_namespace),
       BERTH__ONE(BERTH__PLACED_PRIORITY, BERTH__I32, placed_priority),
       BERTH__KEYED(BERTH__PLACED_REQUESTS, BERTH__I64, placed_requests, BERTH__RESOURCES),
@@ -1929,6 +1933,16 @@ BERTH__HOT bool berth_node_unschedulable(BerthNode node) {
 /// status.allocatable in milli-CPU, bytes or a count. Reads `node: allocatable`.
 BERTH__HOT int64_t berth_node_allocatable(BerthNode node, BerthResource r) {
   return BERTH__CELL(int64_t, berth__columns.allocatable[r.number], node.row, "node", "allocatable, or resources the resource");
+}
+
+/// status.capacity in milli-CPU, bytes or a count. Reads `node: capacity`.
+BERTH__HOT int64_t berth_node_capacity(BerthNode node, BerthResource r) {
+  return BERTH__CELL(int64_t, berth__columns.capacity[r.number], node.row, "node", "capacity, or resources the resource");
+}
+
+/// metadata.creationTimestamp in seconds since 1970; 0 for none. Reads `node: createdAt`.
+BERTH__HOT int64_t berth_node_created_at(BerthNode node) {
+  return BERTH__CELL(int64_t, berth__columns.created_at, node.row, "node", "createdAt");
 }
 
 /// The sum of what the pods on the node request; for `pods` their number. Reads `node: requested`.

@@ -13,12 +13,12 @@ type columns struct {
 
 	plainColumns
 	// Columns by declared key.
-	allocable, requested, podRequests [][]int64
-	nonZero                           [2][]int64
-	annotation, label                 [][]ID
-	condition                         [][]Condition
-	podAnnotation, podLabel           [][]ID
-	namespaceLabel                    [][]ID
+	allocable, capacity, requested, podRequests [][]int64
+	nonZero                                     [2][]int64
+	annotation, label                           [][]ID
+	condition                                   [][]Condition
+	podAnnotation, podLabel                     [][]ID
+	namespaceLabel                              [][]ID
 }
 
 // plainColumns has the columns without keys. Spans and their arena are adjacent.
@@ -38,6 +38,7 @@ type plainColumns struct {
 	slots        []uint32
 	generation   []uint64
 	zone         []ID
+	createdAt    []int64
 	podNamespace []ID
 	podPriority  []int32
 	podLabels    []span
@@ -61,6 +62,7 @@ type plainColumns struct {
 func (c *columns) size(r *reads) {
 	resources := len(r.lists[listResources])
 	c.allocable, c.requested, c.podRequests = make([][]int64, resources), make([][]int64, resources), make([][]int64, resources)
+	c.capacity = make([][]int64, resources)
 	c.annotation = make([][]ID, len(r.lists[listNodeAnnotations]))
 	c.condition = make([][]Condition, len(r.lists[listNodeConditions]))
 	c.label = make([][]ID, len(r.lists[listNodeLabels]))
@@ -107,6 +109,7 @@ func (c *columns) forget() {
 	c.nodes, c.pods, c.strings, c.namespaces = nil, nil, nil, nil
 	c.plainColumns = plainColumns{}
 	clear(c.allocable)
+	clear(c.capacity)
 	clear(c.requested)
 	clear(c.podRequests)
 	clear(c.nonZero[:])
@@ -163,6 +166,10 @@ func (c *columns) set(m *memory, e *columnEntry) {
 		keyed(m, e, abi.TypeU32, c.label)
 	case abi.NodeZone:
 		column(m, e, abi.TypeU32, &c.zone)
+	case abi.NodeCapacity:
+		keyed(m, e, abi.TypeI64, c.capacity)
+	case abi.NodeCreatedAt:
+		column(m, e, abi.TypeI64, &c.createdAt)
 	default:
 		c.setPods(m, e)
 	}

@@ -22,6 +22,13 @@ func (n Node) Unschedulable() bool { return n.c.flags[n.row]&abi.NodeUnschedulab
 // `node: allocatable`.
 func (n Node) Allocatable(r Resource) int64 { return n.c.allocable[r][n.row] }
 
+// Capacity is status.capacity in milli-CPU, bytes or a count. Reads `node: capacity`.
+func (n Node) Capacity(r Resource) int64 { return n.c.capacity[r][n.row] }
+
+// CreatedAt is metadata.creationTimestamp in seconds since 1970; 0 for none. Reads
+// `node: createdAt`.
+func (n Node) CreatedAt() int64 { return n.c.createdAt[n.row] }
+
 // Requested is the sum of the requests of pods on the node; for `pods` it is their number.
 // Reads `node: requested`.
 func (n Node) Requested(r Resource) int64 { return n.c.requested[r][n.row] }

@@ -60,9 +60,10 @@ func tenants() ([]Attack, error) {
 	attack("trapping-pods", "no plugin, but pods with which one of the platform traps", AsPlatform,
 		append(evil, node(nil)), "", fields{"reads": fields{"pod": []string{"name"}}}, "filter", traps)
 	attack("strings-of-pods", "no plugin, but pods whose names of other objects and limits are huge, empty, or not valid", AsPlatform,
-		append(strange(), node(nil)), "", fields{"abi": "1.1", "reads": fields{
+		append(strange(), oddNode()), "", fields{"abi": "1.1", "reads": fields{
 			"pod":       []string{"createdAt", "priorityClass", "serviceAccount", "preemptionPolicy", "group", "limits", "qos", "claims"},
 			"resources": []string{"cpu", "memory", "example.com/gpu"},
+			"node":      []string{"capacity", "createdAt"},
 		}}, "filter", success)
 	return l.all()
 }
@@ -115,6 +116,14 @@ func node(taints []object) object {
 		"apiVersion": "v1", "kind": "Node", "metadata": object{"name": "node"}, "spec": object{"taints": taints},
 		"status": object{"allocatable": object{"cpu": "8", "memory": "32Gi", "pods": "110"}},
 	}
+}
+
+// oddNode is a node whose capacity and time of creation no kubelet would write.
+func oddNode() object {
+	n := node(nil)
+	n["metadata"].(object)["creationTimestamp"] = "0001-01-01T00:00:01Z"
+	n["status"].(object)["capacity"] = object{"cpu": "1e30", "memory": "-8E", "example.com/gpu": "1n"}
+	return n
 }
 
 func pod(namespace, name string, priority int, cpu string, tolerations []object) object {

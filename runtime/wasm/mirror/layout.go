@@ -103,8 +103,8 @@ func (c *capacities) arena(id abi.ColumnID) uint32 {
 // columns has the columns of a layout; one that is not declared is nil.
 type columns struct {
 	name, labels, taints, ports, images, pods list
-	flags, generation, zone                   *wire.ColumnLayout
-	allocatable, requested, nonZero           []*wire.ColumnLayout // by resource
+	flags, generation, zone, createdAt        *wire.ColumnLayout
+	allocatable, capacity, requested, nonZero []*wire.ColumnLayout // by resource
 	annotations, conditions, label            []*wire.ColumnLayout // by key
 
 	podNamespace, podPriority, podOwner, podFlags *wire.ColumnLayout
@@ -145,6 +145,7 @@ func findColumns(l *wire.Layout, namespacesTable int) *columns {
 		taints: both(nodesTable, abi.NodeTaints), ports: both(nodesTable, abi.NodePorts),
 		images: both(nodesTable, abi.NodeImages), pods: both(nodesTable, abi.NodePods),
 		flags: one(nodesTable, abi.NodeFlags), generation: one(nodesTable, abi.NodeGenerations), zone: one(nodesTable, abi.NodeZone),
+		createdAt: one(nodesTable, abi.NodeCreatedAt), capacity: at(nodesTable, abi.NodeCapacity),
 		allocatable: at(nodesTable, abi.NodeAllocatable), requested: at(nodesTable, abi.NodeRequested),
 		nonZero: at(nodesTable, abi.NodeNonZeroRequested), annotations: at(nodesTable, abi.NodeAnnotations),
 		conditions: at(nodesTable, abi.NodeConditions), label: at(nodesTable, abi.NodeLabel),

@@ -47,6 +47,12 @@ func (m *Mirror) writeObject(snap *state.Snapshot, row, local uint32) error {
 	for i, column := range c.allocatable {
 		m.u64(column, local, uint64(m.resource(snap, i, row, true)))
 	}
+	for i, column := range c.capacity {
+		m.u64(column, local, uint64(node.Capacity(p.resources[i])))
+	}
+	if c.createdAt != nil {
+		m.u64(c.createdAt, local, uint64(node.CreatedAt()))
+	}
 	for i, column := range c.label {
 		key := snap.Strings.Lookup(p.nodeLabels[i])
 		m.u32(column, local, d.of(t.Labels.Key(key).At(row)))

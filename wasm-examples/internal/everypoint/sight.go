@@ -101,6 +101,7 @@ func (s *seen) node(n berth.Node) {
 	s.ids(n.Zone(), n.Label(s.p.disk), n.LabelByKey(s.p.keys.disk.ID()), n.Annotation(s.p.note))
 	s.numbers(number(n.Unschedulable()), int64(n.Condition(s.p.ready)), n.Allocatable(s.p.cpu), n.Requested(s.p.cpu))
 	s.numbers(n.Allocatable(s.p.memory), n.Requested(s.p.memory), cpu, memory)
+	s.numbers(n.Capacity(s.p.cpu), n.Capacity(s.p.memory), n.CreatedAt())
 	s.pairs(n.Labels())
 	taints, images := n.Taints(), n.Images()
 	s.each(len(taints), func(i int) {

@@ -167,6 +167,7 @@ func (g *Generator) node(i int, bare bool) cluster.Node {
 			n.Status.Allocatable[resource] = g.quantity(resource, math.MaxInt64)
 		}
 	}
+	g.laterOfNode(&n)
 	for _, typ := range r.NodeConditions {
 		if g.chance(80) {
 			n.Status.Conditions = append(n.Status.Conditions, cluster.Condition{Type: typ, Status: pick(g, []string{"True", "False", "Unknown"})})

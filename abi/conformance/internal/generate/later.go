@@ -2,10 +2,31 @@ package generate
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/berth-scheduler/berth/abi/conformance/cluster"
 )
+
+// times of creation, also beyond 32 bits.
+func times() []string {
+	return []string{"2026-01-02T03:04:05Z", "1970-01-01T00:00:01Z", "2106-02-07T06:28:16Z", "9999-12-31T23:59:59Z"}
+}
+
+// laterOfNode makes what columns of nodes since ABI 1.1 show, if they are declared.
+func (g *Generator) laterOfNode(n *cluster.Node) {
+	if slices.Contains(g.config.Reads.Node, "capacity") {
+		n.Status.Capacity = map[string]cluster.Quantity{}
+		for _, resource := range append([]string{"cpu", "memory", "pods"}, g.config.Reads.Resources...) {
+			if g.chance(90) {
+				n.Status.Capacity[resource] = g.quantity(resource, math.MaxInt64)
+			}
+		}
+	}
+	if slices.Contains(g.config.Reads.Node, "createdAt") && g.chance(80) {
+		n.Metadata.Creation = pick(g, times())
+	}
+}
 
 // later makes what fields since ABI 1.1 show, if they are declared: for other plugins a seed makes what it made before them.
 func (g *Generator) later(p *cluster.Pod) {
@@ -14,9 +35,7 @@ func (g *Generator) later(p *cluster.Pod) {
 		to     *string
 		values []string
 	}{
-		{"createdAt", &p.Metadata.Creation, []string{
-			"2026-01-02T03:04:05Z", "1970-01-01T00:00:01Z", "2106-02-07T06:28:16Z", "9999-12-31T23:59:59Z",
-		}},
+		{"createdAt", &p.Metadata.Creation, times()},
 		{"priorityClass", &p.Spec.PriorityClass, []string{"high", "system-node-critical", "very-long" + longName()}},
 		{"serviceAccount", &p.Spec.ServiceAccount, []string{"default", "builder", "very-long" + longName()}},
 		{"preemptionPolicy", &p.Spec.PreemptionPolicy, []string{"Never", "PreemptLowerPriority"}},

@@ -98,7 +98,7 @@ func (b *recorder) labels(labels map[string]string) {
 func (b *recorder) later() {
 	if b.e.Reads.HasPod("createdAt") {
 		b.Field(abi.IncomingCreatedAt, 0)
-		b.I64(b.p.CreatedAt())
+		b.I64(b.p.Metadata.CreatedAt())
 	}
 	for _, f := range []struct {
 		name string

@@ -20,7 +20,8 @@ func (e *Encoder) tables() *region.Encoder {
 // node returns the row of a node with the given pods.
 func node(n *cluster.Node, index int, pods []*region.Pod) *region.Node {
 	out := &region.Node{
-		Name: n.Metadata.Name, Unschedulable: n.Spec.Unschedulable, Allocatable: n.Allocatable, Labels: n.Metadata.Labels,
+		Name: n.Metadata.Name, Unschedulable: n.Spec.Unschedulable, Allocatable: n.Allocatable, Capacity: n.Capacity,
+		CreatedAt: n.Metadata.CreatedAt(), Labels: n.Metadata.Labels,
 		Annotations: n.Metadata.Annotations, Conditions: map[string]string{}, Generation: uint64(index) + 1, Pods: pods,
 	}
 	for _, t := range n.Spec.Taints {

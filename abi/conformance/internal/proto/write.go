@@ -207,6 +207,7 @@ func Node(n *cluster.Node) []byte {
 		}
 	})
 	m.sub(3, func(m *message) {
+		m.quantities(1, n.Status.Capacity)
 		m.quantities(2, n.Status.Allocatable)
 		for _, c := range n.Status.Conditions {
 			m.sub(4, func(m *message) {

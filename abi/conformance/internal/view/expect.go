@@ -43,6 +43,10 @@ func nodeCell(r *Reads, c *cluster.Cluster, n *cluster.Node, id abi.ColumnID, ar
 		return bit(n.Spec.Unschedulable)
 	case abi.NodeAllocatable:
 		return number(n.Allocatable(r.Resources[arg]))
+	case abi.NodeCapacity:
+		return number(n.Capacity(r.Resources[arg]))
+	case abi.NodeCreatedAt:
+		return number(n.Metadata.CreatedAt())
 	case abi.NodeRequested:
 		return number(c.Requested(name, r.Resources[arg]))
 	case abi.NodeNonZeroRequested:

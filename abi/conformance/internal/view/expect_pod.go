@@ -48,7 +48,7 @@ func field(r *Reads, c *cluster.Cluster, p *cluster.Pod, node string, id abi.Col
 	case abi.IncomingOwner:
 		return Owner(p), true
 	case abi.IncomingCreatedAt:
-		return number(p.CreatedAt()), true
+		return number(p.Metadata.CreatedAt()), true
 	case abi.IncomingPriorityClass:
 		return named(p.Spec.PriorityClass), true
 	case abi.IncomingServiceAccount:

@@ -85,6 +85,8 @@ export const enum Column {
   NodeGeneration = 13,
   NodeLabel = 14,
   NodeZone = 16,
+  NodeCapacity = 162,
+  NodeCreatedAt = 163,
 
   PlacedNamespace = 64,
   PlacedPriority = 65,

@@ -32,20 +32,22 @@ export const enum Slot {
   PlacedOwner = 29,
   PlacedFlags = 30,
   NamespaceName = 31,
+  NodeCreatedAt = 32,
 
   // Of declared keys: the address of a place for each, by the number of the handle, of which that of
   // number 0 is never there.
-  NodeAllocatable = 32,
-  NodeRequested = 33,
-  NodeAnnotation = 34,
-  NodeCondition = 35,
-  NodeLabel = 36,
-  PlacedRequests = 37,
-  PlacedAnnotation = 38,
-  PlacedLabel = 39,
-  NamespaceLabel = 40,
+  NodeAllocatable = 33,
+  NodeRequested = 34,
+  NodeAnnotation = 35,
+  NodeCondition = 36,
+  NodeLabel = 37,
+  PlacedRequests = 38,
+  PlacedAnnotation = 39,
+  PlacedLabel = 40,
+  NamespaceLabel = 41,
+  NodeCapacity = 42,
 
-  Count = 41,
+  Count = 43,
 }
 
 const slots: usize = memory.data(Slot.Count * 8, 8);
@@ -119,6 +121,8 @@ function place(id: u32): u32 {
     case Column.NodeGeneration: return where(Slot.NodeGeneration, Type.U64, 1);
     case Column.NodeLabel: return where(Slot.NodeLabel, Type.U32, declared.NODE_LABELS.length);
     case Column.NodeZone: return where(Slot.NodeZone, Type.U32, 1);
+    case Column.NodeCapacity: return where(Slot.NodeCapacity, Type.I64, declared.RESOURCES.length);
+    case Column.NodeCreatedAt: return where(Slot.NodeCreatedAt, Type.I64, 1);
     case Column.PlacedNamespace: return where(Slot.PlacedNamespace, Type.U32, 1);
     case Column.PlacedPriority: return where(Slot.PlacedPriority, Type.I32, 1);
     case Column.PlacedRequests: return where(Slot.PlacedRequests, Type.I64, declared.RESOURCES.length);
@@ -164,7 +168,7 @@ function clear(): void {
   const lengths: StaticArray<i32> = [
     declared.RESOURCES.length, declared.RESOURCES.length, declared.NODE_ANNOTATIONS.length, declared.NODE_CONDITIONS.length,
     declared.NODE_LABELS.length, declared.RESOURCES.length, declared.POD_ANNOTATIONS.length, declared.POD_LABELS.length,
-    declared.NAMESPACE_LABELS.length,
+    declared.NAMESPACE_LABELS.length, declared.RESOURCES.length,
   ];
   for (let i = 0; i < lengths.length; i++) {
     const slot = slots + (Slot.NodeAllocatable + i) * 8, n = <usize>lengths[i] + 1;

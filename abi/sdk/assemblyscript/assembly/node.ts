@@ -32,6 +32,16 @@ export class Node {
     return keyed<i64>(Slot.NodeAllocatable, changetype<usize>(resource), this.row(), "node", "allocatable, or resources the resource");
   }
 
+  /** status.capacity in milli-CPU, bytes or a count. Reads `node: capacity`. */
+  @inline capacity(resource: Resource): i64 {
+    return keyed<i64>(Slot.NodeCapacity, changetype<usize>(resource), this.row(), "node", "capacity, or resources the resource");
+  }
+
+  /** metadata.creationTimestamp in seconds since 1970; 0 for none. Reads `node: createdAt`. */
+  @inline createdAt(): i64 {
+    return cell<i64>(Slot.NodeCreatedAt, this.row(), "node", "createdAt");
+  }
+
   /** The sum of what the pods on the node request; for `pods` their number. Reads `node: requested`. */
   @inline requested(resource: Resource): i64 {
     return keyed<i64>(Slot.NodeRequested, changetype<usize>(resource), this.row(), "node", "requested, or resources the resource");

@@ -17,7 +17,7 @@ struct berth__columns {
   const struct berth__table *tables[BERTH__TABLES];
 
   struct berth__lists name, labels, taints, ports, images, pods;
-  struct berth__column flags, generation, zone, non_zero[2];
+  struct berth__column flags, generation, zone, created_at, non_zero[2];
   struct berth__lists placed_labels, placed_uid, placed_name;
   struct berth__column placed_namespace, placed_priority, placed_owner, placed_flags;
   struct berth__lists namespace_labels;
@@ -25,7 +25,7 @@ struct berth__columns {
   struct berth__lists strings;
 
   // By the number of a handle; that of number 0 is never there.
-  struct berth__column *allocatable, *requested, *annotation, *condition, *label;
+  struct berth__column *allocatable, *capacity, *requested, *annotation, *condition, *label;
   struct berth__column *placed_requests, *placed_annotation, *placed_label, *namespace_label;
   uint32_t lengths[BERTH__LISTS];
 };
@@ -85,6 +85,8 @@ BERTH__COLD const struct berth__place *berth__place(uint32_t id) {
       BERTH__ONE(BERTH__NODE_GENERATION, BERTH__U64, generation),
       BERTH__KEYED(BERTH__NODE_LABEL, BERTH__U32, label, BERTH__NODE_LABEL_KEYS),
       BERTH__ONE(BERTH__NODE_ZONE, BERTH__U32, zone),
+      BERTH__KEYED(BERTH__NODE_CAPACITY, BERTH__I64, capacity, BERTH__RESOURCES),
+      BERTH__ONE(BERTH__NODE_CREATED_AT, BERTH__I64, created_at),
       BERTH__ONE(BERTH__PLACED_NAMESPACE, BERTH__U32, placed_namespace),
       BERTH__ONE(BERTH__PLACED_PRIORITY, BERTH__I32, placed_priority),
       BERTH__KEYED(BERTH__PLACED_REQUESTS, BERTH__I64, placed_requests, BERTH__RESOURCES),

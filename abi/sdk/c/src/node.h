@@ -27,6 +27,16 @@ BERTH__HOT int64_t berth_node_allocatable(BerthNode node, BerthResource r) {
   return BERTH__CELL(int64_t, berth__columns.allocatable[r.number], node.row, "node", "allocatable, or resources the resource");
 }
 
+/// status.capacity in milli-CPU, bytes or a count. Reads `node: capacity`.
+BERTH__HOT int64_t berth_node_capacity(BerthNode node, BerthResource r) {
+  return BERTH__CELL(int64_t, berth__columns.capacity[r.number], node.row, "node", "capacity, or resources the resource");
+}
+
+/// metadata.creationTimestamp in seconds since 1970; 0 for none. Reads `node: createdAt`.
+BERTH__HOT int64_t berth_node_created_at(BerthNode node) {
+  return BERTH__CELL(int64_t, berth__columns.created_at, node.row, "node", "createdAt");
+}
+
 /// The sum of what the pods on the node request; for `pods` their number. Reads `node: requested`.
 BERTH__HOT int64_t berth_node_requested(BerthNode node, BerthResource r) {
   return BERTH__CELL(int64_t, berth__columns.requested[r.number], node.row, "node", "requested, or resources the resource");

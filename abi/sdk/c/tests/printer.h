@@ -158,6 +158,9 @@ static void cell(uint32_t row, BerthText name) {
   else if (IS("13.0")) number((int64_t)berth_node_generation(node));
   else if (IS("14.0")) id(berth_node_label(node, berth_node_label_handle("pool")));
   else if (IS("16.0")) id(berth_node_zone(node));
+  else if (IS("162.0")) number(berth_node_capacity(node, berth_resource_handle("cpu")));
+  else if (IS("162.1")) number(berth_node_capacity(node, berth_resource_handle("memory")));
+  else if (IS("163.0")) number(berth_node_created_at(node));
   else fail(berth_concat("column ", name, " is not read here yet"));
 }
 

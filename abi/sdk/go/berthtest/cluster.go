@@ -12,8 +12,10 @@ import (
 type Node struct {
 	Name          string
 	Unschedulable bool
-	// Allocatable is in milli-CPU, bytes or a count.
-	Allocatable         map[string]int64
+	// Allocatable and Capacity are in milli-CPU, bytes or a count.
+	Allocatable, Capacity map[string]int64
+	// CreatedAt is in seconds since 1970; 0 for none.
+	CreatedAt           int64
 	Labels, Annotations map[string]string
 	Taints              []Taint
 	// Conditions has True, False or Unknown by type.

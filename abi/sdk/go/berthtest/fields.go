@@ -31,6 +31,10 @@ func ParseNode(words []string) (Node, error) {
 			}
 		case "allocatable":
 			n.Allocatable, err = amounts(value)
+		case "capacity":
+			n.Capacity, err = amounts(value)
+		case "createdAt":
+			n.CreatedAt, err = strconv.ParseInt(value, 10, 64)
 		case "images":
 			n.Images, err = amounts(value)
 		case "unschedulable":
@@ -42,7 +46,7 @@ func ParseNode(words []string) (Node, error) {
 				err = errors.Join(err, oneOf(parts[2], effects()...))
 			}
 		default:
-			return n, unknown("field of a node", field, "labels", "annotations", "conditions", "allocatable", "images", "unschedulable", "taints")
+			return n, unknown("field of a node", field, "labels", "annotations", "conditions", "allocatable", "capacity", "createdAt", "images", "unschedulable", "taints")
 		}
 		if err != nil {
 			return n, fmt.Errorf("%s: %w", field, err)

@@ -72,9 +72,9 @@ func trapped(tb testing.TB, f func()) (trap *Trap) {
 // the given sizes.
 func (t *Trial) loaded(name string, size int64, n, length int) Node {
 	text := strings.Repeat("x", length)
-	node := Node{Name: name, Allocatable: map[string]int64{}, Labels: map[string]string{}, Annotations: map[string]string{}, Conditions: map[string]string{}, Images: map[string]int64{}}
+	node := Node{Name: name, Allocatable: map[string]int64{}, Capacity: map[string]int64{}, CreatedAt: size, Labels: map[string]string{}, Annotations: map[string]string{}, Conditions: map[string]string{}, Images: map[string]int64{}}
 	for _, r := range t.manifest.Reads["resources"] {
-		node.Allocatable[r] = size
+		node.Allocatable[r], node.Capacity[r] = size, size
 	}
 	for _, k := range t.manifest.Reads["nodeLabels"] {
 		node.Labels[k] = text

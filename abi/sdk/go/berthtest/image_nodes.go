@@ -18,7 +18,8 @@ func rows(all []*rowNode, pods map[*Pod]*region.Pod) []*region.Node {
 		}
 		generation++
 		to := &region.Node{
-			Name: n.Name, Unschedulable: n.Unschedulable, Allocatable: amount(n.Allocatable), Labels: n.Labels, Annotations: n.Annotations,
+			Name: n.Name, Unschedulable: n.Unschedulable, Allocatable: amount(n.Allocatable),
+			Capacity: amount(n.Capacity), CreatedAt: n.CreatedAt, Labels: n.Labels, Annotations: n.Annotations,
 			Conditions: n.Conditions, Generation: generation,
 		}
 		for _, t := range n.Taints {

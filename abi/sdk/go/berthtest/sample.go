@@ -2,6 +2,7 @@ package berthtest
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -68,6 +69,7 @@ func (s *sample) node(i int) Node {
 		Conditions: map[string]string{},
 	}
 	n.Allocatable["pods"] = 110
+	n.Capacity = maps.Clone(n.Allocatable)
 	n.Labels["kubernetes.io/hostname"] = n.Name
 	n.Labels["topology.kubernetes.io/zone"] = fmt.Sprint("zone-", i%3)
 	for _, kind := range s.Reads["nodeConditions"] {

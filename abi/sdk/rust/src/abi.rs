@@ -173,6 +173,8 @@ pub mod column {
     pub const NODE_GENERATION: u32 = 13;
     pub const NODE_LABEL: u32 = 14;
     pub const NODE_ZONE: u32 = 16;
+    pub const NODE_CAPACITY: u32 = 162;
+    pub const NODE_CREATED_AT: u32 = 163;
 
     pub const POD_NAMESPACE: u32 = 64;
     pub const POD_PRIORITY: u32 = 65;

@@ -77,6 +77,7 @@ pub(crate) struct Columns {
     pub plain: PlainColumns,
 
     pub allocatable: Keyed<i64>,
+    pub capacity: Keyed<i64>,
     pub requested: Keyed<i64>,
     pub annotation: Keyed<Id>,
     pub condition: Keyed<Condition>,
@@ -99,6 +100,7 @@ pub(crate) struct PlainColumns {
     pub pods: Lists<u32>,
     pub generation: View<u64>,
     pub zone: View<Id>,
+    pub created_at: View<i64>,
 
     pub pod_namespace: View<Id>,
     pub pod_priority: View<i32>,
@@ -126,6 +128,7 @@ impl PlainColumns {
         pods: Lists::EMPTY,
         generation: View::empty(),
         zone: View::empty(),
+        created_at: View::empty(),
         pod_namespace: View::empty(),
         pod_priority: View::empty(),
         pod_labels: Lists::EMPTY,
@@ -155,6 +158,7 @@ impl Columns {
             tables: [core::ptr::null(); 5],
             plain: PlainColumns::EMPTY,
             allocatable: keyed(memory, resources),
+            capacity: keyed(memory, resources),
             requested: keyed(memory, resources),
             annotation: ids("nodeAnnotations"),
             condition: keyed(memory, manifest.length("nodeConditions")),
@@ -202,6 +206,7 @@ impl Columns {
         self.tables = [core::ptr::null(); 5];
         self.plain = PlainColumns::EMPTY;
         clear(&mut self.allocatable);
+        clear(&mut self.capacity);
         clear(&mut self.requested);
         clear(&mut self.annotation);
         clear(&mut self.condition);
@@ -230,6 +235,8 @@ impl Columns {
             column::NODE_GENERATION => one(m, e, element::U64, &mut p.generation),
             column::NODE_LABEL => key(m, e, element::U32, self.label.slice_mut()),
             column::NODE_ZONE => one(m, e, element::U32, &mut p.zone),
+            column::NODE_CAPACITY => key(m, e, element::I64, self.capacity.slice_mut()),
+            column::NODE_CREATED_AT => one(m, e, element::I64, &mut p.created_at),
             column::POD_NAMESPACE => one(m, e, element::U32, &mut p.pod_namespace),
             column::POD_PRIORITY => one(m, e, element::I32, &mut p.pod_priority),
             column::POD_REQUESTS => key(m, e, element::I64, self.pod_requests.slice_mut()),

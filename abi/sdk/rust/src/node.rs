@@ -44,6 +44,29 @@ impl<'c> Node<'c> {
         )
     }
 
+    /// status.capacity in milli-CPU, bytes or a count. Reads `node: capacity`.
+    #[inline]
+    pub fn capacity(self, resource: Resource) -> i64 {
+        keyed(
+            &self.columns.capacity,
+            resource.0,
+            self.row,
+            "node",
+            "capacity",
+        )
+    }
+
+    /// metadata.creationTimestamp in seconds since 1970; 0 for none. Reads `node: createdAt`.
+    #[inline]
+    pub fn created_at(self) -> i64 {
+        cell(
+            &self.columns.plain.created_at,
+            self.row,
+            "node",
+            "createdAt",
+        )
+    }
+
     /// The sum of what the pods on the node request; for `pods` their number. Reads
     /// `node: requested`.
     #[inline]

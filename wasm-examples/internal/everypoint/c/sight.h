@@ -202,6 +202,9 @@ static void see_node(BerthNode node) {
   see_number(berth_node_allocatable(node, read_by.memory));
   see_number(berth_node_requested(node, read_by.memory));
   see_non_zero(berth_node_non_zero_requested(node));
+  see_number(berth_node_capacity(node, read_by.cpu));
+  see_number(berth_node_capacity(node, read_by.memory));
+  see_number(berth_node_created_at(node));
   see_pairs(berth_node_labels(node));
   see_taints(berth_node_taints(node));
   see_ports(berth_node_ports(node));

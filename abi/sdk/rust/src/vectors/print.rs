@@ -100,6 +100,9 @@ impl Printer<'_> {
             (_, "12.0") => slots(node.pods()),
             (_, "13.0") => node.generation().to_string(),
             (_, "16.0") => self.id(node.zone()),
+            (_, "162.0") => node.capacity(self.0.resource("cpu")).to_string(),
+            (_, "162.1") => node.capacity(self.0.resource("memory")).to_string(),
+            (_, "163.0") => node.created_at().to_string(),
             (_, "14.0") => self.id(node.label(self.0.node_label("pool"))),
             _ => panic!("column {} of table {} is not read here yet", column, table),
         }

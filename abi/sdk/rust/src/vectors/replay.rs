@@ -34,7 +34,8 @@ impl Plugin for Replay {
             "reserve": {}, "permit": {}
         },
         "reads": {
-            "node": ["name", "flags", "allocatable", "labels", "taints", "ports", "images", "pods", "generation", "zone"],
+            "node": ["name", "flags", "allocatable", "labels", "taints", "ports", "images", "pods", "generation", "zone",
+                "capacity", "createdAt"],
             "nodeLabels": ["pool"], "resources": ["cpu", "memory"], "podAnnotations": ["a", "b"],
             "pods": ["namespace", "priority"], "namespaces": ["name", "labels"], "namespaceLabels": ["team"],
             "pod": [

@@ -192,6 +192,9 @@ class Seen {
     this.number(node.requested(memory));
     this.number(node.nonZeroRequested().cpu);
     this.number(node.nonZeroRequested().memory);
+    this.number(node.capacity(cpu));
+    this.number(node.capacity(memory));
+    this.number(node.createdAt());
     this.pairs(node.labels());
     this.taints(node.taints());
     this.ports(node.ports());

@@ -127,6 +127,9 @@ impl Seen<'_> {
             node.requested(self.by.memory),
             cpu,
             memory,
+            node.capacity(self.by.cpu),
+            node.capacity(self.by.memory),
+            node.created_at(),
         ]);
         self.pairs(node.labels());
         self.each(node.taints(), |seen, taint| {

@@ -164,6 +164,9 @@ export function cell(row: u32, name: string): string {
   if (name == "13.0") return node.generation().toString();
   if (name == "14.0") return id(node.label(berth.nodeLabel("pool")));
   if (name == "16.0") return id(node.zone());
+  if (name == "162.0") return node.capacity(berth.resource("cpu")).toString();
+  if (name == "162.1") return node.capacity(berth.resource("memory")).toString();
+  if (name == "163.0") return node.createdAt().toString();
   fail("column " + name + " is not read here yet");
   return "";
 }
