@@ -88,6 +88,16 @@ func TestChart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if err := objects.Apply(t.Context(), []byte(surroundings)); err != nil {
+		t.Fatal(err)
+	}
+	awaitThat(t, "PodMonitors are served", func() bool {
+		_, err := client.Discovery().ServerResourcesForGroupVersion("monitoring.coreos.com/v1")
+		return err == nil
+	})
+	if objects, err = c.Objects("kube-system"); err != nil { // which knows them
+		t.Fatal(err)
+	}
 	objects = objects.DryRun()
 	dir := filepath.Join("..", "chart", "testdata")
 	values, err := filepath.Glob(filepath.Join(dir, "*.values.yaml"))
