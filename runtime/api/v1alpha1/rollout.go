@@ -94,8 +94,8 @@ type RolloutBounds struct {
 	//
 	// +optional
 	P99 Duration `json:"p99,omitempty"`
-	// The part of the decisions for other pods that would be different with it. With this bound the
-	// scheduler decides again for them, as it does in Shadow. 50% by default.
+	// The part of the decisions for other pods that would be different with it, but for nodes of
+	// the same score; 50% by default. With the field, a step lasts until decisions can be compared.
 	//
 	// +optional
 	Changed Percent `json:"changed,omitempty"`
