@@ -122,7 +122,7 @@ func node(taints []object) object {
 func oddNode() object {
 	n := node(nil)
 	n["metadata"].(object)["creationTimestamp"] = "0001-01-01T00:00:01Z"
-	n["status"].(object)["capacity"] = object{"cpu": "1e30", "memory": "-8E", "example.com/gpu": "1n"}
+	n["status"].(object)["capacity"] = object{"cpu": "9223372036854775807", "memory": "9223372036854775807", "example.com/gpu": "9223372036854775807"}
 	return n
 }
 
