@@ -77,8 +77,8 @@ func (w *watched) Recording(err error) {
 const partEvery = time.Minute
 
 // followCache looks with each tick whether compiled modules can be stored in the folder of --module-cache. While they cannot, each that is
-// loaded is compiled.
-func (w *watched) followCache(ctx context.Context, dir string, ticks <-chan time.Time, log *slog.Logger) {
+// loaded is compiled. The result is closed when it looks no more, after the context's end.
+func (w *watched) followCache(ctx context.Context, dir string, ticks <-chan time.Time, log *slog.Logger) <-chan struct{} {
 	look := func() {
 		err := sandbox.CheckCache(dir)
 		switch changed := w.optional.tell(partCache, err); {
@@ -89,7 +89,9 @@ func (w *watched) followCache(ctx context.Context, dir string, ticks <-chan time
 		}
 	}
 	look()
+	ended := make(chan struct{})
 	go func() {
+		defer close(ended)
 		for {
 			select {
 			case <-ctx.Done():
@@ -99,6 +101,7 @@ func (w *watched) followCache(ctx context.Context, dir string, ticks <-chan time
 			}
 		}
 	}()
+	return ended
 }
 
 // keepSocket serves on the socket of --debug-socket. With each tick it tries again if it cannot, or if the file is gone. stop returns

@@ -2,6 +2,7 @@ package app
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -141,7 +142,8 @@ func TestCacheFails(t *testing.T) {
 				if !running {
 					mend = harm(t, dir)
 				}
-				w.followCache(t.Context(), dir, ticks, slog.New(slog.NewTextHandler(&out, nil)))
+				ctx, stop := context.WithCancel(t.Context())
+				ended := w.followCache(ctx, dir, ticks, slog.New(slog.NewTextHandler(&out, nil)))
 				if running {
 					mend = harm(t, dir)
 				}
@@ -157,6 +159,8 @@ func TestCacheFails(t *testing.T) {
 						mend()
 					}
 				}
+				stop()
+				<-ended
 				if n, m := strings.Count(out.String(), "cannot be used"), strings.Count(out.String(), "can be used again"); n != 1 || m != 1 {
 					t.Errorf("the log has %d beginnings and %d ends:\n%s", n, m, &out)
 				}
