@@ -79,7 +79,7 @@ func TestShadow(t *testing.T) {
 	if r.later(t); !r.placed("p") {
 		t.Errorf("placed %v", r.bound)
 	}
-	r.counts(t, shadow.Report{Profile: profile, Plugin: "bad", Attempts: 1, Pending: 1})
+	r.counts(t, shadow.Report{Profile: profile, Plugin: "bad", Attempts: 1, Pending: 1, WasPlaced: 1})
 	if _, err := r.scheduler.Reload(t.Context(), Default()); err != nil {
 		t.Fatal(err)
 	}

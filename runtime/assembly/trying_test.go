@@ -54,9 +54,9 @@ func TestTrying(t *testing.T) {
 		want shadow.Report
 	}{
 		{without("next"), "", shadow.Report{Plugin: "next", Replaces: "old", Placed: 1}},
-		{without("old"), "", shadow.Report{Plugin: "old", Pending: 1}},
-		{without("tried"), "old", shadow.Report{Plugin: "tried", Replaces: "p", Pending: 1}},
-		{canary, "old", shadow.Report{Plugin: "p@canary", Replaces: "p", Pending: 1}},
+		{without("old"), "", shadow.Report{Plugin: "old", Pending: 1, WasPlaced: 1}},
+		{without("tried"), "old", shadow.Report{Plugin: "tried", Replaces: "p", Pending: 1, WasPlaced: 1}},
+		{canary, "old", shadow.Report{Plugin: "p@canary", Replaces: "p", Pending: 1, WasPlaced: 1}},
 	} {
 		c.want.Profile, c.want.Attempts = profile, 1
 		c.config.Scheduler.Profiles[0].Remove(c.idle)

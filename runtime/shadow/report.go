@@ -46,6 +46,8 @@ type Report struct {
 	Failed     int64 `json:"failed"`
 	// Tied are those of Elsewhere where, with the plugin, the node that was chosen scores as much as the other.
 	Tied int64 `json:"tied,omitempty"`
+	// WasPlaced are those of Attempts that placed the pod, as it was decided.
+	WasPlaced int64 `json:"wasPlaced,omitempty"`
 	// Differences are the last ones, the latest first.
 	Differences []Difference `json:"differences,omitempty"`
 }
@@ -78,6 +80,7 @@ func (r *Report) Add(o *Report) {
 	r.Preemption += o.Preemption
 	r.Failed += o.Failed
 	r.Tied += o.Tied
+	r.WasPlaced += o.WasPlaced
 }
 
 // String says the counts in a line.

@@ -160,6 +160,9 @@ func (t *trial) again(in cycle.Input, was *cycle.Decision, keep int, endless boo
 	t.report.Attempts++
 	kind := compare(was, &would)
 	t.report.count(kind)
+	if was.Node != nil {
+		t.report.WasPlaced++
+	}
 	if kind == Elsewhere && would.Tied {
 		t.report.Tied++
 	}

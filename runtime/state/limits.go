@@ -10,7 +10,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/quantity"
 )
 
-// Unlimited is the limit of a resource of which a container has none.
+// Unlimited stands for the limit of a resource when a container has no limit for it.
 const Unlimited int64 = -1
 
 // Limit returns how much of a resource the pod may use, in the unit of Resources: the sum of the containers' limits, added up as requests
@@ -34,7 +34,7 @@ func (p *Pod) Limit(name v1.ResourceName) int64 {
 	return limits.Amount(name)
 }
 
-// Limited returns the resources of which the pod or a container has a limit, in order.
+// Limited returns the resources that the pod or one of its containers has a limit for, in order.
 func (p *Pod) Limited() []string {
 	var names []string
 	add := func(r *v1.ResourceRequirements) bool {

@@ -34,7 +34,7 @@ func readers() []file {
 	}
 }
 
-// shape is what a field is to an SDK.
+// shape says how SDKs read a field.
 type shape uint8
 
 const (

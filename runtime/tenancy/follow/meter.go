@@ -180,8 +180,7 @@ type part struct {
 	took                   time.Duration
 }
 
-// took returns the version that took part; nil if none did. If both did, because plugins of the stable version ran while pods moved to the canary,
-// it is the canary.
+// took returns the version that took part; nil if none did. If both did, because pods moved to the canary meanwhile, it is the canary.
 func (w *watched) took(timings []report.Timing) (*side, part) {
 	for _, x := range []struct {
 		name string

@@ -106,6 +106,7 @@ func (f *Follower) totals(canary, stable string) (out Totals) {
 	for _, t := range f.deps.Scheduler.Trials() {
 		if t.Plugin == trial {
 			out.Again.Compared += t.Attempts
+			out.Again.Placed += t.WasPlaced
 			out.Again.Changed += t.Attempts - t.Same - t.Tied
 			out.Again.Lost += t.Pending
 			out.Again.Won += t.Placed

@@ -69,19 +69,21 @@ func (j *judge) faults() string {
 	return j.more(j.Faulted, j.Stable.Faulted, j.bounds.Faults, defaultFaults, "have faults", "had")
 }
 
-// pending compares the same pods, if enough were decided again: pods of one version may be harder to place than the other's.
+// pending compares the same pods, if enough were decided again: pods of one version may be harder to place than the other's. Pods that
+// both leave pending are tried again and again, and do not count.
 func (j *judge) pending() string {
 	if j.bounds.Pending == "" && j.beside && j.Compared >= enough {
-		if lost := j.Lost - j.Won; beyond(lost, max(j.least, j.Compared), defaultPending) {
-			return fmt.Sprintf("at most %s of the pods that the stable version decides for may stay pending with it: %d of %d would, beyond %d that it would place; spec.rollout.bounds.pending sets another bound",
-				defaultPending, j.Lost, j.Compared, j.Won)
+		if lost := j.Lost - j.Won; beyond(lost, max(j.least, j.Placed), defaultPending) {
+			return fmt.Sprintf("at most %s of the pods that the stable version places may stay pending with it: %d of %d would, "+
+				"beyond %d that it would place; spec.rollout.bounds.pending sets another bound", defaultPending, j.Lost, j.Placed, j.Won)
 		}
 		return j.more(j.Late, j.Stable.Late, "", defaultPending, "leave a pod pending after a node was chosen", "did")
 	}
 	return j.more(j.Pending, j.Stable.Pending, j.bounds.Pending, defaultPending, "leave a pod pending", "did")
 }
 
-// more judges attempts in which something happened. A bound of the rollout is a part of all; the default is beyond the stable version's part.
+// more judges attempts in which something happened. A bound of the rollout is a part of all; the default is beyond the part that the
+// stable version has.
 func (j *judge) more(its, stable int64, bound, otherwise v1alpha1.Percent, what, did string) string {
 	whole, usual := max(j.least, j.Attempts), 0.0
 	if bound == "" && j.beside {
@@ -112,11 +114,13 @@ func (j *judge) fuel() string {
 		return fmt.Sprintf("at most %d fuel a row is allowed: after %d attempts it is %d", most, j.Attempts, int64(j.perRow()))
 	}
 	s := &j.Stable
-	if !j.beside || j.Calls < enough || s.Calls < enough || j.perRow() <= cheap || j.perRow() <= defaultFuel*s.perRow() || j.perCall() <= defaultFuel*s.perCall() {
+	row, call, stableRow, stableCall := j.perRow(), j.perCall(), s.perRow(), s.perCall()
+	switch {
+	case !j.beside || j.Calls < enough || s.Calls < enough, row <= cheap, row <= defaultFuel*stableRow, call <= defaultFuel*stableCall:
 		return ""
 	}
-	return fmt.Sprintf("at most %d times the fuel of the stable version is allowed, which uses %.0f a row and %.0f a call: it uses %.0f and %.0f; spec.rollout.bounds.fuelPerRow sets another bound",
-		defaultFuel, s.perRow(), s.perCall(), j.perRow(), j.perCall())
+	return fmt.Sprintf("at most %d times the fuel of the stable version is allowed, which uses %.0f a row and %.0f a call: "+
+		"it uses %.0f and %.0f; spec.rollout.bounds.fuelPerRow sets another bound", defaultFuel, stableRow, stableCall, row, call)
 }
 
 func (j *judge) changed() string {

@@ -46,9 +46,9 @@ type Counts struct {
 
 // Again are the decisions of the stable version that were made again with the new one.
 type Again struct {
-	// Compared is their number. Changed were different, but for ties. Lost would leave a pod pending that the
-	// stable version placed, and Won the other way round.
-	Compared, Changed, Lost, Won int64
+	// Compared is their number, of which the stable version placed Placed. Changed were different, but for ties.
+	// Lost would leave a pod pending that the stable version placed, and Won the other way round.
+	Compared, Placed, Changed, Lost, Won int64
 }
 
 // Since returns what was compared after an earlier count; all, if the trial began again meanwhile.
@@ -56,12 +56,16 @@ func (a Again) Since(before Again) Again {
 	if a.Compared < before.Compared {
 		return a
 	}
-	return Again{a.Compared - before.Compared, a.Changed - before.Changed, a.Lost - before.Lost, a.Won - before.Won}
+	return Again{
+		Compared: a.Compared - before.Compared, Placed: a.Placed - before.Placed, Changed: a.Changed - before.Changed,
+		Lost: a.Lost - before.Lost, Won: a.Won - before.Won,
+	}
 }
 
 // String says it in a line.
 func (c *Counts) String() string {
-	out := fmt.Sprintf("%d attempts, %s of all; %d with faults, %d left pending", c.Attempts, percent(c.Attempts, c.Attempts+c.Stable.Attempts), c.Faulted, c.Pending)
+	part := percent(c.Attempts, c.Attempts+c.Stable.Attempts)
+	out := fmt.Sprintf("%d attempts, %s of all; %d with faults, %d left pending", c.Attempts, part, c.Faulted, c.Pending)
 	if c.Rows > 0 {
 		out += fmt.Sprintf("; %d fuel a row", c.Fuel/c.Rows)
 		if c.Stable.Rows > 0 {

@@ -328,7 +328,8 @@ func (n *next) step(c *v1alpha1.CanaryStatus) bool {
 		c.Since = n.at
 		return true
 	}
-	if n.seen.Digest == "" || n.seen.Untried != "" && mustCompare(r) || r.Paused || counts.Attempts < int64(least) || n.seen.Now.Before(c.Since.Add(pause)) {
+	ready := n.seen.Digest != "" && (n.seen.Untried == "" || !mustCompare(r))
+	if !ready || r.Paused || counts.Attempts < int64(least) || n.seen.Now.Before(c.Since.Add(pause)) {
 		return false
 	}
 	seen := fmt.Sprintf("at %d%%: %s", c.Percent, counts)

@@ -143,6 +143,8 @@ func TestSteps(t *testing.T) {
 // TestStepsBack: each bound steps back as soon as it must be broken, and says what was expected and
 // observed. The version is not tried again until the object changes.
 func TestStepsBack(t *testing.T) {
+	did := func(t rollout.Tally) rollout.Seen { return rollout.Seen{Counts: rollout.Counts{Tally: t}} }
+	again := func(a rollout.Again) rollout.Seen { return rollout.Seen{Counts: rollout.Counts{Again: a}} }
 	for reason, c := range map[string]struct {
 		bounds v1alpha1.RolloutBounds
 		within rollout.Seen
@@ -151,30 +153,34 @@ func TestStepsBack(t *testing.T) {
 	}{
 		"faults": {
 			v1alpha1.RolloutBounds{Faults: "1%"},
-			rollout.Seen{Counts: rollout.Counts{Tally: rollout.Tally{Attempts: 3, Faulted: 3}}}, rollout.Seen{Counts: rollout.Counts{Tally: rollout.Tally{Attempts: 90, Faulted: 4}}},
+			did(rollout.Tally{Attempts: 3, Faulted: 3}), did(rollout.Tally{Attempts: 90, Faulted: 4}),
 			"at most 1% of the attempts may have faults: 4 of 90 attempts had",
 		},
 		"pending": {
 			v1alpha1.RolloutBounds{},
-			rollout.Seen{Counts: rollout.Counts{Tally: rollout.Tally{Attempts: 50, Pending: 30}}}, rollout.Seen{Counts: rollout.Counts{Tally: rollout.Tally{Attempts: 31, Pending: 31}}},
+			did(rollout.Tally{Attempts: 50, Pending: 30}), did(rollout.Tally{Attempts: 31, Pending: 31}),
 			"at most 10% of the attempts may leave a pod pending: 31 of 31 attempts did",
 		},
 		"p99": {
 			v1alpha1.RolloutBounds{P99: "20ms"},
-			rollout.Seen{Counts: rollout.Counts{Tally: rollout.Tally{Attempts: 10, Slow: 3}}}, rollout.Seen{Counts: rollout.Counts{Tally: rollout.Tally{Attempts: 10, Slow: 4}}},
+			did(rollout.Tally{Attempts: 10, Slow: 3}), did(rollout.Tally{Attempts: 10, Slow: 4}),
 			"99 of 100 attempts may take at most 20ms: 4 of 10 attempts took longer",
 		},
 		"fuelPerRow": {
 			v1alpha1.RolloutBounds{FuelPerRow: 100},
-			rollout.Seen{Counts: rollout.Counts{Tally: rollout.Tally{Attempts: 29, Used: rollout.Used{Rows: 10, Fuel: 9000}}}}, rollout.Seen{Counts: rollout.Counts{Tally: rollout.Tally{Attempts: 30, Used: rollout.Used{Rows: 10, Fuel: 1010}}}},
+			did(rollout.Tally{Attempts: 29, Used: rollout.Used{Rows: 10, Fuel: 9000}}), did(rollout.Tally{Attempts: 30, Used: rollout.Used{Rows: 10, Fuel: 1010}}),
 			"at most 100 fuel a row is allowed: after 30 attempts it is 101",
 		},
 		"changed": {
 			v1alpha1.RolloutBounds{Changed: "5%"},
-			rollout.Seen{Counts: rollout.Counts{Again: rollout.Again{Compared: 100, Changed: 15}}}, rollout.Seen{Counts: rollout.Counts{Again: rollout.Again{Compared: 100, Changed: 16}}},
+			again(rollout.Again{Compared: 100, Changed: 15}), again(rollout.Again{Compared: 100, Changed: 16}),
 			"at most 5% of the decisions may be different: 16 of 100 were",
 		},
-		rollout.Stopped: {v1alpha1.RolloutBounds{}, rollout.Seen{}, rollout.Seen{Stopped: "3 of 10 calls were faults", Counts: rollout.Counts{Tally: rollout.Tally{Attempts: 7}}}, "its calls were stopped after 7 attempts: 3 of 10 calls were faults"},
+		rollout.Stopped: {
+			v1alpha1.RolloutBounds{},
+			rollout.Seen{}, rollout.Seen{Stopped: "3 of 10 calls were faults", Counts: rollout.Counts{Tally: rollout.Tally{Attempts: 7}}},
+			"its calls were stopped after 7 attempts: 3 of 10 calls were faults",
+		},
 		rollout.Refused: {v1alpha1.RolloutBounds{}, rollout.Seen{}, rollout.Seen{Refused: "NoGrant: no grant"}, "NoGrant: no grant"},
 	} {
 		t.Run(reason, func(t *testing.T) {
@@ -207,71 +213,63 @@ func TestStepsBack(t *testing.T) {
 
 // TestDefaultBounds: bounds that the rollout does not name compare the version with the stable one, on the same pods where that can be.
 func TestDefaultBounds(t *testing.T) {
-	tally := func(attempts, faulted, pending, late int64, used rollout.Used) rollout.Tally {
-		return rollout.Tally{Attempts: attempts, Faulted: faulted, Pending: pending, Late: late, Used: used}
+	did := func(attempts, faulted, pending int64) rollout.Tally {
+		return rollout.Tally{Attempts: attempts, Faulted: faulted, Pending: pending}
 	}
-	cheap := rollout.Used{Calls: 1000, Rows: 100_000, Fuel: 8_000_000}
+	used := func(attempts, calls, rows, fuel int64) rollout.Tally {
+		return rollout.Tally{Attempts: attempts, Used: rollout.Used{Calls: calls, Rows: rows, Fuel: fuel}}
+	}
+	cheap := used(1000, 1000, 100_000, 8_000_000)
+	late := rollout.Tally{Attempts: 300, Pending: 31, Late: 31}
+	again := func(placed, changed, lost, won int64) rollout.Again {
+		return rollout.Again{Compared: 5000, Placed: placed, Changed: changed, Lost: lost, Won: won}
+	}
 	for name, c := range map[string]struct {
-		counts rollout.Counts
-		says   string // empty if it is within all bounds
+		its, stable rollout.Tally
+		again       rollout.Again
+		says        string // empty if it is within all bounds
 	}{
-		"as many faults as the stable version": {
-			counts: rollout.Counts{Tally: tally(1000, 50, 0, 0, rollout.Used{}), Stable: tally(5000, 250, 0, 0, rollout.Used{})},
-		},
+		"as many faults as the stable version": {its: did(1000, 50, 0), stable: did(5000, 250, 0)},
 		"more faults": {
-			counts: rollout.Counts{Tally: tally(1000, 52, 0, 0, rollout.Used{}), Stable: tally(5000, 250, 0, 0, rollout.Used{})},
-			says:   "at most 0.1% of the attempts may have faults: 52 of 1000 attempts had, beyond the 5.0% of the stable version's",
+			its: did(1000, 52, 0), stable: did(5000, 250, 0),
+			says: "at most 0.1% of the attempts may have faults: 52 of 1000 attempts had, beyond the 5.0% of the stable version's",
 		},
-		"as strict, not compared": {
-			counts: rollout.Counts{Tally: tally(1000, 0, 390, 0, rollout.Used{}), Stable: tally(5000, 0, 1500, 0, rollout.Used{})},
-		},
+		"as strict, not compared": {its: did(1000, 0, 390), stable: did(5000, 0, 1500)},
 		"stricter, not compared": {
-			counts: rollout.Counts{Tally: tally(1000, 0, 401, 0, rollout.Used{}), Stable: tally(5000, 0, 1500, 0, rollout.Used{})},
-			says:   "at most 10% of the attempts may leave a pod pending: 401 of 1000 attempts did, beyond the 30.0% of the stable version's",
+			its: did(1000, 0, 401), stable: did(5000, 0, 1500),
+			says: "at most 10% of the attempts may leave a pod pending: 401 of 1000 attempts did, beyond the 30.0% of the stable version's",
 		},
-		"its pods fit nowhere, and those of the other version do": {
-			counts: rollout.Counts{Tally: tally(500, 0, 500, 0, rollout.Used{}), Stable: tally(500, 0, 0, 0, rollout.Used{}), Again: rollout.Again{Compared: 500}},
-		},
+		"its pods fit nowhere, and those of the other version do": {its: did(500, 0, 500), stable: did(500, 0, 0), again: again(5000, 0, 0, 0)},
 		"stricter with the same pods": {
-			counts: rollout.Counts{Tally: tally(10, 0, 0, 0, rollout.Used{}), Stable: tally(500, 0, 0, 0, rollout.Used{}), Again: rollout.Again{Compared: 500, Changed: 71, Lost: 61, Won: 10}},
-			says:   "at most 10% of the pods that the stable version decides for may stay pending with it: 61 of 500 would, beyond 10 that it would place; spec.rollout.bounds.pending sets another bound",
+			its: did(10, 0, 0), stable: did(500, 0, 0), again: again(500, 71, 61, 10),
+			says: "at most 10% of the pods that the stable version places may stay pending with it: 61 of 500 would, " +
+				"beyond 10 that it would place; spec.rollout.bounds.pending sets another bound",
 		},
-		"other pods with the same pods": {
-			counts: rollout.Counts{Tally: tally(10, 0, 0, 0, rollout.Used{}), Stable: tally(500, 0, 0, 0, rollout.Used{}), Again: rollout.Again{Compared: 500, Changed: 120, Lost: 60, Won: 60}},
-		},
+		"other pods with the same pods": {its: did(10, 0, 0), stable: did(500, 0, 0), again: again(500, 120, 60, 60)},
 		"strict at permit, where no trial comes": {
-			counts: rollout.Counts{Tally: tally(300, 0, 31, 31, rollout.Used{}), Stable: tally(500, 0, 0, 0, rollout.Used{}), Again: rollout.Again{Compared: 500}},
-			says:   "at most 10% of the attempts may leave a pod pending after a node was chosen: 31 of 300 attempts did",
+			its: late, stable: did(500, 0, 0), again: again(500, 0, 0, 0),
+			says: "at most 10% of the attempts may leave a pod pending after a node was chosen: 31 of 300 attempts did",
 		},
-		"half is changed": {
-			counts: rollout.Counts{Tally: tally(10, 0, 0, 0, rollout.Used{}), Stable: tally(500, 0, 0, 0, rollout.Used{}), Again: rollout.Again{Compared: 500, Changed: 250}},
-		},
+		"half is changed": {its: did(10, 0, 0), stable: did(500, 0, 0), again: again(5000, 2500, 0, 0)},
 		"nearly all is changed": {
-			counts: rollout.Counts{Tally: tally(10, 0, 0, 0, rollout.Used{}), Stable: tally(500, 0, 0, 0, rollout.Used{}), Again: rollout.Again{Compared: 500, Changed: 251}},
-			says:   "at most 50% of the decisions may be different: 251 of 500 were; spec.rollout.bounds.changed sets another bound",
+			its: did(10, 0, 0), stable: did(500, 0, 0), again: again(5000, 2501, 0, 0),
+			says: "at most 50% of the decisions may be different: 2501 of 5000 were; spec.rollout.bounds.changed sets another bound",
 		},
 		"53 times slower": {
-			counts: rollout.Counts{Tally: tally(40, 0, 0, 0, rollout.Used{Calls: 40, Rows: 4000, Fuel: 53 * 320_000}), Stable: tally(1000, 0, 0, 0, cheap)},
-			says:   "at most 4 times the fuel of the stable version is allowed, which uses 80 a row and 8000 a call: it uses 4240 and 424000; spec.rollout.bounds.fuelPerRow sets another bound",
+			its: used(40, 40, 4000, 53*320_000), stable: cheap,
+			says: "at most 4 times the fuel of the stable version is allowed, which uses 80 a row and 8000 a call: it uses 4240 and 424000; " +
+				"spec.rollout.bounds.fuelPerRow sets another bound",
 		},
-		"fewer rows in each call": {
-			counts: rollout.Counts{Tally: tally(40, 0, 0, 0, rollout.Used{Calls: 40, Rows: 40, Fuel: 40 * 2000}), Stable: tally(1000, 0, 0, 0, cheap)},
-		},
-		"more rows in each call": {
-			counts: rollout.Counts{Tally: tally(40, 0, 0, 0, rollout.Used{Calls: 40, Rows: 40_000, Fuel: 40_000 * 120}), Stable: tally(1000, 0, 0, 0, cheap)},
-		},
-		"too few calls to tell": {
-			counts: rollout.Counts{Tally: tally(29, 0, 0, 0, rollout.Used{Calls: 29, Rows: 2900, Fuel: 53 * 232_000}), Stable: tally(1000, 0, 0, 0, cheap)},
-		},
-		"cheap, if five times dearer": {
-			counts: rollout.Counts{Tally: tally(40, 0, 0, 0, rollout.Used{Calls: 40, Rows: 4000, Fuel: 400_000}), Stable: tally(1000, 0, 0, 0, rollout.Used{Calls: 1000, Rows: 100_000, Fuel: 2_000_000})},
-		},
+		"fewer rows in each call":     {its: used(40, 40, 40, 40*2000), stable: cheap},
+		"more rows in each call":      {its: used(40, 40, 40_000, 40_000*120), stable: cheap},
+		"too few calls to tell":       {its: used(29, 29, 2900, 53*232_000), stable: cheap},
+		"cheap, if five times dearer": {its: used(40, 40, 4000, 400_000), stable: used(1000, 1000, 100_000, 2_000_000)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := newObject(t)
 			o.set(true, "2")
 			o.expect(rollout.Started, "1 9.9µs, 2 100")
-			o.seen.Counts = c.counts
+			o.seen.Counts = rollout.Counts{Tally: c.its, Stable: c.stable, Again: c.again}
 			if c.says == "" {
 				o.expect("", "1 9.9µs, 2 100")
 				return
