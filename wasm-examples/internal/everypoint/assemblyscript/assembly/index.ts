@@ -15,6 +15,11 @@ class EveryPoint {
   private tooMany: berth.Reason = berth.reason(["too many peers"]);
   private steps: Steps = new Steps();
 
+  // What annotations of the pod of the call say, read once by prepare.
+  private most: i64 = -1; // peers; -1 without a limit
+  private filters: Step[] = [];
+  private scores: Step[] = [];
+
   configure(config: berth.Json): void {
     config.only(["numbers", "flags", "number"]);
     this.steps.number = config.get("number").f64(0);
@@ -112,17 +117,17 @@ class EveryPoint {
   }
 
   prepare(pod: berth.Pod): berth.Status {
-    const all = stepsOf(berth.text(pod.annotation(key("filter"))));
+    this.most = natural(berth.text(pod.annotation(this.maxPeers)), u32.MAX_VALUE) ? berth.parsed.number : -1;
+    this.scores = stepsOf(berth.text(pod.annotation(key("score"))));
+    const all = this.filters = stepsOf(berth.text(pod.annotation(key("filter"))));
     if (all.length == 0 || all[0].verb != "all") return berth.SUCCESS;
     const step = new Step(all[0].rest);
     return this.steps.status(step.verb, step.rest);
   }
 
   filter(pod: berth.Pod, node: berth.Node): berth.Status {
-    if (natural(berth.text(pod.annotation(this.maxPeers)), u32.MAX_VALUE) && <i64>this.peers() >= berth.parsed.number) {
-      return berth.unschedulable(this.tooMany);
-    }
-    const rest = firstFor(pod.annotation(key("filter")), node);
+    if (this.most >= 0 && <i64>this.peers() >= this.most) return berth.unschedulable(this.tooMany);
+    const rest = firstFor(this.filters, node);
     if (rest === null) return berth.SUCCESS;
     const step = new Step(rest);
     return this.steps.status(step.verb, this.steps.expand(new Call(pod, node), step.rest));
@@ -136,8 +141,8 @@ class EveryPoint {
     return this.steps.run(new Call(pod), pod.annotation(key("pre-score")));
   }
 
-  score(pod: berth.Pod, node: berth.Node): i64 {
-    const rest = firstFor(pod.annotation(key("score")), node);
+  score(_pod: berth.Pod, node: berth.Node): i64 {
+    const rest = firstFor(this.scores, node);
     return rest !== null && berth.parseI64(rest) ? berth.parsed.number : 0;
   }
 
@@ -234,8 +239,7 @@ function part(to: berth.Key, step: Step, queued: berth.Queued): void {
 }
 
 /** What the first step for a node says; null if there is none. */
-function firstFor(annotation: berth.ID, node: berth.Node): string | null {
-  const all = stepsOf(berth.text(annotation));
+function firstFor(all: Step[], node: berth.Node): string | null {
   for (let i = 0; i < all.length; i++) {
     if (all[i].verb == "*" || all[i].verb == node.name()) return all[i].rest;
   }
