@@ -364,7 +364,11 @@ func (r *Result) refusal(i int) *tenancy.Refusal {
 		if full := (*memory.Full)(nil); errors.As(err, &full) && p.Kind == v1alpha1.KindTenantPlugin { // it names plugins of others
 			text = "the scheduler has no memory left for the plugin: ask the platform team, which sets --plugin-memory and memoryPerPlugin of grants"
 		}
-		return &tenancy.Refusal{Reason: assembly.Refused, Message: plain.Line(text, maxMessage)}
+		reason := assembly.Refused
+		if x.NotReady == Compiling {
+			reason = Compiling
+		}
+		return &tenancy.Refusal{Reason: reason, Message: plain.Line(text, maxMessage)}
 	case x.Module == nil:
 		return &tenancy.Refusal{Reason: x.NotReady, Message: "the module is being compiled"}
 	}

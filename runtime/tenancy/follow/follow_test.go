@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/assembly"
 	"github.com/berth-scheduler/berth/runtime/module"
 	"github.com/berth-scheduler/berth/runtime/tenancy"
+	"github.com/berth-scheduler/berth/runtime/wasm/sandbox"
 )
 
 // expect compares the last plugins that the scheduler got.
@@ -83,6 +85,33 @@ func TestStandAlone(t *testing.T) {
 	w.clock.Advance(firstRepeat)
 	w.sync()
 	w.expect(map[string]string{"a/p": "sha256:1", "b/p": "sha256:1", "c/p": "sha256:1"})
+}
+
+// TestBusyHost: that the host is too busy to compile a module is no refusal of it. Its pods wait, a rollout does not end, and the
+// module is compiled again later.
+func TestBusyHost(t *testing.T) {
+	w := newWorld(t)
+	w.grant(1)
+	var busy atomic.Bool
+	busy.Store(true)
+	w.compile = func(context.Context, string) error {
+		if busy.Load() {
+			return fmt.Errorf("compile module: %w", &sandbox.BusyError{Used: time.Second, Time: time.Minute, Setting: "--compile-time"})
+		}
+		return nil
+	}
+	w.apply("a", "p", "1")
+	w.sync()
+	w.sync()
+	w.expect(map[string]string{"a/p": Compiling})
+	refusal := w.follower.Result().refusal(0)
+	if refusal == nil || refusal.Reason != Compiling || !strings.Contains(refusal.Message, "the host is busy, which is not the module's fault") {
+		t.Errorf("it says %+v", refusal)
+	}
+	busy.Store(false)
+	w.clock.Advance(firstRepeat)
+	w.sync()
+	w.expect(map[string]string{"a/p": "sha256:1"})
 }
 
 // TestSlow: while the modules of some tenants take for ever to compile, others are attached.

@@ -2,6 +2,7 @@ package follow
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"reflect"
@@ -14,6 +15,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/market/oci"
 	"github.com/berth-scheduler/berth/runtime/module"
 	"github.com/berth-scheduler/berth/runtime/tenancy"
+	"github.com/berth-scheduler/berth/runtime/wasm/sandbox"
 )
 
 // code is a module to be compiled.
@@ -142,17 +144,19 @@ func omitted(p *v1alpha1.TenantPlugin) *v1alpha1.TenantPlugin {
 	return out
 }
 
-// compiled lets a plugin wait until its module is compiled. It returns why that cannot be done.
+// compiled lets a plugin wait until its module is compiled. It returns why that cannot be done. A host that is too busy to compile it
+// refuses nothing: the plugin goes on waiting, and the queue tries again.
 func (f *Follower) compiled(ctx context.Context, grant string, x *assembly.Attached) error {
 	if x.Module == nil {
 		return nil
 	}
 	ref := &x.Module.Reference
 	_, ended, err := f.compile.get(ctx, owner{grant, ref.Tenant}, x.Name, code{loaded: x.Module.Loaded, limits: ref.Limits})
+	busy := errors.As(err, new(*sandbox.BusyError))
 	switch {
-	case err != nil:
+	case err != nil && !busy:
 		x.Module, x.NotReady = nil, assembly.Refused
-	case !ended:
+	case !ended || busy:
 		x.Module, x.NotReady = nil, Compiling
 	}
 	return err

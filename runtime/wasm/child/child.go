@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"runtime/debug"
 	"strconv"
@@ -39,7 +40,8 @@ var _ sandbox.Compiler = (*Child)(nil).Compile
 // # Errors
 //
 // The program does not start, compiling took too much time or memory, or the module is not
-// valid. The error says what to do. A *MemoryError means that it took too much memory.
+// valid. The error says what to do. A *MemoryError means that it took too much memory, a *sandbox.BusyError that the host
+// was too busy.
 func (c *Child) Compile(ctx context.Context, job *sandbox.CompileJob) error {
 	limited, cancel := context.WithTimeout(ctx, c.Time)
 	defer cancel()
@@ -56,6 +58,8 @@ func (c *Child) Compile(ctx context.Context, job *sandbox.CompileJob) error {
 		return nil
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
+	case limited.Err() != nil && cmd.ProcessState != nil && c.Time >= time.Second && processorTime(cmd.ProcessState) < c.Time/2:
+		return &sandbox.BusyError{Used: processorTime(cmd.ProcessState), Time: c.Time, Setting: c.TimeSetting}
 	case limited.Err() != nil, cmd.ProcessState != nil && outOfTime(cmd.ProcessState):
 		return fmt.Errorf("compiling it took longer than %v and was stopped: %s, or allow more with %s", c.Time, look, c.TimeSetting)
 	case cmd.ProcessState == nil:
@@ -70,6 +74,8 @@ func (c *Child) Compile(ctx context.Context, job *sandbox.CompileJob) error {
 		return fmt.Errorf("the compiler's process failed: %w: %s", err, firstLine(text))
 	}
 }
+
+func processorTime(s *os.ProcessState) time.Duration { return s.UserTime() + s.SystemTime() }
 
 // MemoryError means that compiling a module took more than Memory bytes, which Setting sets.
 type MemoryError struct {

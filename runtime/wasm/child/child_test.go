@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -137,6 +138,26 @@ func TestStopped(t *testing.T) {
 			c.change(one)
 			stopped(c.ctx, t, one, c.module, c.want)
 		})
+	}
+}
+
+// TestBusy: a child that the host gives hardly any processor time says nothing about the module.
+func TestBusy(t *testing.T) {
+	sleep, err := exec.LookPath("sleep")
+	if err != nil {
+		t.Skip(err)
+	}
+	// It waits, whatever the module is, as a child without a processor does.
+	one := &child.Child{Path: "/bin/sh", Args: []string{"sh", "-c", "exec " + sleep + " 60"}, Time: time.Second, Memory: 1 << 30, TimeSetting: "--time"}
+	r, err := sandbox.NewRuntime(sandbox.RuntimeConfig{Compiler: one.Compile})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close(context.Background())
+	_, err = r.Load(t.Context(), wat.Compile(t, good, ""))
+	var busy *sandbox.BusyError
+	if !errors.As(err, &busy) || strings.Contains(err.Error(), "do not use it") || !strings.Contains(err.Error(), "allow more with --time") {
+		t.Errorf("got %v", err)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"slices"
+	"time"
 
 	"github.com/tetratelabs/wazero"
 
@@ -57,6 +58,19 @@ func (j *CompileJob) Compile(ctx context.Context) error {
 		err = opened
 	}
 	return errors.Join(unstored(err), r.Close(ctx), cache.Close(ctx))
+}
+
+// BusyError means that the host gave the compiler too little processor time within Time, which Setting sets. It says nothing about the
+// module.
+type BusyError struct {
+	Used, Time time.Duration
+	Setting    string
+}
+
+// Error implements error.
+func (e *BusyError) Error() string {
+	return fmt.Sprintf("compiling it was stopped after %v, in which the host gave it %v of processor time: the host is busy, which is not the "+
+		"module's fault; try again, or allow more with %s", e.Time, e.Used.Round(time.Millisecond), e.Setting)
 }
 
 // StoreError means that a compiled module could not be written to the cache.
