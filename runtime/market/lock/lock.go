@@ -134,8 +134,8 @@ func (f *File) Has(module, image string) bool {
 	return slices.ContainsFunc(f.Plugins, func(p Plugin) bool { return p.Module == module && p.Image == image })
 }
 
-// Check returns an error if a plugin differs from its entry. It ignores signers, which are up
-// to the policy, because keys rotate.
+// Check returns an error if a plugin differs from its entry, also in what follows from the module: then somebody has edited what others
+// review. It ignores signers, which are up to the policy, because keys rotate.
 func (f *File) Check(p *Plugin) error {
 	const fix = "run berth plugin lock, and review what it changes"
 	locked := f.find(p.Name, p.Source)
@@ -153,6 +153,15 @@ func (f *File) Check(p *Plugin) error {
 		return fmt.Errorf("the image is %s, the lock file has %s: %s", p.Image, locked.Image, fix)
 	case !slices.Equal(words(&locked.Grants), words(&p.Grants)):
 		return fmt.Errorf("it is granted [%s], in the lock file [%s]: %s", strings.Join(words(&p.Grants), ", "), strings.Join(words(&locked.Grants), ", "), fix)
+	}
+	for _, field := range []struct{ name, locked, module string }{
+		{"version", locked.Version, p.Version}, {"publisher", locked.Publisher, p.Publisher},
+		{"points", fmt.Sprint(locked.Points), fmt.Sprint(p.Points)}, {"reads", fmt.Sprint(locked.Reads), fmt.Sprint(p.Reads)},
+	} {
+		if field.locked != field.module {
+			return fmt.Errorf("the lock file was edited: it has the %s %s, the module with this digest has %s: %s",
+				field.name, plain.Quote(field.locked, 256), plain.Quote(field.module, 256), fix)
+		}
 	}
 	return nil
 }

@@ -61,6 +61,11 @@ func TestCheck(t *testing.T) {
 		"rack-aware of oci://evil/x:1 is not in the lock file":                            func(p *lock.Plugin) { p.Source = "oci://evil/x:1" },
 		"other of oci://ghcr.io/example/rack-aware:1.2.0 is not in the lock":              func(p *lock.Plugin) { p.Name = "other" },
 		"it is granted [binds pods, writes annotations example.com/], in the lock file [": func(p *lock.Plugin) { p.Grants.Bind = true },
+
+		`the lock file was edited: it has the version "1.2.0", the module with this digest has "1.2.1"`:    func(p *lock.Plugin) { p.Version = "1.2.1" },
+		`the lock file was edited: it has the publisher "Example", the module with this digest has "Evil"`: func(p *lock.Plugin) { p.Publisher = "Evil" },
+		`edited: it has the points "[filter]"`:                          func(p *lock.Plugin) { p.Points = nil },
+		`edited: it has the reads "map[nodeLabels:[example.com/rack]]"`: func(p *lock.Plugin) { p.Reads = nil },
 	} {
 		p := plugin()
 		change(&p)
