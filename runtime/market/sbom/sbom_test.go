@@ -37,7 +37,8 @@ func TestText(t *testing.T) {
 	modules := sbom.Go("go1.26.0 X:nodwarf5", []*debug.Module{
 		{Path: "github.com/example/old", Version: "v2.0.0+incompatible"},
 		{Path: "github.com/example/fork", Version: "v1.0.0", Replace: &debug.Module{Path: "github.com/other/fork", Version: "v1.0.1"}},
-		{Path: "github.com/berth-scheduler/berth", Version: "v0.0.0", Replace: &debug.Module{Path: "./berth"}},
+		{Path: "github.com/berth-scheduler/berth", Version: "v0.1.0", Replace: &debug.Module{Path: "./berth"}},
+		{Path: "github.com/example/beside", Version: "v0.0.0", Replace: &debug.Module{Path: "../beside"}},
 	})
 	for name, parts := range map[string][]cdx.Component{"cargo": crates, "npm": packages, "go": modules, "none": nil} {
 		whole := &cdx.Component{

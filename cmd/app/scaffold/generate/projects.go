@@ -66,7 +66,7 @@ func projects() []project {
 			},
 			texts: map[string]string{
 				".gitignore":   "*.wasm\n",
-				"go.mod":       "module example.com/@NAME@\n\ngo 1.26.0\n\nrequire github.com/berth-scheduler/berth v0.0.0\n\nreplace github.com/berth-scheduler/berth => ./berth\n",
+				"go.mod":       "module example.com/@NAME@\n\ngo 1.26.0\n\nrequire github.com/berth-scheduler/berth v0.1.0\n\nreplace github.com/berth-scheduler/berth => ./berth\n",
 				"berth/go.mod": "module github.com/berth-scheduler/berth\n\ngo 1.26.0\n",
 			},
 			beside: []string{"abi/*.go", "abi/fields/*.go", "abi/internal/region/*.go", "abi/schema/*.go", "abi/wire/*.go", "internal/nearest/*.go", "internal/plain/*.go"},
