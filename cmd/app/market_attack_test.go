@@ -133,7 +133,7 @@ func (s *stall) yank(file string) {
 	v.Image, v.Module, v.Size = l.Digest, l.Digest, int64(len(l.Bytes)) // whatever its image is
 	f, _, err := index.Next(s.honest, []index.Plugin{{Name: l.Manifest.Name, Repository: s.registry + "/team/yanked", Versions: []index.Version{v}}}, time.Now(), time.Hour)
 	if err == nil {
-		err = f.Mark(l.Manifest.Name, v.Version, &index.Yank{Reason: "bad", Successor: "9.9.9"})
+		err = f.Mark(l.Manifest.Name, v.Version, &index.Yank{Reason: "bad"})
 	}
 	if err != nil {
 		s.t.Fatal(err)

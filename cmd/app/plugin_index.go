@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -179,10 +180,9 @@ func (l *listing) inTime(ctx context.Context, repository string, repositories in
 
 type pluginYankOptions struct {
 	publishOptions
-	index     string
-	reason    string
-	successor string
-	undo      bool
+	index string
+	yank  index.Yank
+	undo  bool
 }
 
 func newPluginYank() *cobra.Command {
@@ -194,7 +194,7 @@ func newPluginYank() *cobra.Command {
 does not stop a locked version, which starts with a warning; plugin status and a metric show
 it. To keep a version from starting, revoke its digest in the policy.`,
 		Example: `  berth plugin yank rack-aware@1.2.0 --index ghcr.io/team/index --key catalogue.key \
-    --reason 'it counts racks twice' --successor 1.2.1
+    --reason 'it counts racks twice' --severity high --fixed 1.2.1
   berth plugin yank rack-aware@1.2.0 --index ghcr.io/team/index --key catalogue.key --undo`,
 		Args:    oneArgument("plugin", "NAME@VERSION --index REFERENCE --key FILE --reason TEXT"),
 		PreRunE: applySettings,
@@ -207,8 +207,10 @@ it. To keep a version from starting, revoke its digest in the policy.`,
 	f := cmd.Flags()
 	f.SortFlags = false
 	indexFlag(f, &o.index)
-	f.StringVar(&o.reason, "reason", "", "`TEXT` that says why")
-	f.StringVar(&o.successor, "successor", "", "`VERSION`, or NAME@VERSION, to use instead")
+	f.StringVar(&o.yank.Reason, "reason", "", "`TEXT` that says why")
+	f.StringVar(&o.yank.Severity, "severity", "", "how bad it is, a `WORD`: "+strings.Join(index.Severities(), ", "))
+	f.StringVar(&o.yank.Fixed, "fixed", "", "`VERSION` of the index from which on it is mended")
+	f.StringVar(&o.yank.Successor, "successor", "", "`VERSION`, or NAME@VERSION, of the index to use instead")
 	f.BoolVar(&o.undo, "undo", false, "take a yank back")
 	o.flags(f)
 	return cmd
@@ -223,9 +225,9 @@ func (o *pluginYankOptions) run(ctx context.Context, client *oci.Client, plugin 
 		return fmt.Errorf("%s: a yank is of one version: write NAME@VERSION", plugin)
 	case o.index == "":
 		return errors.New("--index is missing: name the index, or set BERTH_INDEX")
-	case o.undo && (o.reason != "" || o.successor != ""):
-		return errors.New("--undo takes neither --reason nor --successor")
-	case !o.undo && o.reason == "":
+	case o.undo && o.yank != index.Yank{}:
+		return errors.New("--undo takes no --reason, --severity, --fixed or --successor")
+	case !o.undo && o.yank.Reason == "":
 		return errors.New("--reason is missing: say why, for who has the version in use")
 	}
 	p, err := o.begin(ctx, client, o.index, stderr)
@@ -239,7 +241,7 @@ func (o *pluginYankOptions) run(ctx context.Context, client *oci.Client, plugin 
 	if err != nil {
 		return err
 	}
-	yank := &index.Yank{Reason: o.reason, Successor: o.successor}
+	yank := &o.yank
 	if o.undo {
 		yank = nil
 	}

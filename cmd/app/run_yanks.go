@@ -108,7 +108,8 @@ func (y *yanks) follow(ctx context.Context, every, again time.Duration, status f
 		for i := range after {
 			if after[i].Yanked && (i >= len(before) || !before[i].Yanked) {
 				yank := y.of(after[i].Digest)
-				log.Warn("a plugin in use is yanked", "plugin", after[i].Plugin, "profile", after[i].Profile, "digest", after[i].Digest, "reason", yank.Reason, "successor", yank.Successor)
+				log.Warn("a plugin in use is yanked", "plugin", after[i].Plugin, "profile", after[i].Profile, "digest", after[i].Digest,
+					"severity", yank.Severity, "reason", yank.Reason, "fixed", yank.Fixed, "successor", yank.Successor)
 			}
 		}
 	}

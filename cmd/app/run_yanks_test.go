@@ -76,7 +76,7 @@ func TestYanks(t *testing.T) {
 		}
 		next, _, err := index.Next(f, nil, time.Now(), 24*time.Hour)
 		if err == nil {
-			err = next.Mark("rack-aware", "1.2.0", &index.Yank{Reason: "bad", Successor: "1.2.1"})
+			err = next.Mark("rack-aware", "1.2.0", &index.Yank{Reason: "bad", Severity: "low"})
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -89,7 +89,7 @@ func TestYanks(t *testing.T) {
 		cancel()
 		synctest.Wait()
 		got := log.String()
-		if strings.Count(got, "a plugin in use is yanked") != 1 || !strings.Contains(got, "plugin=racks") || !strings.Contains(got, "successor=1.2.1") ||
+		if strings.Count(got, "a plugin in use is yanked") != 1 || !strings.Contains(got, "plugin=racks") || !strings.Contains(got, "severity=low") ||
 			strings.Count(got, "the index cannot be read; yanks are those of the last time") != 1 {
 			t.Errorf("it says %s", got)
 		}
@@ -104,7 +104,7 @@ func TestYanks(t *testing.T) {
 		told = nil
 		answer(next, nil)
 		y.begin(t.Context(), []string{"sha256:1", module}, tell)
-		if diff := cmp.Diff([]string{"rack-aware 1.2.0 (sha256:aaaaaaaaaaaa) is yanked: bad; use 1.2.1"}, told); diff != "" {
+		if diff := cmp.Diff([]string{"rack-aware 1.2.0 (sha256:aaaaaaaaaaaa) is yanked: low: bad"}, told); diff != "" {
 			t.Error(diff)
 		}
 	})

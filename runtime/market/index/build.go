@@ -180,7 +180,8 @@ func (p *Plugin) merge(found *Plugin) (left []Left, err error) {
 	return left, nil
 }
 
-// Mark yanks a version in the index, or takes the yank back if yank is nil.
+// Mark yanks a version in the index, or takes the yank back if yank is nil. The versions that a yank names must be in the index, so that
+// users can follow it.
 func (f *File) Mark(name, version string, yank *Yank) error {
 	p := f.Find(name)
 	if p == nil {
@@ -195,8 +196,30 @@ func (f *File) Mark(name, version string, yank *Yank) error {
 	case yank != nil && strings.TrimSpace(yank.Reason) == "":
 		return errors.New("a yank needs a reason")
 	}
-	v.Yanked = yank
-	return f.check()
+	if v.Yanked = yank; yank == nil {
+		return f.check()
+	}
+	return errors.Join(f.check(), f.leads("fixed", name, yank.Fixed), f.leads("successor", name, yank.Successor))
+}
+
+// leads refuses a version, or NAME@VERSION, to which a yank of a plugin sends users, and which they could not install.
+func (f *File) leads(field, name, to string) error {
+	if to == "" {
+		return nil
+	}
+	if other, version, both := strings.Cut(to, "@"); both {
+		name, to = other, version
+	}
+	p := f.Find(name)
+	switch {
+	case p == nil:
+		return fmt.Errorf("%s: the index has no plugin %s", field, plain.Quote(name, 64))
+	case p.Get(to) == nil:
+		return fmt.Errorf("%s: the index has no %s %s: push it, and make the next index before", field, name, plain.Line(to, 64))
+	case p.Get(to).Yanked != nil:
+		return fmt.Errorf("%s: %s %s is yanked itself: %s", field, name, plain.Line(to, 64), p.Get(to).Yanked)
+	}
+	return nil
 }
 
 // Announce adds keys that will sign later, and removes those that sign this index.

@@ -161,6 +161,12 @@ func (c *checker) version(at string, v *Version) {
 		if y.Reason == "" {
 			c.add(at+".yanked.reason", "it is missing")
 		}
+		if y.Severity != "" && !slices.Contains(Severities(), y.Severity) {
+			c.add(at+".yanked.severity", "%s is not one of %s", plain.Quote(y.Severity, 64), strings.Join(Severities(), ", "))
+		}
+		if y.Fixed != "" && !Newer(y.Fixed, v.Version) {
+			c.add(at+".yanked.fixed", "%s is not a version after %s", plain.Quote(y.Fixed, 64), v.Version)
+		}
 		c.successor(at+".yanked.successor", y.Successor)
 	}
 }

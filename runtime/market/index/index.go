@@ -98,17 +98,31 @@ type Bench struct {
 // Yank says why a version should not be installed any more.
 type Yank struct {
 	Reason string `json:"reason"`
+	// Severity (optional) says how bad it is: one of Severities.
+	Severity string `json:"severity,omitempty"`
+	// Fixed (optional) is the version of the plugin from which on it is mended.
+	Fixed string `json:"fixed,omitempty"`
 	// Successor (optional) is the version to use instead: VERSION, or NAME@VERSION of another
 	// plugin.
 	Successor string `json:"successor,omitempty"`
 }
 
-// String returns "REASON; use SUCCESSOR".
+// Severities are the severities of yanks, the least first.
+func Severities() []string { return []string{"low", "medium", "high", "critical"} }
+
+// String returns "SEVERITY: REASON; fixed in FIXED; use SUCCESSOR", without what is not said.
 func (y *Yank) String() string {
-	if y.Successor == "" {
-		return y.Reason
+	out := y.Reason
+	if y.Severity != "" {
+		out = y.Severity + ": " + out
 	}
-	return y.Reason + "; use " + y.Successor
+	if y.Fixed != "" {
+		out += "; fixed in " + y.Fixed
+	}
+	if y.Successor != "" && y.Successor != y.Fixed {
+		out += "; use " + y.Successor
+	}
+	return out
 }
 
 // Parse reads an index. It accepts only the exact text that Text writes: no other order, no

@@ -82,7 +82,7 @@ func TestText(t *testing.T) {
 // TestNext: an index goes on from the one before, which stays as it is.
 func TestNext(t *testing.T) {
 	before := first(t, rackAware(version("1.2.0", "1")))
-	if err := before.Mark("rack-aware", "1.2.0", &index.Yank{Reason: "it places pods twice", Successor: "1.3.0"}); err != nil {
+	if err := before.Mark("rack-aware", "1.2.0", &index.Yank{Reason: "it places pods twice", Severity: "high"}); err != nil {
 		t.Fatal(err)
 	}
 	was := text(t, before)
@@ -112,16 +112,26 @@ func TestNext(t *testing.T) {
 		len(left) != 1 || left[0].Version != "1.3.0" || !strings.HasPrefix(left[0].Err.Error(), want) || kept.Find("rack-aware").Get("1.3.0").Image != digest("2") {
 		t.Errorf("%+v, %v, want %q", left, err, want)
 	}
+	long := index.Yank{Reason: "it places pods twice", Severity: "high", Fixed: "1.3.0", Successor: "1.3.0"}
+	if err := kept.Mark("rack-aware", "1.2.0", &long); err != nil || long.String() != "high: it places pods twice; fixed in 1.3.0" {
+		t.Errorf("%v, %s", err, &long)
+	}
 	if _, _, err := index.Next(nil, nil, now(), -time.Hour); err == nil {
 		t.Error("an expired index was created")
 	}
 	for want, err := range map[string]error{
-		`the index has no plugin "none"`:   next.Mark("none", "1.0.0", nil),
-		"the index has no rack-aware 9":    next.Mark("rack-aware", "9", nil),
-		"rack-aware 1.3.0 is not yanked":   next.Mark("rack-aware", "1.3.0", nil),
-		"a yank needs a reason":            next.Mark("rack-aware", "1.3.0", &index.Yank{}),
-		`the index has no plugin "none`:    next.Remove("none"),
-		"neither a version nor NAME@VERSI": next.Mark("rack-aware", "1.3.0", &index.Yank{Reason: "bad", Successor: "../x@1.0.0"}),
+		`the index has no plugin "none"`:    next.Mark("none", "1.0.0", nil),
+		"the index has no rack-aware 9":     next.Mark("rack-aware", "9", nil),
+		"rack-aware 1.3.0 is not yanked":    next.Mark("rack-aware", "1.3.0", nil),
+		"a yank needs a reason":             next.Mark("rack-aware", "1.3.0", &index.Yank{}),
+		`the index has no plugin "none`:     next.Remove("none"),
+		"is not one of low, medium, high,":  next.Mark("rack-aware", "1.3.0", &index.Yank{Reason: "bad", Severity: "bad"}),
+		`"1.2.0" is not a version after 1`:  next.Mark("rack-aware", "1.3.0", &index.Yank{Reason: "bad", Fixed: "1.2.0"}),
+		"fixed: the index has no rack-awa":  next.Mark("rack-aware", "1.2.0", &index.Yank{Reason: "bad", Fixed: "1.2.1"}),
+		"successor: the index has no rack":  next.Mark("rack-aware", "1.2.0", &index.Yank{Reason: "bad", Successor: "1.2.1"}),
+		`successor: the index has no plugi`: next.Mark("rack-aware", "1.2.0", &index.Yank{Reason: "bad", Successor: "none@1.2.0"}),
+		"rack-aware 1.2.0 is yanked itself": next.Mark("rack-aware", "1.2.0", &index.Yank{Reason: "bad", Successor: "1.2.0"}),
+		"neither a version nor NAME@VERSI":  next.Mark("rack-aware", "1.3.0", &index.Yank{Reason: "bad", Successor: "../x@1.0.0"}),
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
