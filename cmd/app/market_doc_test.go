@@ -77,9 +77,9 @@ func TestRestMarketDoc(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	for _, want := range []string{"rack-aware 0.1.0, signed by team", "placed", "oci-archive:gap.tar@sha256:", `"bomFormat": "CycloneDX"`, "index with serial 3, valid until", "serial 1, 1 version in 1 plugin", "pages/index.html: 1 plugin",
+	for _, want := range []string{"rack-aware 0.1.0, signed by team", "exempt  array", "placed", "oci-archive:gap.tar@sha256:", `"bomFormat": "CycloneDX"`, "index with serial 3, valid until", "serial 1, 1 version in 1 plugin", "pages/index.html: 1 plugin",
 		"rack-aware: reads the label example.com/maintenance of nodes: new", "rack-aware  0.1.0    0.1.1     0.1.1   -", "rack-aware: reads labels of placed pods: new",
-		"rack-aware 0.1.1 is yanked: it reads more than it needs; use 0.1.0\nrefused\n", "rack-aware: version 0.1.1 -> 0.1.0"} {
+		"rack-aware 0.1.1 is yanked: low: it reads more than it needs; use 0.1.0\nrefused\n", "rack-aware: version 0.1.1 -> 0.1.0"} {
 		if !strings.Contains(string(out), want) {
 			t.Errorf("the commands do not print %q:\n%s", want, out)
 		}

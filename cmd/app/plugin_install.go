@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
 	"slices"
 	"strings"
 
@@ -126,6 +128,10 @@ func (o *pluginInstallOptions) intoConfig(ctx context.Context, f *index.File, x 
 	edit, err := o.readConfig()
 	if err != nil {
 		return nil, err
+	}
+	if _, err := os.Stat(o.config); errors.Is(err, fs.ErrNotExist) {
+		tell(o.config + " is new, and its only profile is default-scheduler: a scheduler that runs with it places all pods that name no other. " +
+			"Set another schedulerName if kube-scheduler stays")
 	}
 	grants, err := asFields(v.Grants.ManifestDirectives)
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/berth-scheduler/berth/cmd/app/scaffold"
 	"github.com/berth-scheduler/berth/internal/bounded"
 	"github.com/berth-scheduler/berth/internal/plain"
 	"github.com/berth-scheduler/berth/runtime/market/index"
@@ -103,6 +104,10 @@ func (o *pushOptions) run(ctx context.Context, client *oci.Client, plugin, refer
 	l, err := module.Read(target.ref.Path)
 	if err != nil {
 		return target.inWords(err)
+	}
+	if l.Manifest.Publisher == scaffold.Publisher {
+		return target.inWords(fmt.Errorf("%s: its manifest has the publisher %q, as berth plugin new writes it: name yourself there, "+
+			"since grants and policies trust a publisher by its name", l.Path, scaffold.Publisher))
 	}
 	if err := measured(l, attachments); err != nil {
 		return target.inWords(err)

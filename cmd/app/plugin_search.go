@@ -14,6 +14,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/market/index"
 	"github.com/berth-scheduler/berth/runtime/market/lock"
 	"github.com/berth-scheduler/berth/runtime/market/oci"
+	"github.com/berth-scheduler/berth/runtime/module"
 )
 
 func newPluginSearch() *cobra.Command {
@@ -79,7 +80,8 @@ func newPluginInfo() *cobra.Command {
 		Use:   "info NAME[@RANGE] --index REFERENCE",
 		Short: "Show what an index says of a plugin",
 		Long: `Info shows a plugin of an index: what it may see and do, its versions, which of them are
-yanked, and what its author measured. RANGE is a version or a range of them, as in ^1.2.`,
+yanked, and what its author measured; and the fields of its configuration, which are in the
+module. RANGE is a version or a range of them, as in ^1.2.`,
 		Example: `  berth plugin info rack-aware --index ghcr.io/team/index --verification-policy policy.yaml
   berth plugin info rack-aware@1.2.0 --readme`,
 		Args:    oneArgument("plugin", "NAME[@RANGE] --index REFERENCE"),
@@ -111,7 +113,16 @@ yanked, and what its author measured. RANGE is a version or a range of them, as 
 				case parts:
 					return p.parts(ctx, client, x, v)
 				}
-				p.info(x, v, o.index)
+				image, l, err := pullImage(ctx, client, source(x, v))
+				if err == nil {
+					l.Image = image.Descriptor.Digest.String()
+					err = isListed(x, v, l)
+				}
+				if err != nil {
+					l = nil
+					plainly(cmd.ErrOrStderr())(fmt.Sprintf("the configuration of %s %s is not shown: %v", x.Name, v.Version, err))
+				}
+				p.info(x, v, l, o.index)
 				return writing(p.err)
 			})
 		},
@@ -142,8 +153,8 @@ func described(f *index.File, w index.Wanted) (*index.Plugin, *index.Version, er
 	return nil, nil, err
 }
 
-// info prints a version of a plugin.
-func (p *printer) info(x *index.Plugin, v *index.Version, reference string) {
+// info prints a version of a plugin, with the configuration of its module, which is optional.
+func (p *printer) info(x *index.Plugin, v *index.Version, l *module.Loaded, reference string) {
 	p.text("%s %s, a plugin for ABI %s and later minor versions", x.Name, v.Version, v.ABI)
 	if v.Description != "" {
 		p.text("%s", v.Description)
@@ -169,6 +180,9 @@ func (p *printer) info(x *index.Plugin, v *index.Version, reference string) {
 		p.printf("  %s\n", text)
 	}
 	p.printf("\n")
+	if l != nil {
+		p.configFields(l.Manifest.Config)
+	}
 	p.measurements(v)
 	p.versions(x)
 	p.printf("Install it: berth plugin install %s@%s --index %s\n", x.Name, v.Version, reference)

@@ -180,8 +180,13 @@ func signIndex(ctx context.Context, client *oci.Client, reference string, key *s
 	return true, writing(err)
 }
 
-// signDigest signs what has a digest in a store, and attaches the signature.
+// signDigest signs what has a digest in a store, and attaches the signature. If the key has signed it before, there is nothing to add:
+// signatures would pile up, up to the number at which nobody reads them any more.
 func signDigest(ctx context.Context, store *oci.Store, described ocispec.Descriptor, key *signing.PrivateKey) error {
+	before, err := signersOf(ctx, store, described, []*signing.PublicKey{key.Public()})
+	if err != nil || len(before) > 0 {
+		return err
+	}
 	bundle, err := signing.SignImage(key, described.Digest.String())
 	if err != nil {
 		return err

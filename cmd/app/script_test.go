@@ -22,6 +22,7 @@ import (
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/abi/wire"
+	"github.com/berth-scheduler/berth/cmd/app/scaffold"
 	"github.com/berth-scheduler/berth/internal/golden"
 	"github.com/berth-scheduler/berth/internal/testcache"
 	"github.com/berth-scheduler/berth/internal/testrest"
@@ -153,8 +154,8 @@ func scripts(t *testing.T) []string {
 // compile builds the modules that scripts use, once, and returns their folder and
 // the digest of one as variables. Besides three examples they are unruly, which breaks
 // rules (see testdata/guest), accepts, a hundred bytes that accept every node and are
-// compiled at once, asks, the same with directives, warm, the same that reads an annotation, versions of rack-aware, and some that
-// cannot be used.
+// compiled at once, asks, the same with directives, warm, the same that reads an annotation, yours, the same with the publisher of
+// projects, versions of rack-aware, and some that cannot be used.
 func compile(t *testing.T) (map[string]string, error) {
 	dir := t.TempDir()
 	for name, source := range map[string]string{
@@ -176,16 +177,17 @@ func compile(t *testing.T) (map[string]string, error) {
 		m.Directives = wire.ManifestDirectives{Labels: []string{"example.com/"}, Waiting: true}
 	})
 	warm, err2 := withManifest(accepts, func(m *wire.Manifest) { m.Reads.NodeAnnotations = []string{"example.com/temperature"} })
-	errs = append(errs, err, err2, racks(accepts, dir))
+	yours, err3 := withManifest(accepts, func(m *wire.Manifest) { m.Publisher = scaffold.Publisher })
+	errs = append(errs, err, err2, err3, racks(accepts, dir))
 	for name, data := range map[string][]byte{
-		"accepts": accepts, "asks": asks, "warm": warm, "cut": good[:len(good)/2], "empty": {}, "text": []byte("hello, world\n"), "bare": []byte("\x00asm\x01\x00\x00\x00"),
+		"accepts": accepts, "asks": asks, "warm": warm, "yours": yours, "cut": good[:len(good)/2], "empty": {}, "text": []byte("hello, world\n"), "bare": []byte("\x00asm\x01\x00\x00\x00"),
 	} {
 		errs = append(errs, os.WriteFile(filepath.Join(dir, name+".wasm"), data, 0o600))
 	}
 	return map[string]string{"MODULES": dir, "DIGEST": module.Digest(good)}, errors.Join(errs...)
 }
 
-// racks writes versions of a plugin: 1.2.0, 1.2.1, 1.3.0, which reads more, and 2.0.0,
+// racks writes versions of a plugin: 1.2.0, 1.2.1, 1.3.0, which reads more and has a configuration, and 2.0.0,
 // which also writes labels.
 func racks(accepts []byte, dir string) error {
 	var errs []error
@@ -195,6 +197,7 @@ func racks(accepts []byte, dir string) error {
 			m.Reads.NodeLabels = []string{"example.com/rack"}
 			if version >= "1.3.0" {
 				m.Reads.Pods = []string{"labels"}
+				m.Config = []byte(`{"properties":{"racks":{"description":"racks that are full","items":{"type":"string"},"type":"array"}},"type":"object"}`)
 			}
 			if version >= "2.0.0" {
 				m.Directives.Labels = []string{"example.com/"}

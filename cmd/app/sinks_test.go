@@ -83,7 +83,7 @@ func TestSinks(t *testing.T) {
 	}
 	listed := &index.Plugin{Name: text, Repository: text, Versions: []index.Version{{
 		Version: text, Publisher: text, License: text, Description: text, ABI: text, Points: []string{text}, Reads: map[string][]string{text: {text}, "node": {text}},
-		Grants: index.Directives{ManifestDirectives: wire.ManifestDirectives{Labels: []string{text}, Annotations: []string{text}}}, Image: text, Module: text, Yanked: &index.Yank{Reason: text, Successor: text},
+		Grants: index.Directives{ManifestDirectives: wire.ManifestDirectives{Labels: []string{text}, Annotations: []string{text}}}, Image: text, Module: text, Yanked: &index.Yank{Reason: text, Severity: text, Fixed: text, Successor: text},
 	}}}
 	inspected := &inspection{
 		File: text, Digest: text,
@@ -115,7 +115,11 @@ func TestSinks(t *testing.T) {
 		}},
 		{"status", 16 * cell, func() string { return print(func(p *printer) { p.status(status, time.Unix(0, 0)) }) }},
 		{"search", 8 * cell, func() string { return print(func(p *printer) { p.found([]*index.Plugin{listed}) }) }},
-		{"info", 20 * cell, func() string { return print(func(p *printer) { p.info(listed, &listed.Versions[0], text) }) }},
+		{"info", 20 * cell, func() string {
+			return print(func(p *printer) {
+				p.info(listed, &listed.Versions[0], &module.Loaded{Manifest: inspected.Manifest}, text)
+			})
+		}},
 		{"outdated", 4 * cell, func() string {
 			return print(func(p *printer) {
 				p.outdated([]use{{plugin: listed, version: text, listed: &listed.Versions[0], locked: lock.Plugin{Name: text}}})

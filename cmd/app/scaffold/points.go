@@ -216,7 +216,7 @@ func (c choice) manifest() string {
 		points = append(points, fmt.Sprintf("%q: %s", name, c.scope(name)))
 	}
 	all := []string{
-		`"name": "` + nameWord + `"`, `"version": "0.1.0"`, `"publisher": "you"`, `"license": "Apache-2.0"`,
+		`"name": "` + nameWord + `"`, `"version": "0.1.0"`, `"publisher": "` + Publisher + `"`, `"license": "Apache-2.0"`,
 		`"description": "shows the points ` + strings.Join(c, ", ") + `"`, `"abi": "1.0"`,
 		`"points": {` + strings.Join(points, ", ") + "}", `"reads": {` + strings.Join(reads, ", ") + "}",
 	}

@@ -33,6 +33,9 @@ var archives embed.FS
 // Languages returns the languages of projects.
 func Languages() []string { return []string{"go", "rust", "c", "assemblyscript"} }
 
+// Publisher is the publisher in the manifests of projects, until the author writes another.
+const Publisher = "you"
+
 // Placeholders for names in the archives, in files and in their paths.
 const (
 	nameWord  = "@NAME@"
