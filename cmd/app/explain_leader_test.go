@@ -112,7 +112,8 @@ func TestFindLeader(t *testing.T) {
 	}
 	t.Setenv("KUBECONFIG", filepath.Join(dir, "none"))
 	var out bytes.Buffer
-	if code := run(t.Context(), []string{"explain", "ns/pod"}, &out, &out); code != 1 || !strings.HasPrefix(out.String(), "berth: no scheduler answers: ") || strings.Contains(out.String(), "lease") {
+	if code := run(t.Context(), []string{"explain", "ns/pod"}, &out, &out); code != 1 || !strings.HasPrefix(out.String(), "berth: no local scheduler answers: ") ||
+		!strings.Contains(out.String(), "none: no such kubeconfig, or it names no cluster") || strings.Contains(out.String(), "lease") {
 		t.Errorf("without a cluster: status %d, %s", code, &out)
 	}
 }

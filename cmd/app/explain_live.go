@@ -240,7 +240,7 @@ func (o *serverOptions) first(ctx context.Context, method, path, text string) (*
 		return nil, nil, &failure{fmt.Errorf("no scheduler answers: %w (is berth run running here? run this beside the leader, "+
 			"and name its socket with --debug-socket if it has one of its own)", err)}
 	case err != nil:
-		return nil, nil, &failure{fmt.Errorf("no scheduler answers: %w (is berth run running here? if it runs elsewhere, name it with --server)", err)}
+		return nil, nil, &failure{fmt.Errorf("no scheduler answers: %w (is berth run running here? if it runs elsewhere, name its cluster with --kubeconfig, or it with --server)", err)}
 	}
 	return l, response, nil
 }

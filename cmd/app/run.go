@@ -3,6 +3,7 @@ package app
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -134,12 +135,14 @@ func (o *runOptions) check(level *slog.LevelVar, stderr io.Writer) (*slog.Logger
 }
 
 // run checks the input before anything starts.
-func (o *runOptions) run(ctx context.Context, stderr io.Writer) error {
+func (o *runOptions) run(ctx context.Context, stderr io.Writer) (err error) {
 	w := newWatched(o.program)
-	log, err := o.check(w.level, stderr)
+	alone, err := o.check(w.level, stderr)
 	if err != nil {
 		return err
 	}
+	log := slog.New(withoutRepeats(alone.Handler(), slog.LevelWarn, nil))
+	defer func() { err = o.logEnd(ctx, alone, err) }()
 	if o.events != eventsAll && o.events != eventsFailures {
 		return fmt.Errorf("--events: %q is neither %s nor %s", o.events, eventsAll, eventsFailures)
 	}
@@ -153,7 +156,7 @@ func (o *runOptions) run(ctx context.Context, stderr io.Writer) error {
 		return fmt.Errorf("--shadow-share: %v is not above 0 and up to 1: to run no plugin in shadow, set its mode to Disabled", o.trialShare)
 	}
 	reach := kube.NewReach()
-	klog.SetSlogLogger(slog.New(withoutRepeats(log.Handler(), reach.Says)).With("by", "client-go"))
+	klog.SetSlogLogger(slog.New(withoutRepeats(alone.Handler(), slog.LevelDebug, reach.Says)).With("by", "client-go"))
 	if w.yanks, err = o.newYanks(ctx, &w.optional); err != nil {
 		return err
 	}
@@ -173,9 +176,9 @@ func (o *runOptions) run(ctx context.Context, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	tell := plainly(stderr)
-	if o.modules.json { // whatever parses the log expects nothing else on stderr
-		tell = func(text string) { log.Warn(text) }
+	tell := func(text string) { log.Warn(text) } // whatever parses the log expects nothing else on stderr
+	if o.writeTo != "" && !o.modules.json {
+		tell = plainly(stderr)
 	}
 	warn(tell, append(warnings, more...))
 	if o.writeTo != "" {
@@ -203,6 +206,16 @@ func (o *runOptions) run(ctx context.Context, stderr io.Writer) error {
 		w.suspects = suspects
 		return o.schedule(ctx, scheduler, modules, clients, w, log)
 	})
+}
+
+// logEnd logs the error with which the scheduler ends, as whatever parses the log expects. Input that is refused before anything starts
+// is printed for a person, unless the log is JSON.
+func (o *runOptions) logEnd(ctx context.Context, log *slog.Logger, err error) error {
+	if err == nil || !log.Enabled(ctx, slog.LevelError) || !o.modules.json && !errors.As(err, new(*failure)) {
+		return err
+	}
+	log.Error("berth ends", "error", err)
+	return errors.Join(err, errSilent)
 }
 
 // load reads the configuration, and adds flags and the modules of --plugin.

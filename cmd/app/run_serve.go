@@ -192,6 +192,8 @@ func (w *watched) state() *telemetry.State {
 	for _, watch := range r.cluster.Watches() {
 		out.Watches[watch.Kind] = watch.For
 	}
+	late, merged := r.cluster.UnwrittenEvents()
+	out.Unwritten = map[string]int64{"late": late, "merged": merged}
 	status := r.assembly.Status()
 	out.Breakers, out.Guests = pluginsOf(status)
 	out.Yanks = w.yanks.known(status)

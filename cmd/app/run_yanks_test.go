@@ -134,8 +134,8 @@ func TestRunYanked(t *testing.T) {
 	}
 	policy := filepath.Join(s.dir, "policy.yaml")
 	for want, got := range map[string]string{
-		"warning: rack-aware 1.3.0 (":                                                start("--index", s.registry+"/team/index", "--verification-policy", policy),
-		") is yanked: it counts racks twice\n":                                       start("--index", s.registry+"/team/index", "--verification-policy", policy),
+		`level=WARN msg="rack-aware 1.3.0 (`:                                         start("--index", s.registry+"/team/index", "--verification-policy", policy),
+		") is yanked: it counts racks twice\"\n":                                     start("--index", s.registry+"/team/index", "--verification-policy", policy),
 		"there is no index; name an index":                                           start("--index", s.registry+"/team/none", "--verification-policy", policy),
 		"--index needs --verification-policy: the policy's indexes say who signs it": start("--index", s.registry+"/team/index"),
 		"--index: ": start("--index", "none", "--verification-policy", policy),

@@ -85,6 +85,9 @@ func (c *Connection) Connect(ctx context.Context, lease componentconfigv1alpha1.
 	if out.Pace = newPace(main); out.Pace != nil {
 		main.RateLimiter = prepaid{out.Pace}
 	}
+	if pace := newPace(events); pace != nil {
+		events.RateLimiter = untilLate{pace}
+	}
 	main.Wrap(out.tenure.wrap)
 	events.Wrap(out.tenure.wrapEvents)
 	if lease.LeaderElect == nil || *lease.LeaderElect {
@@ -162,7 +165,7 @@ func (c *Connection) rest(ctx context.Context) (*rest.Config, error) {
 	}
 	file, err := kubeconfig(ctx, c.Kubeconfig)
 	if errors.As(err, new(*fs.PathError)) {
-		return nil, fmt.Errorf("kubeconfig: %w (name a file that can be read with --kubeconfig)", err)
+		return nil, fmt.Errorf("kubeconfig: %w%s", err, unreadable)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("kubeconfig %s: %w", c.Kubeconfig, err)
@@ -177,6 +180,9 @@ func (c *Connection) rest(ctx context.Context) (*rest.Config, error) {
 	}
 	return config, nil
 }
+
+// unreadable says what to do about a file of --kubeconfig.
+const unreadable = " (name a file that can be read with --kubeconfig)"
 
 // kubeconfig reads a file once, which may be a pipe, and up to a bound. Its paths are relative to it. Without a name it is empty.
 func kubeconfig(ctx context.Context, path string) (*api.Config, error) {

@@ -46,7 +46,7 @@ type eventWriter struct {
 func newEventWriter(profiles []string, client kubernetes.Interface, deps *Deps) (*eventWriter, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	forLease, endLease := context.WithCancel(context.Background())
-	sink := newEventSink(client)
+	sink := newEventSink(&events.EventSinkImpl{Interface: client.EventsV1()})
 	host, _ := os.Hostname()
 	w := &eventWriter{
 		deps: deps, host: host,

@@ -10,27 +10,49 @@ import (
 	eventsv1 "k8s.io/api/events/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/events"
+	"k8s.io/client-go/util/flowcontrol"
 )
 
-// eventsAtOnce is the maximum number of events in flight.
-const eventsAtOnce = 32
+// eventsAtOnce is the maximum number of events in flight, and placedAtOnce that of pods that were placed: these are most events, and
+// warnings need not wait for them.
+const (
+	eventsAtOnce = 32
+	placedAtOnce = eventsAtOnce * 3 / 4
+)
 
-// eventSink limits concurrent writes of events. client-go starts a goroutine for each
-// event. The others wait here, before they build a request.
+// eventsLate is how late an event may be written. What comes faster than the limit of requests allows would be written later and later
+// otherwise, when it helps nobody.
+const eventsLate = 10 * time.Second
+
+// eventSink limits concurrent writes of events. client-go starts a goroutine for each event. The others wait here, before they build a
+// request: up to eventsLate, and merged with a later event of the same object and reason.
 type eventSink struct {
-	next  events.EventSink
-	slots chan struct{}
+	next          events.EventSink
+	slots, placed chan struct{}
 	// come counts all writes so far, and open those that have not ended.
 	come, open atomic.Int64
+	// late and merged count the events that were not written.
+	late, merged atomic.Int64
 
 	mu sync.Mutex
 	// waiting has the failed attempts of each event by name. client-go makes eventTries
 	// attempts for each.
 	waiting map[string]int
+	// unsent has the events that wait for a slot, which a later one may replace.
+	unsent map[eventSubject]*unsentEvent
 }
+
+// eventSubject is what an event is about. client-go, which counts repetitions, distinguishes the versions of an object, too.
+type eventSubject struct {
+	regarding      types.UID
+	reason, action string
+}
+
+// unsentEvent is the latest event of a subject.
+type unsentEvent struct{ latest *eventsv1.Event }
 
 // eventTries is the number of client-go's attempts to write an event (tools/events, maxTriesPerEvent).
 const eventTries = 12
@@ -72,27 +94,61 @@ func (s *eventSink) drain(ctx context.Context) int64 {
 	return s.open.Load()
 }
 
-func newEventSink(client kubernetes.Interface) *eventSink {
-	return &eventSink{next: &events.EventSinkImpl{Interface: client.EventsV1()}, slots: make(chan struct{}, eventsAtOnce)}
+func newEventSink(next events.EventSink) *eventSink {
+	return &eventSink{next: next, slots: make(chan struct{}, eventsAtOnce), placed: make(chan struct{}, placedAtOnce),
+		unsent: make(map[eventSubject]*unsentEvent)}
 }
 
-// within waits for a slot and writes.
-func (s *eventSink) within(ctx context.Context, write func() (*eventsv1.Event, error)) (*eventsv1.Event, error) {
+// within waits for slots and writes. It gives up, without an error, when the event is too late.
+func (s *eventSink) within(ctx context.Context, write func(context.Context) error, slots ...chan struct{}) error {
 	s.open.Add(1)
 	defer s.open.Add(-1)
 	s.come.Add(1)
-	select {
-	case s.slots <- struct{}{}:
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+	inTime, cancel := context.WithTimeout(ctx, eventsLate)
+	defer cancel()
+	err := func() error {
+		for _, slot := range slots {
+			select {
+			case slot <- struct{}{}:
+				defer func() { <-slot }()
+			case <-inTime.Done():
+				return errLate
+			}
+		}
+		return write(inTime)
+	}()
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case inTime.Err() != nil || errors.Is(err, errLate):
+		s.late.Add(1)
+		return nil
 	}
-	defer func() { <-s.slots }()
-	return write()
+	return err
+}
+
+// errLate is the error of an event that would be too late.
+var errLate = errors.New("the event would be too late")
+
+// untilLate is a rate limiter that knows whose wait would be too long.
+type untilLate struct{ flowcontrol.RateLimiter }
+
+// Wait implements flowcontrol.RateLimiter.
+func (l untilLate) Wait(ctx context.Context) error {
+	if l.RateLimiter.Wait(ctx) != nil {
+		return errLate
+	}
+	return nil
 }
 
 // once writes an event that client-go does not know. An event that the lease no longer covers is dropped.
 func (s *eventSink) once(ctx context.Context, event *eventsv1.Event) error {
-	_, err := s.within(ctx, func() (*eventsv1.Event, error) { return s.next.Create(ctx, event) })
+	err := s.within(ctx, func(ctx context.Context) error {
+		_, err := s.next.Create(ctx, event)
+		return err
+	}, s.placed, s.slots)
 	if errors.Is(err, ErrLeaseLost) {
 		return nil
 	}
@@ -101,29 +157,51 @@ func (s *eventSink) once(ctx context.Context, event *eventsv1.Event) error {
 
 // write writes an event of client-go's. If the lease no longer covers the write, it reports
 // success, because client-go would retry and log it.
-func (s *eventSink) write(ctx context.Context, event *eventsv1.Event, write func() (*eventsv1.Event, error)) (*eventsv1.Event, error) {
-	return s.within(ctx, func() (*eventsv1.Event, error) {
-		out, err := write()
-		s.written(event, err)
-		if errors.Is(err, ErrLeaseLost) {
-			s.written(event, nil)
-			return event, nil
-		}
-		return out, err
-	})
+func (s *eventSink) write(ctx context.Context, event *eventsv1.Event, write func(context.Context) (*eventsv1.Event, error)) (*eventsv1.Event, error) {
+	out := event
+	err := s.within(ctx, func(ctx context.Context) (err error) {
+		out, err = write(ctx)
+		return err
+	}, s.slots)
+	if errors.Is(err, ErrLeaseLost) {
+		out, err = event, nil
+	}
+	s.written(event, err)
+	return out, err
 }
 
-// Create implements events.EventSink.
+// Create implements events.EventSink. An event about the same as one that waits replaces it, at its place.
 func (s *eventSink) Create(ctx context.Context, event *eventsv1.Event) (*eventsv1.Event, error) {
-	return s.write(ctx, event, func() (*eventsv1.Event, error) { return s.next.Create(ctx, event) })
+	subject := eventSubject{event.Regarding.UID, event.Reason, event.Action}
+	s.mu.Lock()
+	waits := s.unsent[subject]
+	if waits != nil {
+		waits.latest = event
+		s.mu.Unlock()
+		s.merged.Add(1)
+		return event, nil
+	}
+	waits = &unsentEvent{event}
+	s.unsent[subject] = waits
+	s.mu.Unlock()
+	take := func() *eventsv1.Event {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.unsent[subject] == waits {
+			delete(s.unsent, subject)
+		}
+		return waits.latest
+	}
+	defer take() // if it was too late
+	return s.write(ctx, event, func(ctx context.Context) (*eventsv1.Event, error) { return s.next.Create(ctx, take()) })
 }
 
 // Update implements events.EventSink.
 func (s *eventSink) Update(ctx context.Context, event *eventsv1.Event) (*eventsv1.Event, error) {
-	return s.write(ctx, event, func() (*eventsv1.Event, error) { return s.next.Update(ctx, event) })
+	return s.write(ctx, event, func(ctx context.Context) (*eventsv1.Event, error) { return s.next.Update(ctx, event) })
 }
 
 // Patch implements events.EventSink.
 func (s *eventSink) Patch(ctx context.Context, event *eventsv1.Event, data []byte) (*eventsv1.Event, error) {
-	return s.write(ctx, event, func() (*eventsv1.Event, error) { return s.next.Patch(ctx, event, data) })
+	return s.write(ctx, event, func(ctx context.Context) (*eventsv1.Event, error) { return s.next.Patch(ctx, event, data) })
 }

@@ -136,6 +136,12 @@ func (c *Cluster) Unwatched() error {
 // FailingWrites returns the writes that failed at some time.
 func (c *Cluster) FailingWrites() []FailingWrites { return c.deps.Requests.Writes() }
 
+// UnwrittenEvents returns how many events were not written: because they would have been more than ten seconds late, and because a later
+// one of the same object and reason came while they waited.
+func (c *Cluster) UnwrittenEvents() (late, merged int64) {
+	return c.events.sink.late.Load(), c.events.sink.merged.Load()
+}
+
 // Blocked returns an error that names the writes that all fail.
 func (c *Cluster) Blocked() error { return c.deps.Requests.Blocked() }
 

@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	componentconfigv1alpha1 "k8s.io/component-base/config/v1alpha1"
 
@@ -176,7 +177,7 @@ func TestEventsEnd(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sink := newEventSink(client)
+	sink := newEventSink(&events.EventSinkImpl{Interface: client.EventsV1()})
 	event := &eventsv1.Event{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "e"}}
 	for _, write := range []struct {
 		when string

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -19,6 +21,9 @@ import (
 
 // ErrNoCluster says that no kubeconfig names an API server.
 var ErrNoCluster = errors.New("no kubeconfig names a cluster")
+
+// errNamesNone is for a variable that was set to something else than ErrNoCluster is for: its absence.
+var errNamesNone = errors.New("no such kubeconfig, or it names no cluster")
 
 // User says how a person connects to the API server, as with kubectl.
 type User struct {
@@ -36,18 +41,26 @@ type Visitor struct {
 //
 // # Errors
 //
-// ErrNoCluster; the kubeconfig cannot be read.
+// ErrNoCluster; the kubeconfig cannot be read, with the flag or variable that names it.
 func (u User) Connect(ctx context.Context) (*Visitor, error) {
 	overrides := &clientcmd.ConfigOverrides{CurrentContext: u.Context}
-	loaded := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(clientcmd.NewDefaultClientConfigLoadingRules(), overrides)
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.WarnIfAllMissing = false // the error says so
+	loaded := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, overrides)
 	if u.Kubeconfig != "" {
 		file, err := kubeconfig(ctx, u.Kubeconfig)
+		if errors.As(err, new(*fs.PathError)) {
+			return nil, fmt.Errorf("kubeconfig: %w%s", err, unreadable)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("kubeconfig: %w", err)
 		}
 		loaded = clientcmd.NewNonInteractiveClientConfig(*file, cmp.Or(u.Context, file.CurrentContext), overrides, nil)
 	}
 	config, err := bounded.Until(ctx, loaded.ClientConfig)
+	if files := os.Getenv(clientcmd.RecommendedConfigPathEnvVar); clientcmd.IsEmptyConfig(err) && u.Kubeconfig == "" && files != "" {
+		return nil, fmt.Errorf("KUBECONFIG=%s: %w (name a file that can be read in KUBECONFIG or with --kubeconfig)", files, errNamesNone)
+	}
 	if clientcmd.IsEmptyConfig(err) {
 		return nil, ErrNoCluster
 	}
@@ -65,13 +78,18 @@ func (u User) Connect(ctx context.Context) (*Visitor, error) {
 //
 // # Errors
 //
-// The Lease does not exist, or the user may not read it. The error names the missing
+// The API server does not answer; the Lease does not exist, or the user may not read it. The error names the missing
 // permission.
 func (v *Visitor) LeaseHolder(ctx context.Context, lease types.NamespacedName) (string, error) {
 	found, err := v.client.CoordinationV1().Leases(lease.Namespace).Get(ctx, lease.Name, metav1.GetOptions{})
 	switch {
 	case apierrors.IsForbidden(err):
 		return "", fmt.Errorf("lease %s: %w (your user needs get on leases.coordination.k8s.io %q in namespace %s)", lease, err, lease.Name, lease.Namespace)
+	case apierrors.IsUnauthorized(err):
+		return "", fmt.Errorf("the API server %s does not accept the credentials of the kubeconfig: %w", v.config.Host, err)
+	case err != nil && !errors.As(err, new(apierrors.APIStatus)):
+		return "", fmt.Errorf("the API server %s does not answer, so the leader is not known: %w (ask the scheduler itself: with --server, or with its debug socket in its pod)",
+			v.config.Host, err)
 	case err != nil:
 		return "", fmt.Errorf("lease %s: %w (name the scheduler's Lease with --lease NAMESPACE/NAME)", lease, err)
 	case found.Spec.HolderIdentity == nil:

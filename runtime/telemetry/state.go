@@ -24,6 +24,8 @@ type State struct {
 	// Failing are the writes that failed at some time, and Watches says of each watched kind how long it has not been watched; 0 if it is.
 	Failing []FailingWrites
 	Watches map[string]time.Duration
+	// Unwritten counts the events that were not written, by reason: late or merged.
+	Unwritten map[string]int64
 	// Kept is what is kept of the answers of plugins.
 	Kept Kept
 	// Debts are preemptions whose pod is not bound yet.
@@ -137,7 +139,7 @@ type stateCollector struct {
 	keptKeys, keptBytes, evicted                                                               *prometheus.Desc
 	waiting, charged, held                                                                     *prometheus.Desc
 	debts, debtsTotal                                                                          *prometheus.Desc
-	writeFailures, writeObjects, writeOldest, writeWholly, unwatched                           *prometheus.Desc
+	writeFailures, writeObjects, writeOldest, writeWholly, unwatched, unwritten                *prometheus.Desc
 }
 
 func newStateCollector(state func() *State) *stateCollector {
@@ -165,6 +167,8 @@ func newStateCollector(state func() *State) *stateCollector {
 		writeWholly:  ofWrites("blocked_seconds", "For how long every write of the verb and the kind has failed; 0 if one succeeded since."),
 		unwatched: prometheus.NewDesc("berth_watch_failing_seconds",
 			"For how long objects of a kind could not be watched, so that decisions rest on what was; 0 if they are watched.", []string{"resource"}, nil),
+		unwritten: prometheus.NewDesc("berth_events_unwritten_total",
+			"Events that were not written because more came than may be sent: late ones, and those that were merged with a later one.", []string{"reason"}, nil),
 		keptKeys:      ofReuse("keys", "Kinds of pods for which answers of a plugin, or the sums of all, are kept."),
 		keptBytes:     ofReuse("bytes", "Memory of the answers that are kept."),
 		evicted:       ofReuse("evictions_total", "Kinds of pods whose kept answers made room for others."),
@@ -212,7 +216,7 @@ func (c *stateCollector) Describe(out chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{c.inFlight, c.pending, c.queued, c.unschedulable, c.cache, c.goroutines, c.writes, c.breakerUp,
 		c.breakerFor, c.opened, c.starts, c.fuel, c.faults, c.refused, c.yanked, c.shadow, c.step, c.share, c.attempts, c.failed,
 		c.keptKeys, c.keptBytes, c.evicted, c.debts, c.debtsTotal, c.waiting, c.charged, c.held,
-		c.writeFailures, c.writeObjects, c.writeOldest, c.writeWholly, c.unwatched} {
+		c.writeFailures, c.writeObjects, c.writeOldest, c.writeWholly, c.unwatched, c.unwritten} {
 		out <- d
 	}
 }
@@ -253,6 +257,9 @@ func (c *stateCollector) Collect(out chan<- prometheus.Metric) {
 	gauge(c.goroutines, s.Evicting, "preemption")
 	gauge(c.writes, s.Writes, "pod_status_patch")
 	c.failing(s, out)
+	for reason, n := range s.Unwritten {
+		count(c.unwritten, n, reason)
+	}
 	gauge(c.keptKeys, s.Kept.Keys)
 	gauge(c.keptBytes, int(s.Kept.Bytes))
 	count(c.evicted, s.Kept.Evicted)
