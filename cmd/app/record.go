@@ -42,8 +42,8 @@ type recording struct {
 	tell func(text string)
 	// lacks is why the recording cannot be replayed, as it was logged last.
 	lacks string
-	// short is true if the recording ended before the scheduler did.
-	short bool
+	// short is true if the recording ended before the scheduler did, and stopped while it is not written.
+	short, stopped bool
 }
 
 // segments is into how many parts the size of a folder is divided. A segment has one, or up to segments/2 if pods in flight
@@ -105,13 +105,17 @@ func begin(file *recordFile, c records.Config, tell func(text string)) (*recordi
 		if c.Retry > 0 {
 			err = fmt.Errorf("%w (pods are scheduled all the same; it is tried again after %v)", err, c.Retry)
 		}
-		tell(fmt.Sprintf("%s ends here: %v", where, err))
+		if !r.stopped { // the first try says it
+			tell(fmt.Sprintf("%s ends here: %v", where, err))
+		}
+		r.stopped = true
 		if ended != nil {
 			ended(err)
 		}
 	}
 	resumed := c.Resumed
 	c.Resumed = func(missing int) {
+		r.stopped = false
 		if missing > 0 {
 			tell(fmt.Sprintf("the recording goes on; %s since the last segment are in none", count(missing, "decision")))
 		}
@@ -204,9 +208,6 @@ func (o *recordOptions) toFolder(log *slog.Logger, state recordState) (*recordin
 	size, err := resource.ParseQuantity(o.size)
 	if err != nil || size.Value() < 16<<20 {
 		return nil, fmt.Errorf("--record-size: %q is not a size of at least 16Mi; write for example 1Gi", o.size)
-	}
-	if info, err := os.Stat(o.to); err == nil && !info.IsDir() {
-		return nil, fmt.Errorf("--record: %s is not a folder", o.to)
 	}
 	part := size.Value() / segments
 	next := func() (io.Writer, error) {

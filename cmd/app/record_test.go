@@ -209,10 +209,6 @@ func TestRecordNowhere(t *testing.T) {
 	if err := r.close(); err != nil || !told.stopped || told.times != 1 || !strings.Contains(log.String(), "it is tried again after 1m0s") {
 		t.Errorf("%+v, %v\n%s", told, err, log.String())
 	}
-	o.to = file
-	if _, err := o.toFolder(slog.Default(), &told); err == nil || !strings.Contains(err.Error(), "is not a folder") {
-		t.Error(err)
-	}
 }
 
 // TestRecordOnFullDisk: a recording stops when the disk is full, and the metric and the log say so; events are taken all the same.

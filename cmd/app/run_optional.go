@@ -111,6 +111,7 @@ func (w *watched) keepSocket(
 ) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var server *debughttp.Server
+	var served os.FileInfo
 	end := func() {
 		if server != nil {
 			if err := server.Close(context.WithoutCancel(ctx)); err != nil {
@@ -120,13 +121,17 @@ func (w *watched) keepSocket(
 		}
 	}
 	try := func() {
-		if _, err := os.Lstat(path); server != nil && !errors.Is(err, fs.ErrNotExist) {
-			return
-		}
-		end()
-		next, err := listen()
-		if err == nil {
-			server = next
+		now, err := os.Lstat(path)
+		switch {
+		case server == nil || errors.Is(err, fs.ErrNotExist):
+			end()
+			if server, err = listen(); err != nil {
+				server = nil
+			} else {
+				served, err = os.Lstat(path)
+			}
+		case err == nil && !os.SameFile(served, now):
+			err = errors.New("another file has taken its place: remove it")
 		}
 		switch changed := w.optional.tell(partSocket, err); {
 		case changed && err != nil:
