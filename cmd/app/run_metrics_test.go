@@ -362,15 +362,20 @@ func (l *living) await(name string, labels ...string) {
 
 // TestCountedPods: a pod counts for the plugins that rejected it until it is tried again; while it is tried and bound it does not wait.
 func TestCountedPods(t *testing.T) {
-	out := &telemetry.State{Pending: make(map[string]int), Unschedulable: make(map[telemetry.PluginOf]int)}
+	out := &telemetry.State{Pending: make(map[string]int), Oldest: make(map[string]time.Duration), Unschedulable: make(map[telemetry.PluginOf]int)}
+	now := time.Unix(1000, 0)
 	pod := func(rejectors ...string) *state.QueuedPod {
-		return &state.QueuedPod{Pod: &state.Pod{Profile: "p"}, Rejectors: rejectors, Pending: rejectors[:1]}
+		return &state.QueuedPod{Pod: &state.Pod{Profile: "p"}, Rejectors: rejectors, Pending: rejectors[:1], Timestamp: now.Add(-time.Second)}
 	}
 	all := map[queue.Place]*state.QueuedPod{
 		queue.Active: pod("Fit"), queue.Backoff: pod("Fit"), queue.ErrorBackoff: pod("Ports"), queue.Unschedulable: pod("Fit", "Ports"),
 		queue.Gated: pod("Gates"), queue.InFlight: pod("Fit"), queue.Binding: pod("Ports"),
 	}
-	countPods(out, maps.All(all))
+	all[queue.ErrorBackoff].InitialAttempt, all[queue.Binding].InitialAttempt = now.Add(-time.Minute), now.Add(-time.Hour)
+	countPods(out, maps.All(all), now)
+	if want := map[string]time.Duration{"active": time.Second, "backoff": time.Minute, "unschedulable": time.Second, "gated": time.Second}; !maps.Equal(out.Oldest, want) {
+		t.Errorf("the oldest wait for %v, want %v", out.Oldest, want)
+	}
 	want := map[telemetry.PluginOf]int{{Plugin: "Fit", Profile: "p"}: 3, {Plugin: "Ports", Profile: "p"}: 2, {Plugin: "Gates", Profile: "p"}: 1}
 	if pending := map[string]int{"active": 1, "backoff": 2, "unschedulable": 1, "gated": 1}; !maps.Equal(out.Pending, pending) || !maps.Equal(out.Unschedulable, want) {
 		t.Errorf("counted are %v and %v, want %v and %v", out.Pending, out.Unschedulable, pending, want)

@@ -185,6 +185,7 @@ func (w *watched) state() *telemetry.State {
 	defer cancel()
 	out := &telemetry.State{
 		Pending:       map[string]int{"active": 0, "backoff": 0, "unschedulable": 0, "gated": 0},
+		Oldest:        map[string]time.Duration{"active": 0, "backoff": 0, "unschedulable": 0, "gated": 0},
 		Unschedulable: make(map[telemetry.PluginOf]int),
 		Writes:        r.cluster.PendingWrites(),
 		Failing:       failingOf(r.cluster.FailingWrites()), Watches: make(map[string]time.Duration),
@@ -216,21 +217,26 @@ func (w *watched) state() *telemetry.State {
 		out.Debts = telemetry.Debts{
 			Open: len(open), Opened: counts.Opened, Paid: counts.Paid, Decayed: counts.Decayed, Forgiven: counts.Forgiven, Void: counts.Void,
 		}
-		countPods(out, s.Queued())
+		countPods(out, s.Queued(), time.Now())
 	}); err != nil {
 		return nil
 	}
 	return out
 }
 
-// countPods counts the pods that wait. While a pod is tried again, and bound, what rejected it before does not count.
-func countPods(out *telemetry.State, pods iter.Seq2[queue.Place, *state.QueuedPod]) {
+// countPods counts the pods that wait, and looks how long they do. While a pod is tried again, and bound, what rejected it before does not count.
+func countPods(out *telemetry.State, pods iter.Seq2[queue.Place, *state.QueuedPod], now time.Time) {
 	for place, pod := range pods {
 		name := queueOf(place)
 		if name == "" {
 			continue
 		}
 		out.Pending[name]++
+		since := pod.InitialAttempt
+		if since.IsZero() {
+			since = pod.Timestamp
+		}
+		out.Oldest[name] = max(out.Oldest[name], now.Sub(since))
 		for _, plugin := range pod.Rejectors {
 			out.Unschedulable[telemetry.PluginOf{Plugin: plugin, Profile: pod.Pod.Profile}]++
 		}

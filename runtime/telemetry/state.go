@@ -10,6 +10,8 @@ import (
 type State struct {
 	// Pending is the number of pods by queue: active, backoff, unschedulable, gated.
 	Pending map[string]int
+	// Oldest is for how long the pod that has been ready for longest has been pending, by queue; 0 for an empty queue.
+	Oldest map[string]time.Duration
 	// Unschedulable is the number of pods that each plugin rejected.
 	Unschedulable map[PluginOf]int
 	// Nodes, Pods and Assumed are counts of the cache; Pods includes Assumed.
@@ -132,14 +134,14 @@ type Guest struct {
 
 // stateCollector reads the state at each scrape.
 type stateCollector struct {
-	state                                                                                      func() *State
-	inFlight, pending, queued, unschedulable, cache, goroutines, writes, breakerUp, breakerFor *prometheus.Desc
-	opened, starts, fuel, faults, refused, yanked, shadow                                      *prometheus.Desc
-	step, share, attempts, failed                                                              *prometheus.Desc
-	keptKeys, keptBytes, evicted                                                               *prometheus.Desc
-	waiting, charged, held                                                                     *prometheus.Desc
-	debts, debtsTotal                                                                          *prometheus.Desc
-	writeFailures, writeObjects, writeOldest, writeWholly, unwatched, unwritten                *prometheus.Desc
+	state                                                                                              func() *State
+	inFlight, pending, oldest, queued, unschedulable, cache, goroutines, writes, breakerUp, breakerFor *prometheus.Desc
+	opened, starts, fuel, faults, refused, yanked, shadow                                              *prometheus.Desc
+	step, share, attempts, failed                                                                      *prometheus.Desc
+	keptKeys, keptBytes, evicted                                                                       *prometheus.Desc
+	waiting, charged, held                                                                             *prometheus.Desc
+	debts, debtsTotal                                                                                  *prometheus.Desc
+	writeFailures, writeObjects, writeOldest, writeWholly, unwatched, unwritten                        *prometheus.Desc
 }
 
 func newStateCollector(state func() *State) *stateCollector {
@@ -169,10 +171,12 @@ func newStateCollector(state func() *State) *stateCollector {
 			"For how long objects of a kind could not be watched, so that decisions rest on what was; 0 if they are watched.", []string{"resource"}, nil),
 		unwritten: prometheus.NewDesc("berth_events_unwritten_total",
 			"Events that were not written because more came than may be sent: late ones, and those that were merged with a later one.", []string{"reason"}, nil),
-		keptKeys:      ofReuse("keys", "Kinds of pods for which answers of a plugin, or the sums of all, are kept."),
-		keptBytes:     ofReuse("bytes", "Memory of the answers that are kept."),
-		evicted:       ofReuse("evictions_total", "Kinds of pods whose kept answers made room for others."),
-		pending:       desc("pending_pods", "Pending pods, by queue: active, backoff, unschedulable or gated; incomplete and pending, of pod groups, are 0.", "queue"),
+		keptKeys:  ofReuse("keys", "Kinds of pods for which answers of a plugin, or the sums of all, are kept."),
+		keptBytes: ofReuse("bytes", "Memory of the answers that are kept."),
+		evicted:   ofReuse("evictions_total", "Kinds of pods whose kept answers made room for others."),
+		pending:   desc("pending_pods", "Pending pods, by queue: active, backoff, unschedulable or gated; incomplete and pending, of pod groups, are 0.", "queue"),
+		oldest: prometheus.NewDesc("berth_oldest_pending_seconds",
+			"For how long the pod that has been ready to be tried for longest has been pending, by queue.", []string{"queue"}, nil),
 		queued:        desc("queued_entities", "Pending pods, by queue: active, backoff, unschedulable or gated; the type is always pod.", "queue", "type"),
 		unschedulable: desc("unschedulable_pods", "Unschedulable pods, by the plugin that rejected them; a pod counts once for each plugin.", "plugin", "profile"),
 		cache:         desc("cache_size", "Nodes, pods and assumed pods in the cache.", "type"),
@@ -213,7 +217,7 @@ func newStateCollector(state func() *State) *stateCollector {
 
 // Describe implements prometheus.Collector.
 func (c *stateCollector) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{c.inFlight, c.pending, c.queued, c.unschedulable, c.cache, c.goroutines, c.writes, c.breakerUp,
+	for _, d := range []*prometheus.Desc{c.inFlight, c.pending, c.oldest, c.queued, c.unschedulable, c.cache, c.goroutines, c.writes, c.breakerUp,
 		c.breakerFor, c.opened, c.starts, c.fuel, c.faults, c.refused, c.yanked, c.shadow, c.step, c.share, c.attempts, c.failed,
 		c.keptKeys, c.keptBytes, c.evicted, c.debts, c.debtsTotal, c.waiting, c.charged, c.held,
 		c.writeFailures, c.writeObjects, c.writeOldest, c.writeWholly, c.unwatched, c.unwritten} {
@@ -239,6 +243,9 @@ func (c *stateCollector) Collect(out chan<- prometheus.Metric) {
 	for queue, n := range s.Pending {
 		gauge(c.pending, n, queue)
 		gauge(c.queued, n, queue, entity)
+	}
+	for queue, age := range s.Oldest {
+		out <- prometheus.MustNewConstMetric(c.oldest, prometheus.GaugeValue, age.Seconds(), queue)
 	}
 	for _, queue := range []string{"incomplete", "pending"} {
 		gauge(c.pending, 0, queue)

@@ -109,11 +109,70 @@ func TestFiresOn(t *testing.T) {
 		}
 	}
 	const berth = "berth_build_info{job=\"s\",instance=\"b\"} 1\n"
+	const of = `job="s",instance="b"`
+	always := func(text string) func(int) string { return func(int) string { return text } }
+	leads := func(leader int) string { return fmt.Sprintf("leader_election_master_status{%s} %d\n", of, leader) }
+	// counts is a counter that grows with each scrape by step, beside something else.
+	counts := func(series, beside string, step int) func(int) string {
+		return func(n int) string { return fmt.Sprintf("%s %d\n%s", series, n/10*step, beside) }
+	}
+	slow := func(beside, le string) func(int) string {
+		return func(n int) string {
+			bucket := "scheduler_pod_scheduling_sli_duration_seconds_bucket{" + of + ",le=%q} %d\n"
+			text := ""
+			for _, bound := range []string{"0.1", "10", "+Inf"} {
+				count := 0
+				if bound == "+Inf" || le == "0.1" || le == bound {
+					count = 100 * n
+				}
+				text += fmt.Sprintf(bucket, bound, count)
+			}
+			return text + beside
+		}
+	}
+	pending := func(queue string, seconds, leader int) func(int) string {
+		return always(fmt.Sprintf("berth_oldest_pending_seconds{%s,queue=%q} %d\n%s", of, queue, seconds, leads(leader)))
+	}
+	tested := make(map[string][2]bool) // whether it fires, and does not
 	for _, test := range []struct {
 		alert, when string
 		scrape      func(n int) string
 		fires       bool
 	}{
+		{"BerthNoLeader", "all wait", always(berth + leads(0)), true},
+		{"BerthNoLeader", "one leads", always(berth + leads(1)), false},
+		{"BerthNoLeader", "kube-scheduler leads", always(strings.ReplaceAll(leads(1), `"b"`, `"k"`)), true},
+		{"BerthWritesBlocked", "for long", always(`berth_write_blocked_seconds{verb="create",kind="pods/binding"} 40`), true},
+		{"BerthWritesBlocked", "a moment", always(`berth_write_blocked_seconds{verb="create",kind="pods/binding"} 3`), false},
+		{"BerthWatchFailing", "for long", always(`berth_watch_failing_seconds{resource="nodes"} 31`), true},
+		{"BerthWatchFailing", "watched", always(`berth_watch_failing_seconds{resource="nodes"} 0`), false},
+		{"BerthBreakerOpen", "open", always(`berth_plugin_breaker_open{plugin="x"} 1`), true},
+		{"BerthBreakerOpen", "closed", always(`berth_plugin_breaker_open{plugin="x"} 0`), false},
+		{"BerthBreakerOpenForNamespace", "open", always(`berth_plugin_breaker_open_namespaces{plugin="x",namespace="n"} 1`), true},
+		{"BerthBreakerOpenForNamespace", "for all", always(`berth_plugin_breaker_open{plugin="x"} 1`), false},
+		{"BerthPluginFaults", "some", counts(`berth_plugin_faults_total{plugin="x"}`, "", 1), true},
+		{"BerthPluginFaults", "none any more", always(`berth_plugin_faults_total{plugin="x"} 7`), false},
+		{"BerthModuleRefused", "a file", always(`berth_plugin_folder_refused{file="x.wasm"} 1`), true},
+		{"BerthModuleRefused", "none", always(`berth_plugin_folder_refused{file="x.wasm"} 0`), false},
+		{"BerthSchedulingErrors", "some", counts(`scheduler_schedule_attempts_total{result="error",`+of+`}`, berth, 1), true},
+		{"BerthSchedulingErrors", "no room", counts(`scheduler_schedule_attempts_total{result="unschedulable",`+of+`}`, berth, 1), false},
+		{"BerthSchedulingErrors", "of kube-scheduler", counts(`scheduler_schedule_attempts_total{result="error",job="s",instance="k"}`, berth, 1), false},
+		{"BerthPanics", "some", counts(`berth_panics_total{place="attempt"}`, "", 1), true},
+		{"BerthPanics", "none any more", always(`berth_panics_total{place="attempt"} 2`), false},
+		{"BerthSchedulingSlow", "more than 10 s", slow(berth, ""), true},
+		{"BerthSchedulingSlow", "at once", slow(berth, "0.1"), false},
+		{"BerthSchedulingSlow", "of kube-scheduler", slow("", ""), false},
+		{"BerthPodsPending", "no node fits", pending("unschedulable", 1000, 1), true},
+		{"BerthPodsPending", "not tried", pending("active", 1000, 1), true},
+		{"BerthPodsPending", "not yet", pending("unschedulable", 800, 1), false},
+		{"BerthPodsPending", "gated", pending("gated", 1000, 1), false},
+		{"BerthPodsPending", "a standby replica", pending("active", 1000, 0), false},
+		{"BerthRecordingStopped", "stopped", always("berth_recording_stopped 1"), true},
+		{"BerthRecordingStopped", "goes on", always("berth_recording_stopped 0"), false},
+		{"BerthPartFailing", "the cache", always(`berth_part_failing{part="module-cache"} 1`), true},
+		{"BerthPartFailing", "works", always(`berth_part_failing{part="module-cache"} 0`), false},
+		{"BerthPartFailing", "the recording, which has an alert", always(`berth_part_failing{part="recording"} 1`), false},
+		{"BerthRolloutFailed", "goes on", always(`berth_rollout_failed{plugin="x",bound="p99"} 0`), false},
 		{"BerthPluginMissing", "pods wait", held("TenantPluginNotReady", 1), true},
 		{"BerthPluginMissing", "none do", held("TenantPluginNotReady", 0), false},
 		{"BerthPluginMissing", "another plugin", held("NodeResourcesFit", 1), false},
@@ -137,6 +196,13 @@ func TestFiresOn(t *testing.T) {
 			if err != nil || len(got) > 0 != test.fires {
 				t.Errorf("%s, %s: %q, %v", test.alert, test.when, got, err)
 			}
+			both := tested[rule.Name]
+			tested[rule.Name] = [2]bool{both[0] || test.fires, both[1] || !test.fires}
+		}
+	}
+	for _, rule := range rules {
+		if tested[rule.Name] != [2]bool{true, true} {
+			t.Errorf("%s has no scrapes on which it fires, or none on which it does not", rule.Name)
 		}
 	}
 }
