@@ -32,6 +32,10 @@ const (
 // enough is how many attempts, calls or decisions a mean is made of, at least.
 const enough = 30
 
+// few is how many calls of the stable version are enough to compare its fuel with: a step may give it a small part of the pods, and must
+// not end without the comparison.
+const few = 10
+
 // judge looks for the bound that a version has gone beyond. A bound of a part of the attempts is broken as soon as it must be at
 // the end of the step.
 type judge struct {
@@ -116,7 +120,7 @@ func (j *judge) fuel() string {
 	s := &j.Stable
 	row, call, stableRow, stableCall := j.perRow(), j.perCall(), s.perRow(), s.perCall()
 	switch {
-	case !j.beside || j.Calls < enough || s.Calls < enough, row <= cheap, row <= defaultFuel*stableRow, call <= defaultFuel*stableCall:
+	case !j.beside || j.Calls < enough || s.Calls < few, row <= cheap, row <= defaultFuel*stableRow, call <= defaultFuel*stableCall:
 		return ""
 	}
 	return fmt.Sprintf("at most %d times the fuel of the stable version is allowed, which uses %.0f a row and %.0f a call: "+

@@ -260,10 +260,16 @@ func TestDefaultBounds(t *testing.T) {
 			says: "at most 4 times the fuel of the stable version is allowed, which uses 80 a row and 8000 a call: it uses 4240 and 424000; " +
 				"spec.rollout.bounds.fuelPerRow sets another bound",
 		},
-		"fewer rows in each call":     {its: used(40, 40, 40, 40*2000), stable: cheap},
-		"more rows in each call":      {its: used(40, 40, 40_000, 40_000*120), stable: cheap},
-		"too few calls to tell":       {its: used(29, 29, 2900, 53*232_000), stable: cheap},
-		"cheap, if five times dearer": {its: used(40, 40, 4000, 400_000), stable: used(1000, 1000, 100_000, 2_000_000)},
+		"slower, with few calls of the stable version": {
+			its: used(31, 31, 3100, 53*248_000), stable: used(10, 10, 1000, 80_000),
+			says: "at most 4 times the fuel of the stable version is allowed, which uses 80 a row and 8000 a call: it uses 4240 and 424000; " +
+				"spec.rollout.bounds.fuelPerRow sets another bound",
+		},
+		"too few calls of the stable version": {its: used(31, 31, 3100, 53*248_000), stable: used(9, 9, 900, 72_000)},
+		"fewer rows in each call":             {its: used(40, 40, 40, 40*2000), stable: cheap},
+		"more rows in each call":              {its: used(40, 40, 40_000, 40_000*120), stable: cheap},
+		"too few calls to tell":               {its: used(29, 29, 2900, 53*232_000), stable: cheap},
+		"cheap, if five times dearer":         {its: used(40, 40, 4000, 400_000), stable: used(1000, 1000, 100_000, 2_000_000)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := newObject(t)
