@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -27,12 +28,14 @@ const verifySample = 1024
 // moduleOptions holds the flags about plugin modules.
 type moduleOptions struct {
 	plugins []string
-	verify  bool
-	log     string
-	json    bool // log in JSON, not in text
-	memory  string
-	policy  string
-	lock    string
+	// versions is true if several --plugin may have one name: they are versions of a plugin, all of which are loaded.
+	versions bool
+	verify   bool
+	log      string
+	json     bool // log in JSON, not in text
+	memory   string
+	policy   string
+	lock     string
 	// harmless means that no real cluster is affected: a module of --plugin is granted
 	// everything that it declares, unless grant= limits that.
 	harmless bool
@@ -170,6 +173,9 @@ func (o *moduleOptions) enableOne(modules *assembly.Modules, scheduler *config.S
 	}
 	if err != nil {
 		return err
+	}
+	if o.versions && slices.ContainsFunc(scheduler.Profiles, func(p config.Profile) bool { return p.Args[m.Loaded.Name].Module != nil }) {
+		return nil
 	}
 	return m.Enable(scheduler)
 }

@@ -32,10 +32,14 @@ plugin reads and what it is granted. berth run --lock then uses no other modules
 those of --plugin-dir. Before lock writes, it prints the differences from the existing lock
 file. Review them, or the file's diff.
 
+Several --plugin may have the same name: versions of a SchedulerPlugin, all of which a rollout
+needs.
+
 With --index, lock refuses a version that is yanked, unless the lock file has it already.
 An expired key (notAfter) still admits modules that the lock file has already.`,
 		Example: `  berth plugin lock --config scheduler.yaml
-  berth plugin lock --plugin oci://ghcr.io/team/rack-aware:1.2.0 --verification-policy policy.yaml`,
+  berth plugin lock --plugin oci://ghcr.io/team/rack-aware:1.2.0 --verification-policy policy.yaml
+  berth plugin lock --config scheduler.yaml --plugin 'oci://ghcr.io/team/zones:1.0.0?name=zones' --plugin 'oci://ghcr.io/team/zones:1.1.0?name=zones'`,
 		Args:    noArguments(""),
 		PreRunE: applySettings,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -74,7 +78,7 @@ func (o *runOptions) writeLock(ctx context.Context, f *index.File, file string, 
 	if err != nil {
 		return err
 	}
-	o.modules.admitted = before
+	o.modules.admitted, o.modules.versions = before, true
 	var found []lock.Plugin
 	o.modules.loaded = func(l *module.Loaded, ref *module.Reference) {
 		if !slices.ContainsFunc(found, func(p lock.Plugin) bool { return p.Name == l.Name && p.Source == ref.Source() }) {
