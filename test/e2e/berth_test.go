@@ -26,6 +26,7 @@ func TestBerth(t *testing.T) {
 		{"installed", leadsAsInstalled},
 		{"static pod", leadsAsStaticPod},
 		{"chart", installsChart},
+		{"slips", countsSlips},
 		{"explain", explainsFromAfar},
 		{"alerts", alertsFire},
 		{"throttled", writesStatusLater},
