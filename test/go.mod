@@ -6,6 +6,7 @@ go 1.26.0
 require (
 	github.com/berth-scheduler/berth v0.0.0
 	github.com/go-logr/logr v1.4.3
+	github.com/google/go-containerregistry v0.21.7
 	github.com/spf13/pflag v1.0.10
 	k8s.io/api v0.37.2
 	k8s.io/apimachinery v0.37.2

@@ -42,7 +42,7 @@ func TestUpstream(t *testing.T) {
 
 // stories are scripts that mostly wait for the status of objects, which is written every 30
 // seconds at most.
-var stories = []string{"rollouts", "tenants"}
+var stories = []string{"companies", "rollouts", "tenants"}
 
 // berthScripts runs the scripts in testdata/berth, for features that only Berth has.
 func berthScripts(t *testing.T) {
@@ -64,7 +64,7 @@ func filesOf(t *testing.T, dir string) []string {
 }
 
 // scripts runs scripts on the cluster that on returns. Each has a namespace of its own, named as the script, $BERTH is
-// the program to run others of its commands, and $ADMIN a kubeconfig that may do everything. Commands besides testscript's own, where FILE is one of the script and KIND is as in "pod":
+// the program to run others of its commands, $ADMIN a kubeconfig that may do everything, and $DEPLOY the folder deploy. Commands besides testscript's own, where FILE is one of the script and KIND is as in "pod":
 //
 //	scheduler [FILE [FLAG …]]    start the scheduler, with the default profile or a configuration; $VARIABLES are replaced;
 //	                             it has the rights of $SCHEDULER_USER, kube-scheduler's if empty
@@ -92,6 +92,11 @@ func filesOf(t *testing.T, dir string) []string {
 //	load RATE                    create so many pods in a second, until the script ends
 //	placed NAMESPACE POD         wait until a pod of another namespace is bound
 //	unseen TEXT POD SOCKET       require that nothing about the namespace has a text of another one's pod
+//	foreign                      serve another project's registry at $REGISTRY, and at $HANGING one that never answers
+//	user NAME                    act as a user from now on; $KUBECONFIG is the user's
+//	port                         set $PORT to a free one
+//	until RE PROGRAM ARG …       run a program until what it prints matches
+//	told POD TEXT                wait until a condition or an event of a pod has a text, and print all of them
 //	metrics SOCKET               print the metrics that Berth serves at its debug socket
 func scripts(t testscript.T, on func(*testing.T) *cluster.Cluster, files []string) {
 	testscript.RunT(t, testscript.Params{
@@ -106,7 +111,8 @@ func scripts(t testscript.T, on func(*testing.T) *cluster.Cluster, files []strin
 			"files": command((*script).files), "registry": command((*script).registry), "metrics": command((*script).metrics),
 			"serve": command((*script).serve), "publish": command((*script).publish), "kinds": command((*script).kinds), "ready": command((*script).ready),
 			"indented": command((*script).indented), "placed": command((*script).placed), "unseen": command((*script).unseen),
-			"load": command((*script).load),
+			"load": command((*script).load), "foreign": command((*script).foreign), "user": command((*script).user),
+			"port": command((*script).port), "told": command((*script).told), "until": command((*script).until),
 		},
 	})
 }
@@ -167,6 +173,12 @@ func setup(env *testscript.Env, c *cluster.Cluster) error {
 	if s.objects, err = c.Objects(s.namespace); err != nil {
 		return err
 	}
+	admin := s.objects
+	folder, err := filepath.Abs(deploy())
+	if err != nil {
+		return err
+	}
+	env.Setenv("DEPLOY", folder)
 	if _, err := client.CoreV1().Namespaces().Create(s.ctx, &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: s.namespace}}, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
 		return err
 	}
@@ -176,7 +188,7 @@ func setup(env *testscript.Env, c *cluster.Cluster) error {
 	}
 	env.Defer(func() {
 		ctx := context.Background()
-		if err := s.objects.Clear(ctx); err != nil {
+		if err := admin.Clear(ctx); err != nil {
 			t.Error(err)
 		}
 		if !t.Failed() {
@@ -197,6 +209,8 @@ func command(run func(s *script, args []string) error) func(*testscript.TestScri
 		}
 		if !neg {
 			ts.Check(err)
+		} else {
+			fmt.Fprintln(ts.Stderr(), err)
 		}
 	}
 }

@@ -35,8 +35,11 @@ type Objects struct {
 
 // Objects returns an Objects that acts as Admin. namespace is the default for objects without
 // one.
-func (c *Cluster) Objects(namespace string) (*Objects, error) {
-	client, err := dynamic.NewForConfig(c.RESTConfig(Admin))
+func (c *Cluster) Objects(namespace string) (*Objects, error) { return c.ObjectsOf(Admin, namespace) }
+
+// ObjectsOf is Objects for another user.
+func (c *Cluster) ObjectsOf(user User, namespace string) (*Objects, error) {
+	client, err := dynamic.NewForConfig(c.RESTConfig(user))
 	if err != nil {
 		return nil, err
 	}
