@@ -10,6 +10,8 @@ import (
 	"slices"
 	"syscall"
 	"time"
+
+	"github.com/berth-scheduler/berth/runtime/internal/addresses"
 )
 
 // maxHeader is the maximum size of an answer's headers, in bytes.
@@ -26,7 +28,7 @@ func NewTransport() http.RoundTripper {
 	t.MaxResponseHeaderBytes = maxHeader
 	t.ResponseHeaderTimeout = firstByte
 	t.DisableCompression = true // the limits count the bytes that arrive
-	special := newRanges()
+	special := addresses.NewRanges()
 	direct := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}
 	t.DialContext = func(ctx context.Context, network, addr string) (net.Conn, error) {
 		host, _, err := net.SplitHostPort(addr)
@@ -39,7 +41,7 @@ func NewTransport() http.RoundTripper {
 		}
 		dialer := *direct
 		dialer.ControlContext = func(_ context.Context, _, resolved string, _ syscall.RawConn) error {
-			return special.check(host, resolved, private)
+			return check(special, host, resolved, private)
 		}
 		return dialer.DialContext(ctx, network, addr)
 	}
@@ -48,67 +50,22 @@ func NewTransport() http.RoundTripper {
 	}}
 }
 
-// ranges are addresses that need care.
-type ranges struct {
-	nat64   netip.Prefix   // where IPv6 translates IPv4 addresses (RFC 6052)
-	special []netip.Prefix // beside those that package netip knows (RFC 6890)
-}
-
-func newRanges() *ranges {
-	r := &ranges{nat64: netip.MustParsePrefix("64:ff9b::/96")}
-	for _, special := range []string{
-		"0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "198.18.0.0/15", "240.0.0.0/4", // this network, carriers, protocols, benchmarks, future
-		"64:ff9b:1::/48", "2001::/23", "2002::/16", "fec0::/10", // translation, protocols, 6to4, site-local
-	} {
-		r.special = append(r.special, netip.MustParsePrefix(special))
-	}
-	return r
-}
-
 // check checks the address that a host's name resolved to. private allows private and special addresses.
-func (r *ranges) check(host, resolved string, private bool) error {
+func check(r *addresses.Ranges, host, resolved string, private bool) error {
 	at, err := netip.ParseAddrPort(resolved)
 	if err != nil {
 		return err
 	}
-	ip := r.plain(at.Addr())
+	ip := r.Plain(at.Addr())
 	switch {
-	case ip.IsLinkLocalUnicast(), ip.IsMulticast(), ip.IsUnspecified(), isMetadata(ip):
+	case r.Never(ip):
 		return &Error{Ref: host, Detail: fmt.Sprintf("%s is a link-local or metadata address, which no registry has", ip), Fix: "use the registry's public address"}
 	case ip.IsLoopback() && !IsLocal(host):
 		return &Error{Ref: host, Detail: fmt.Sprintf("its name resolves to %s, this machine", ip), Fix: "write localhost if you mean this machine"}
-	case !private && r.internal(at.Addr()) && !IsLocal(host):
+	case !private && r.Internal(at.Addr()) && !IsLocal(host):
 		return &Error{Ref: host, Detail: fmt.Sprintf("%s is a private or special address", ip)}
 	}
 	return nil
-}
-
-// plain returns an IPv4 address also where IPv6 maps or translates it.
-func (r *ranges) plain(ip netip.Addr) netip.Addr {
-	ip = ip.Unmap().WithZone("")
-	if r.nat64.Contains(ip) {
-		b := ip.As16()
-		return netip.AddrFrom4([4]byte(b[12:]))
-	}
-	return ip
-}
-
-// internal reports whether an address is private, special or this machine's.
-func (r *ranges) internal(ip netip.Addr) bool {
-	ip = ip.Unmap().WithZone("")
-	return ip.IsPrivate() || ip.IsLoopback() || ip.IsLinkLocalUnicast() || ip.IsMulticast() || ip.IsUnspecified() ||
-		isMetadata(ip) || r.nat64.Contains(ip) ||
-		slices.ContainsFunc(r.special, func(special netip.Prefix) bool { return special.Contains(ip) })
-}
-
-// isMetadata reports whether the address is a cloud metadata service that is not link-local:
-// AWS over IPv6, Alibaba, Oracle and Azure.
-func isMetadata(ip netip.Addr) bool {
-	switch ip.String() {
-	case "fd00:ec2::254", "100.100.100.200", "192.0.0.192", "168.63.129.16":
-		return true
-	}
-	return false
 }
 
 // IsLocal reports whether a host is this machine, by name or address.
@@ -120,7 +77,7 @@ func IsLocal(host string) bool {
 // guarded refuses to be sent on to internal addresses.
 type guarded struct {
 	inner  http.RoundTripper
-	ranges *ranges
+	ranges *addresses.Ranges
 	lookup func(ctx context.Context, host string) ([]netip.Addr, error)
 }
 
@@ -175,8 +132,8 @@ func (g *guarded) RoundTrip(r *http.Request) (*http.Response, error) {
 // internal reports whether one of a host's addresses is internal. Of a name that only a proxy knows nobody can tell.
 func (g *guarded) internal(ctx context.Context, host string) bool {
 	if ip, err := netip.ParseAddr(host); err == nil {
-		return g.ranges.internal(ip)
+		return g.ranges.Internal(ip)
 	}
 	found, err := g.lookup(ctx, host)
-	return err == nil && slices.ContainsFunc(found, g.ranges.internal)
+	return err == nil && slices.ContainsFunc(found, g.ranges.Internal)
 }

@@ -8,6 +8,8 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
+
+	special "github.com/berth-scheduler/berth/runtime/internal/addresses"
 )
 
 // tripper is the network: it answers with an error.
@@ -40,7 +42,7 @@ func TestSentOn(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = (&guarded{ranges: newRanges(), inner: network, lookup: lookup}).RoundTrip(r)
+		_, err = (&guarded{ranges: special.NewRanges(), inner: network, lookup: lookup}).RoundTrip(r)
 		return len(network.asked) > 0, err
 	}
 	inside := []string{
@@ -87,10 +89,10 @@ func TestCheckAddress(t *testing.T) {
 	for resolved, private := range map[string]bool{
 		"10.0.0.1:443": true, "[fd00::1]:443": true, "[64:ff9b::a00:1]:443": true, "93.184.216.34:443": false, "[2606:2800:220:1::1]:443": false,
 	} {
-		if err := newRanges().check("registry.example", resolved, true); err != nil {
+		if err := check(special.NewRanges(), "registry.example", resolved, true); err != nil {
 			t.Errorf("%s is refused to who named it: %v", resolved, err)
 		}
-		if err := newRanges().check("registry.example", resolved, false); (err != nil) != private {
+		if err := check(special.NewRanges(), "registry.example", resolved, false); (err != nil) != private {
 			t.Errorf("%s: %v", resolved, err)
 		}
 	}
@@ -99,7 +101,7 @@ func TestCheckAddress(t *testing.T) {
 		"[fd00:ec2::254]:80",
 		"127.0.0.1:80", "[64:ff9b::7f00:1]:80", "0.0.0.0:80",
 	} {
-		if err := newRanges().check("registry.example", never, true); err == nil {
+		if err := check(special.NewRanges(), "registry.example", never, true); err == nil {
 			t.Errorf("%s is connected to", never)
 		}
 	}
