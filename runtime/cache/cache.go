@@ -90,6 +90,7 @@ type Cache struct {
 	slots   slots
 
 	namespaces namespaces
+	feeds      feeds
 
 	// What has changed since the last update of snapshot.
 	dirty marks // rows

@@ -20,6 +20,7 @@ func (c *Cache) AddNode(object *state.Node) {
 		c.attach(n)
 	}
 	n.info.ObjectGeneration = c.next()
+	c.showFeeds(n)
 	c.dirty.add(uint32(n.row))
 }
 

@@ -73,6 +73,9 @@ type (
 		Unnamed    bool
 		// Beside are the other pods on the node, as the attempt saw them, if a plugin reads them at Unreserve.
 		Beside []*state.Pod
+		// Feeds and Cells are what feeds said of the node, likewise.
+		Feeds []string
+		Cells []state.Cell
 	}
 	// Wait is a plugin for which a pod waits at Permit.
 	Wait struct {
@@ -256,6 +259,10 @@ func (e *InFlight) visit(f fields) {
 	e.NodeObject = visitNode(f, "node", e.NodeObject)
 	e.Namespace = visitNamespace(f, "namespace", e.Namespace)
 	e.Beside = visitPods(f, "beside", e.Beside)
+	if f.since(10) { // before, there were no feeds
+		f.json("feeds", &e.Feeds, len(e.Feeds) > 0)
+		f.json("cells", &e.Cells, len(e.Cells) > 0)
+	}
 }
 
 func (e *Kept) visit(f fields) {

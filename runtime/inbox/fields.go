@@ -91,6 +91,7 @@ func newEvents() []func() (word string, e Event) {
 		func() (string, Event) { return "budget", &Budget{} },
 		func() (string, Event) { return "start", &Start{} },
 		func() (string, Event) { return "turn", &Turn{} },
+		func() (string, Event) { return "feeds", &Feeds{} },
 	}
 }
 
@@ -129,6 +130,8 @@ func visitPods(f fields, key string, pods []*state.Pod) []*state.Pod {
 	}
 	return pods
 }
+
+func (e *Feeds) visit(f fields) { f.json("changed", &e.Changed, len(e.Changed) > 0) }
 
 func (e *PodGone) visit(f fields) { e.UID = types.UID(f.name(string(e.UID))) }
 
@@ -362,6 +365,9 @@ func (e *Settings) visit(f fields) {
 	}
 	if f.since(9) {
 		e.Lanes = f.flag("lanes", e.Lanes)
+	}
+	if f.since(10) {
+		f.json("feeds", &e.Feeds, len(e.Feeds) > 0)
 	}
 }
 

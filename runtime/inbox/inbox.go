@@ -71,6 +71,8 @@ type (
 	}
 	// ObjectGone is such an object that was deleted.
 	ObjectGone struct{ Object metav1.Object }
+	// Feeds is what a round of fetching brought. Only it makes a value stale.
+	Feeds struct{ Changed []state.Feed }
 	// Raise is a cluster event about objects that the loop does not keep.
 	Raise struct {
 		Event  state.ClusterEvent
@@ -237,6 +239,8 @@ type (
 		NamespaceBudget bool
 		// Lanes means that pods of namespaces with plugins of their own take turns with others, which formats up to 8 did not know.
 		Lanes bool
+		// Feeds are the feeds that were declared, as a manifest names them; formats up to 9 did not know any.
+		Feeds []string
 	}
 	// Module is a plugin module that the configuration names by this file.
 	Module struct {

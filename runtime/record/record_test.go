@@ -108,11 +108,11 @@ func TestDamaged(t *testing.T) {
 	}
 	for in, want := range map[string]string{
 		"":                                  "it is not a recording",
-		"berth recording 10\n":              `has the format "berth recording 10"`,
-		"# berth recording 10\nstep\nend\n": `has the format "berth recording 10"`,
-		"berth recording 3\n":               `has the format "berth recording 3", and this berth reads "berth recording 9", the versions from 4 on, and the text form of older ones`,
-		"berth recording 2\n":               `has the format "berth recording 2", and this berth reads "berth recording 9", the versions from 4 on, and the text form of older ones`,
-		"berth recording 1\n":               `has the format "berth recording 1", and this berth reads "berth recording 9", the versions from 4 on, and the text form of older ones`,
+		"berth recording 11\n":              `has the format "berth recording 11"`,
+		"# berth recording 11\nstep\nend\n": `has the format "berth recording 11"`,
+		"berth recording 3\n":               `has the format "berth recording 3", and this berth reads "berth recording 10", the versions from 4 on, and the text form of older ones`,
+		"berth recording 2\n":               `has the format "berth recording 2", and this berth reads "berth recording 10", the versions from 4 on, and the text form of older ones`,
+		"berth recording 1\n":               `has the format "berth recording 1", and this berth reads "berth recording 10", the versions from 4 on, and the text form of older ones`,
 		"# berth recording 1\nstep\noverrun default-scheduler a Filter row=1 fuel=7 detail=d\nend\n": "damaged after event 1: an overrun in the format \"berth recording 1\" does not say which call it was",
 		"# " + record.Header + "step\nstumble\n":                                                     `the recording is damaged after event 1: "stumble" is not an event`,
 		"# " + record.Header + "step\nste":                                                           record.ErrCut.Error(),
@@ -356,7 +356,7 @@ func TestVersion(t *testing.T) {
 		t.Fatal(err)
 	}
 	check(t, printed, printedOf(t, recording))
-	for _, version := range []string{"4", "5", "6", "7", "8"} {
+	for _, version := range []string{"4", "5", "6", "7", "8", "9"} {
 		before, err := os.ReadFile("testdata/events-" + version + ".berthrec")
 		if err != nil {
 			t.Fatal(err)

@@ -40,6 +40,9 @@ func (s *Scheduler) checkpointCluster(now time.Time) {
 			s.enter(&inbox.Object{Object: object, Early: true})
 		}
 	}
+	if feeds := slices.Collect(s.cache.Feeds()); len(feeds) > 0 {
+		s.enter(&inbox.Feeds{Changed: feeds})
+	}
 	for info := range s.cache.Nodes() {
 		if info.Node != nil {
 			s.enter(&inbox.Node{Node: info.Node})
@@ -124,6 +127,7 @@ func (s *Scheduler) inFlight(pod *state.QueuedPod, b *pipeline.Binding, patch st
 		e.Namespace = pl.Namespace
 	}
 	if pl.Info != nil && b.UnreserveReadsNode() {
+		e.Feeds, e.Cells = pl.Info.Feeds, pl.Info.Cells
 		for i := range pl.Info.Pods {
 			e.Beside = append(e.Beside, pl.Info.Pods[i].Pod.Scheduled())
 		}

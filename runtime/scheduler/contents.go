@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"slices"
 	"time"
 
 	"github.com/berth-scheduler/berth/runtime/inbox"
@@ -17,6 +18,8 @@ type Contents struct {
 	// Nominated are the pods of the queue that have a nominated node.
 	Nominated  []Nominated
 	Namespaces []*state.Namespace
+	// Feeds are what feeds say. They belong to the reader.
+	Feeds []state.Feed
 	// Debts are the accounts of preemptions at the time At. The namespaces of nominated pods all have one.
 	Debts []*inbox.Debt
 	At    time.Time
@@ -33,7 +36,7 @@ func (s *Scheduler) Contents() Contents {
 	counts := s.cache.Counts()
 	c := Contents{
 		Nodes: make([]*state.Node, 0, counts.Nodes), Placed: make([]*state.Pod, 0, counts.Pods),
-		Debts: s.accounts(), At: s.deps.Clock.Now(),
+		Debts: s.accounts(), At: s.deps.Clock.Now(), Feeds: slices.Collect(s.cache.Feeds()),
 	}
 	for info := range s.cache.Nodes() {
 		if info.Node != nil {

@@ -180,6 +180,8 @@ func (s *Scheduler) Handle(ctx context.Context, e inbox.Event) (tried bool) {
 		if event, object, ok := s.deps.Objects.Written(e.Claim); ok {
 			s.move(event, object, watch.Elapsed())
 		}
+	case *inbox.Feeds:
+		s.setFeeds(e.Changed)
 	case *inbox.Raise:
 		if e.Event == state.EventForgotten() {
 			s.queue.Forget()

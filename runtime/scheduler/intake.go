@@ -81,6 +81,9 @@ func (s *Scheduler) DeleteObject(object metav1.Object) { s.post(&inbox.ObjectGon
 // Written reports what the API server answered to a request about a resource claim.
 func (s *Scheduler) Written(claim *resourcev1.ResourceClaim) { s.post(&inbox.Written{Claim: claim}) }
 
+// SetFeeds takes in what has changed of feeds. They are not changed afterwards.
+func (s *Scheduler) SetFeeds(changed []state.Feed) { s.post(&inbox.Feeds{Changed: changed}) }
+
 // Activate moves parked pods to the active queue. It ignores pods that are unknown or not
 // parked.
 func (s *Scheduler) Activate(uids ...types.UID) { s.post(&inbox.Activate{UIDs: uids}) }
@@ -142,6 +145,17 @@ func (s *Scheduler) deleteNode(name string) {
 	}
 	s.move(state.ClusterEvent{Resource: state.NodeResource, Action: state.Delete}, state.Object{OldNode: old}, 0)
 	s.cache.RemoveNode(name)
+}
+
+func (s *Scheduler) setFeeds(changed []state.Feed) {
+	watch := clock.Start()
+	news := false
+	for i := range changed {
+		news = s.cache.SetFeed(&changed[i]) || news
+	}
+	if news {
+		s.move(state.EventFeed(), state.Object{}, watch.Elapsed())
+	}
 }
 
 func (s *Scheduler) node(name string) *state.Node {

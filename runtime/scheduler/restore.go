@@ -81,7 +81,7 @@ func (s *Scheduler) resumeInFlight(ctx context.Context, e *inbox.InFlight) error
 		placement.Namespace = s.Namespace(pod.Namespace)
 	}
 	if p.WantsNodeInfo() {
-		placement.Info = &state.NodeInfo{Name: e.Node, Node: node}
+		placement.Info = &state.NodeInfo{Name: e.Node, Node: node, Feeds: e.Feeds, Cells: e.Cells}
 		for _, other := range e.Beside {
 			placement.Info.AddPod(state.PlacedPod{Pod: other})
 		}

@@ -30,6 +30,8 @@ const (
 	DeviceTaintRuleResource EventResource = "resource.k8s.io/DeviceTaintRule"
 	// NamespaceResource is a namespace; an update is one of its labels. k8s.io/kube-scheduler/framework does not have it.
 	NamespaceResource EventResource = "Namespace"
+	// FeedResource are numbers that the host fetches: every round with news is an update. k8s.io/kube-scheduler/framework does not have it.
+	FeedResource EventResource = "Feed"
 	// WildCardResource matches every resource when registered. An event with it moves every
 	// parked pod.
 	WildCardResource EventResource = "*"

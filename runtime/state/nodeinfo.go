@@ -37,6 +37,11 @@ type NodeInfo struct {
 	// counter and are never reused.
 	ObjectGeneration, PodsGeneration uint64
 
+	// Cells are what feeds say of the node, in the order of the names in Feeds; new lists if that changes, and then a new FeedsGeneration.
+	Cells           []Cell
+	Feeds           []string
+	FeedsGeneration uint64
+
 	withPorts int // number of pods with host ports
 
 	// The first same pods have been in their places, with their slots, since PodsGeneration was since.

@@ -60,6 +60,10 @@ type NodeTable struct {
 	// ObjectGeneration and PodsGeneration change with the node and its pods. 0 means that the
 	// row is empty, or an overlay whose pods differ from every node's.
 	ObjectGeneration, PodsGeneration []uint64
+	// Cells are what feeds say, by row and by the number of the feed in Snapshot.Feeds; FeedsGeneration changes with them. Those of a
+	// row are never written to.
+	Cells           [][]Cell
+	FeedsGeneration []uint64
 
 	shown         []*NodeInfo // whose pods a row shows; nil if unknown, as for overlays
 	n, capacity   int
@@ -133,6 +137,7 @@ func (t *NodeTable) grow(capacity, overlays int) {
 	t.TaintSet = resized(t.TaintSet, rows)
 	t.ObjectGeneration = resized(t.ObjectGeneration, rows)
 	t.PodsGeneration = resized(t.PodsGeneration, rows)
+	t.Cells, t.FeedsGeneration = resized(t.Cells, rows), resized(t.FeedsGeneration, rows)
 	t.shown = resized(t.shown, rows)
 	t.Labels.resize(rows)
 	t.Ports.Resize(rows)
@@ -164,6 +169,7 @@ func (t *NodeTable) clearOverlay(row uint32) {
 func (t *NodeTable) clearRest(row uint32) {
 	t.Node[row], t.Rank[row], t.Flags[row], t.TaintSet[row] = nil, 0, 0, 0
 	t.ObjectGeneration[row], t.PodsGeneration[row], t.shown[row] = 0, 0, nil
+	t.Cells[row], t.FeedsGeneration[row] = nil, 0
 	for i := range t.Resources {
 		t.Resources[i].Allocatable[row], t.Resources[i].Requested[row] = 0, 0
 	}

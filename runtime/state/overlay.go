@@ -29,6 +29,7 @@ func (s *Snapshot) Overlay(row uint32) uint32 {
 	t.NonZeroCPU[o], t.NonZeroMemory[o] = t.NonZeroCPU[row], t.NonZeroMemory[row]
 	t.TaintSet[o] = t.TaintSet[row]
 	t.ObjectGeneration[o], t.PodsGeneration[o] = t.ObjectGeneration[row], t.PodsGeneration[row]
+	t.Cells[o], t.FeedsGeneration[o] = t.Cells[row], t.FeedsGeneration[row]
 	t.Labels.copyRow(o, row)
 	t.Ports.Set(o, t.Ports.Row(row))
 	t.Images.Set(o, t.Images.Row(row))

@@ -21,6 +21,8 @@ type Snapshot struct {
 	Nodes             NodeTable
 	Pods              PodTable
 	Namespaces        NamespaceTable
+	// Feeds are the names of feeds, whose places are the numbers of their cells. All nodes have the same order, and some fewer feeds.
+	Feeds []string
 
 	// BytesWritten counts what updates wrote to columns, so that tests can compare the cost of
 	// an update with the size of the change.
@@ -165,6 +167,13 @@ func (s *Snapshot) writeRow(row uint32, info *NodeInfo) {
 		}
 		s.index[info.Name] = row
 		s.BytesWritten += uint64(t.writeObject(row, info))
+	}
+	if t.FeedsGeneration[row] != info.FeedsGeneration {
+		t.Cells[row], t.FeedsGeneration[row] = info.Cells, info.FeedsGeneration
+		if len(info.Feeds) > len(s.Feeds) {
+			s.Feeds = info.Feeds
+		}
+		s.BytesWritten += 8 + 8*3 // a slice and its generation
 	}
 	if t.PodsGeneration[row] != info.PodsGeneration {
 		from := t.unchanged(row, info)

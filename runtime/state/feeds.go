@@ -1,0 +1,65 @@
+package state
+
+import (
+	"math"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/berth-scheduler/berth/runtime/quantity"
+)
+
+// Cell is what a feed says of a node. The zero value is that of a node of which it has never said anything.
+type Cell struct {
+	// Value is in the feed's unit, rounded to its step.
+	Value int64 `json:"value,omitempty"`
+	// State is abi.FeedNone, abi.FeedFresh or abi.FeedStale.
+	State uint8 `json:"state,omitempty"`
+	// Since is when pods began to count that the sample cannot contain, in seconds since 1970: those that got their node after it do.
+	// It is math.MaxInt64 where no pod counts, as in feeds by label.
+	Since int64 `json:"since,omitempty"`
+}
+
+// Feed is the part of a feed that has changed: numbers by node, or by the value of a label of nodes.
+type Feed struct {
+	Name string `json:"name"`
+	// Label is the key of the label; empty if cells are by the node's name.
+	Label string `json:"label,omitempty"`
+	// Cells are those that have changed, by name or by value of the label.
+	Cells map[string]Cell `json:"cells,omitempty"`
+}
+
+// Feed returns the number of a feed in Cells of NodeTable; -1 if the snapshot has none of this name.
+func (s *Snapshot) Feed(name string) int { return slices.Index(s.Feeds, name) }
+
+// Cell returns what a feed says of a row. A feed that the snapshot does not have says nothing of any.
+func (t *NodeTable) Cell(row uint32, feed int) Cell {
+	if feed < 0 || feed >= len(t.Cells[row]) {
+		return Cell{}
+	}
+	return t.Cells[row][feed]
+}
+
+// RequestedSince returns how much of a resource the row's pods request that the samples of these feeds cannot contain, by the oldest of
+// the samples, in the unit of Resources. The sum stops at the largest int64.
+func (s *Snapshot) RequestedSince(row uint32, feeds []int, resource v1.ResourceName) (sum int64) {
+	if len(feeds) == 0 {
+		return 0
+	}
+	since := int64(math.MaxInt64)
+	for _, feed := range feeds {
+		since = min(since, s.Nodes.Cell(row, feed).Since)
+	}
+	if since == math.MaxInt64 {
+		return 0
+	}
+	for _, slot := range s.Nodes.Pods.Row(row) {
+		if pod := s.Pods.Pod[slot]; pod.AssignedAt > since {
+			sum = quantity.Sum(sum, pod.Requests.Amount(resource))
+		}
+	}
+	return sum
+}
+
+// EventFeed says that feeds have news. Its object is empty.
+func EventFeed() ClusterEvent { return ClusterEvent{Resource: FeedResource, Action: UpdateOther} }
