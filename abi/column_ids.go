@@ -115,6 +115,15 @@ const (
 	NodeCapacity ColumnID = 162
 	// NodeCreatedAt (node: createdAt): metadata.creationTimestamp in seconds since 1970; 0 for none.
 	NodeCreatedAt ColumnID = 163
+	// NodeFeed (feeds): what the feed says of the node, in its unit, rounded to its step; the last that it said if
+	// it is stale, 0 for none.
+	NodeFeed ColumnID = 190
+	// NodeFeedState (feeds): of the feed's value: 0 none, 1 fresh, 2 stale.
+	NodeFeedState ColumnID = 191
+	// NodeRequestedSince (node: requestedSince): sum of the requests of the pods on the node, of all namespaces,
+	// assumed ones included, which the samples of the declared feeds cannot contain, by the oldest of these samples;
+	// feeds by a label of nodes do not count.
+	NodeRequestedSince ColumnID = 193
 	// PodNamespace (pods: namespace): metadata.namespace.
 	PodNamespace ColumnID = 64
 	// PodPriority (pods: priority): spec.priority.

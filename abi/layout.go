@@ -52,6 +52,13 @@ const (
 	HostNodeObject   = "node_object"
 )
 
+// States of what a feed says of a node (SPEC.md, column 191).
+const (
+	FeedNone  uint8 = 0
+	FeedFresh uint8 = 1
+	FeedStale uint8 = 2
+)
+
 // RegionAlign is the alignment of the region in bytes.
 const RegionAlign = 64
 

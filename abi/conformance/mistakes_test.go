@@ -24,6 +24,8 @@ func mistakes() map[string]string {
 		"slots of pods that are not seen are not empty":     "sight/a plugin that is attached to a namespace sees only its pods and that namespace",
 		"the string of id 0 is not empty":                   "sight/an empty cluster",
 		"namespaces have no names":                          "sight/the names of namespaces are there though only a label is declared",
+		"a value that is stale is fresh":                    "sight/what feeds say of nodes, and what their samples cannot contain",
+		"no pod is newer than a sample":                     "sight/what feeds say of nodes, and what their samples cannot contain",
 		"there is a state without a cycle":                  "state/no state without a cycle",
 		"the record says that it is larger":                 "sight/every column and field in a filter call, pod web",
 		"empty fields are not there":                        "sight/every column and field in a filter call, pod batch",

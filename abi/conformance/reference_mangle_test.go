@@ -48,6 +48,10 @@ func (i *instance) mangle(mem []byte) {
 		i.column(mem, abi.TablePods, abi.PodNamespace, func(element []byte) { element[0] |= 1 })
 	case h.wrong("the string of id 0 is not empty"):
 		binary.LittleEndian.PutUint32(mem[i.first(abi.TableStrings, abi.StringBytes)+4:], 1)
+	case h.wrong("a value that is stale is fresh"):
+		i.elements(mem, abi.TableNodes, abi.NodeFeedState, 1, func(element []byte) { element[0] = min(element[0], 1) })
+	case h.wrong("no pod is newer than a sample"):
+		i.elements(mem, abi.TableNodes, abi.NodeRequestedSince, 8, func(element []byte) { clear(element) })
 	case h.wrong("namespaces have no names"):
 		i.column(mem, abi.TableNamespaces, abi.NamespaceName, func(element []byte) { clear(element) })
 	}
@@ -67,10 +71,15 @@ func (i *instance) first(table abi.TableID, column abi.ColumnID) uint32 {
 
 // column calls f for each element of a column of ids.
 func (i *instance) column(mem []byte, table abi.TableID, column abi.ColumnID, f func(element []byte)) {
+	i.elements(mem, table, column, 4, f)
+}
+
+// elements calls f for each element of a column, with the size of one.
+func (i *instance) elements(mem []byte, table abi.TableID, column abi.ColumnID, size uint32, f func(element []byte)) {
 	for _, t := range i.image.Tables {
 		for _, c := range t.Columns {
-			for k := c.Data; t.ID == table && c.ID == column && k < c.Data+4*c.Elements; k += 4 {
-				f(mem[k : k+4])
+			for k := c.Data; t.ID == table && c.ID == column && k < c.Data+size*c.Elements; k += size {
+				f(mem[k : k+size])
 			}
 		}
 	}

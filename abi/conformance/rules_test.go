@@ -66,6 +66,8 @@ func breaks() map[string]string {
 		"ABI-4.15": "depends on other nodes",
 		"ABI-4.16": "scans strings once in an epoch",
 		"ABI-4.17": "overlay rows have a row set",
+		"ABI-4.18": "a value that is stale is fresh",
+		"ABI-4.19": "no pod is newer than a sample",
 		"ABI-5.1":  "does not check modules: modules/a point with another signature",
 		"ABI-5.2":  "does not heed Skip",
 		"ABI-5.3":  "pre_filter of scope node sees nodes",

@@ -40,6 +40,7 @@ func Events() []Event {
 		{Kind: 13, Go: "DeviceClass", Resource: "resource.k8s.io/DeviceClass", Cluster: true},
 
 		{Resource: "scheduling.k8s.io/PodGroup"},
+		{Resource: "Feed", Cluster: true, Since: 1},
 		{Resource: "*", Grant: volumes},
 	}
 }

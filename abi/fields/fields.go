@@ -106,11 +106,12 @@ type Source uint8
 const (
 	FromNode       Source = 1 << iota // the object of the node
 	FromPods                          // the pods on the node
+	FromFeeds                         // what feeds say of the node
 	FromPod                           // the pod that a call is about, and the object of its namespace
 	FromNamespaces                    // the objects of all namespaces
 
 	// NumRowSources is how many sources of nodes there are; they have the lowest bits.
-	NumRowSources = 2
+	NumRowSources = 3
 )
 
 // All returns the entries in the order of their ids.
@@ -189,6 +190,7 @@ func Lists() []List {
 		{"nodeAnnotations", "the annotation ", " of nodes"},
 		{"nodeConditions", "the condition ", " of nodes"},
 		{"resources", "the resource ", " of nodes and pods"},
+		{"feeds", "the feed ", " of nodes"},
 		{"pods", "", " of placed pods"},
 		{"podLabels", "the label ", " of placed pods"},
 		{"podAnnotations", "the annotation ", " of pods"},

@@ -83,8 +83,26 @@ func nodes() []Entry {
 			ID: 163, Table: abi.TableNodes, Go: "NodeCreatedAt", List: "node", Name: "createdAt", Type: abi.TypeI64,
 			Meaning: "metadata.creationTimestamp in seconds since 1970; 0 for none", Points: PointsNodes, Source: FromNode, Since: 1,
 		},
+		{
+			ID: 190, Table: abi.TableNodes, Go: "NodeFeed", SDK: "Feed", List: "feeds", Arg: ArgKey, Type: abi.TypeI64,
+			Meaning: "what the feed says of the node, in its unit, rounded to its step; the last that it said if it is stale, 0 for none",
+			Points:  PointsPods, Grant: feedsGrant, Source: FromFeeds, Since: 1,
+		},
+		{
+			ID: 191, Table: abi.TableNodes, Go: "NodeFeedState", SDK: "FeedState", List: "feeds", Arg: ArgKey, Type: abi.TypeU8,
+			Meaning: "of the feed's value: 0 none, 1 fresh, 2 stale", Points: PointsPods, Grant: feedsGrant, Source: FromFeeds, Since: 1,
+		},
+		{
+			ID: 193, Table: abi.TableNodes, Go: "NodeRequestedSince", List: "node", Name: "requestedSince", Arg: ArgResource,
+			Type: abi.TypeI64, Meaning: "sum of the requests of the pods on the node, of all namespaces, assumed ones included, which the " +
+				"samples of the declared feeds cannot contain, by the oldest of these samples; feeds by a label of nodes do not count",
+			Points: PointsPods, Grant: feedsGrant, Source: FromPods | FromFeeds, Since: 1,
+		},
 	}
 }
+
+// feedsGrant is the grant for what feeds say: the load of a node tells of all tenants on it.
+const feedsGrant = "feeds"
 
 // pods returns table 2: one row (a slot) a pod on a node.
 func pods() []Entry {

@@ -246,7 +246,8 @@ func namespacesExample(t testing.TB) *example {
 		Tables: []wire.TableSpec{
 			{ID: abi.TableNodes, Capacity: 4, Columns: []wire.ColumnSpec{
 				{ID: abi.NodeZone, Type: abi.TypeU32}, {ID: abi.NodeCapacity, Type: abi.TypeI64}, {ID: abi.NodeCapacity, Arg: 1, Type: abi.TypeI64},
-				{ID: abi.NodeCreatedAt, Type: abi.TypeI64},
+				{ID: abi.NodeCreatedAt, Type: abi.TypeI64}, {ID: abi.NodeFeed, Type: abi.TypeI64}, {ID: abi.NodeFeedState, Type: abi.TypeU8},
+				{ID: abi.NodeRequestedSince, Type: abi.TypeI64}, {ID: abi.NodeRequestedSince, Arg: 1, Type: abi.TypeI64},
 			}},
 			stringsSpec(),
 			{ID: abi.TableNamespaces, Capacity: 4, Columns: append(
@@ -260,6 +261,10 @@ func namespacesExample(t testing.TB) *example {
 	e.put(e.column(0, abi.NodeCapacity, 0), 0, le32(4000, 0, 0, 0, 8000, 0)...)
 	e.put(e.column(0, abi.NodeCapacity, 1), 0, le32(0, 2, 0, 0, 1, 0)...)
 	e.put(e.column(0, abi.NodeCreatedAt, 0), 0, le32(0, 2, 0, 0, 77, 0)...)
+	e.put(e.column(0, abi.NodeFeed, 0), 0, le32(0xfffffffe, 0xffffffff, 0, 0, 250, 1)...)
+	e.put(e.column(0, abi.NodeFeedState, 0), 0, 1, 0, 2)
+	e.put(e.column(0, abi.NodeRequestedSince, 0), 0, le32(100, 0, 0, 0, 0, 3)...)
+	e.put(e.column(0, abi.NodeRequestedSince, 1), 0, le32(0, 1, 0, 0, 5, 0)...)
 	e.layout.SetRows(e.region(), 0, 3)
 	e.put(e.column(2, abi.NamespaceName, 0), 0, le32(e.ids["team-a"], 0, e.ids["team-b"])...)
 	e.put(e.column(2, abi.NamespaceLabel, 0), 0, le32(0, 0, e.ids["gold"])...)

@@ -61,6 +61,8 @@ type ManifestPoints struct {
 type ManifestReads struct {
 	Node, NodeLabels, NodeAnnotations, NodeConditions, Resources, Pods, PodLabels, PodAnnotations, Pod []string
 	Namespaces, NamespaceLabels                                                                        []string
+	// Feeds are names of feeds with their units, as "node.cpu.usage:milli".
+	Feeds []string
 	// Published are keys that other plugins publish, as "plugin/key".
 	Published []string
 }
@@ -128,7 +130,7 @@ type readList struct {
 func (r *ManifestReads) lists() []readList {
 	return []readList{
 		{"node", &r.Node}, {"nodeLabels", &r.NodeLabels}, {"nodeAnnotations", &r.NodeAnnotations},
-		{"nodeConditions", &r.NodeConditions}, {"resources", &r.Resources}, {"pods", &r.Pods},
+		{"nodeConditions", &r.NodeConditions}, {"resources", &r.Resources}, {"feeds", &r.Feeds}, {"pods", &r.Pods},
 		{"podLabels", &r.PodLabels}, {"podAnnotations", &r.PodAnnotations}, {"pod", &r.Pod},
 		{"namespaces", &r.Namespaces}, {"namespaceLabels", &r.NamespaceLabels}, {"published", &r.Published},
 	}

@@ -51,6 +51,13 @@ func isLabel(s string) bool {
 	return len(s) <= 63 && bounded(s, "-", false)
 }
 
+// isFeed reports whether s is the name of a feed with its unit: parts of letters, digits and dashes between dots, a colon, and a word
+// of at most 32 letters, digits, dashes and slashes.
+func isFeed(s string) bool {
+	name, unit, has := strings.Cut(s, ":")
+	return has && isSubdomain(name) && len(unit) <= 32 && bounded(unit, "-/", true)
+}
+
 // isSubdomain reports whether s is a DNS subdomain (RFC 1123).
 func isSubdomain(s string) bool {
 	if len(s) > 253 {

@@ -15,8 +15,10 @@ func (v manifestValidator) since(m *Manifest) {
 	if !ok {
 		return
 	}
+	told := map[string]bool{} // several columns have one list
 	later := func(path, name string, since int) {
-		if uint64(since) > minor {
+		if uint64(since) > minor && !told[path] {
+			told[path] = true
 			needs := strconv.Itoa(abi.Major) + "." + strconv.Itoa(since)
 			v.add(path, quoted(name)+" came with ABI "+needs+", the manifest is of "+m.ABI, `write "abi": `+strconv.Quote(needs), "ABI-9.14")
 		}

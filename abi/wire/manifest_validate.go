@@ -200,6 +200,10 @@ func (v manifestValidator) reads(r *ManifestReads) {
 	if user := needsResources(r); user != "" && len(r.Resources) == 0 {
 		v.add("reads.resources", "it is missing, but "+user+" is read for each resource", `list the resources, such as ["cpu", "memory"]`, rule)
 	}
+	v.form("reads.feeds", r.Feeds, rule, isFeed, "write a feed and its unit, such as node.cpu.usage:milli")
+	if slices.Contains(r.Node, "requestedSince") && len(r.Feeds) == 0 {
+		v.add("reads.feeds", "it is missing, but node: requestedSince counts from the samples of the feeds listed there", "list the feeds", rule)
+	}
 	if slices.Contains(r.Pod, "annotations") && len(r.PodAnnotations) == 0 {
 		v.add("reads.podAnnotations", "it is missing, but pod: annotations has the keys listed there", "list the keys", rule)
 	}

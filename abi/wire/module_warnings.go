@@ -99,7 +99,7 @@ func warnUnusable(man *Manifest, warn func(bool, string)) {
 	r := &man.Reads
 	some := func(uses func(p abi.Point) bool) bool { return slices.ContainsFunc(man.Declared(), uses) }
 	hints, placed := man.Points.Hint != nil, some(func(p abi.Point) bool { return p > abi.Hint })
-	warn(!placed && !hints && len(r.Node)+len(r.NodeLabels)+len(r.NodeAnnotations)+len(r.NodeConditions)+len(r.Pods) > 0,
+	warn(!placed && !hints && len(r.Node)+len(r.NodeLabels)+len(r.NodeAnnotations)+len(r.NodeConditions)+len(r.Feeds)+len(r.Pods) > 0,
 		"columns of nodes and of their pods are read, but no declared point sees nodes")
 	for _, e := range fields.All() {
 		warn(!placed && hints && e.Table == abi.TableNodes && e.Points == fields.PointsPods && r.Declares(&e),

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -53,6 +55,14 @@ func newHosted(ctx context.Context, m *opened, nodes []berthtest.Node, pods []be
 			if _, err := c.AddPod(state.NewPod(placed)); err != nil {
 				return nil, err
 			}
+		}
+		for name, value := range n.Feeds {
+			cell := state.Cell{Value: value, State: abi.FeedFresh}
+			if slices.Contains(n.Stale, name) {
+				cell.State = abi.FeedStale
+			}
+			name, _, _ = strings.Cut(name, ":")
+			c.SetFeed(&state.Feed{Name: name, Cells: map[string]state.Cell{n.Name: cell}})
 		}
 		h.rows = append(h.rows, uint32(i))
 	}

@@ -20,6 +20,7 @@ type scene struct {
 	node        *v1.Node
 	placed, pod *v1.Pod
 	namespace   map[string]string // labels
+	feed        state.Cell
 }
 
 func newScene() *scene {
@@ -37,6 +38,7 @@ func newScene() *scene {
 		}
 	}
 	s := &scene{placed: pod("placed"), pod: pod("pod"), namespace: map[string]string{"k": "x"}}
+	s.feed = state.Cell{Value: 1, State: 1, Since: 5}
 	s.node = &v1.Node{
 		ObjectMeta: metav1.ObjectMeta{Name: "n", Labels: map[string]string{"k": "x", v1.LabelTopologyZone: "x"}, Annotations: map[string]string{"k": "x"}},
 		Status:     v1.NodeStatus{Allocatable: v1.ResourceList{v1.ResourceCPU: resource.MustParse("1")}},
@@ -73,6 +75,9 @@ func changes() map[abi.ColumnID]func(s *scene) {
 		abi.NodeZone:             func(s *scene) { s.node.Labels[v1.LabelTopologyZone] = "y" },
 		abi.NodeCapacity:         func(s *scene) { s.node.Status.Capacity = v1.ResourceList{v1.ResourceCPU: resource.MustParse("9")} },
 		abi.NodeCreatedAt:        func(s *scene) { s.node.CreationTimestamp = metav1.Unix(1, 0) },
+		abi.NodeFeed:             func(s *scene) { s.feed.Value = 2 },
+		abi.NodeFeedState:        func(s *scene) { s.feed.State = 2 },
+		abi.NodeRequestedSince:   func(s *scene) { s.feed.Since = 6 },
 		abi.NodeDeclaredFeatures: func(s *scene) { s.node.Status.DeclaredFeatures = []string{"UserNamespacesHostNetworkSupport"} },
 
 		abi.PodNamespace:   func(s *scene) { s.placed.Namespace = "b" },
@@ -131,6 +136,9 @@ func TestEntries(t *testing.T) {
 			read.Args = []string{"k"}
 		}
 		p := &byLabel{plugin.Info{Name: "P", NodeScoped: []abi.Point{abi.Score}, Reads: []plugin.Read{read}}}
+		if e.ID == abi.NodeRequestedSince {
+			read.Args = []string{"cpu", "", "k:milli"}
+		}
 		if e.ID == abi.NodePods {
 			p.info.Reads[0].Args = []string{} // with nil it is anything of the pods, and moves with their generation
 		}
@@ -168,11 +176,11 @@ func TestEntries(t *testing.T) {
 
 // watched is the snapshot of a scene, and answers about it.
 type watched struct {
-	cache      *equivalence.PluginCache
-	snapshot   *state.Snapshot
-	last       *scene
-	generation uint64
-	node, pods uint64 // the generations of what is shown
+	cache            *equivalence.PluginCache
+	snapshot         *state.Snapshot
+	last             *scene
+	generation       uint64
+	node, pods, feed uint64 // the generations of what is shown
 }
 
 // show shows a scene, and reports whether an answer was kept for it. Afterwards there is one. As in the cache, the generations of
@@ -185,10 +193,15 @@ func (w *watched) show(s *scene) bool {
 	if w.last == nil || !reflect.DeepEqual(s.placed, w.last.placed) {
 		w.pods = w.generation
 	}
+	if w.last == nil || s.feed != w.last.feed {
+		w.feed = w.generation
+	}
 	w.last = s
-	row := &state.NodeInfo{Name: s.node.Name, Node: state.NewNode(s.node), ObjectGeneration: w.node}
+	row := &state.NodeInfo{
+		Name: s.node.Name, Node: state.NewNode(s.node), ObjectGeneration: w.node, Feeds: []string{"k"}, Cells: []state.Cell{s.feed}, FeedsGeneration: w.feed,
+	}
 	if s.placed != nil {
-		row.AddPod(state.PlacedPod{Pod: state.NewPod(s.placed), Generation: w.pods})
+		row.AddPod(state.PlacedPod{Pod: state.NewPod(s.placed).Assigned(6), Generation: w.pods})
 	}
 	row.PodsGeneration = w.pods
 	w.snapshot.Update([]*state.NodeInfo{row}, []uint32{0}, nil)

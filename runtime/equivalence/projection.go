@@ -6,6 +6,7 @@ import (
 	"hash/maphash"
 	"math"
 	"slices"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -160,6 +161,8 @@ func generation(s *state.Snapshot, row uint32, number int) uint64 {
 		return s.Nodes.ObjectGeneration[row]
 	case fields.FromPods:
 		return s.Nodes.PodsGeneration[row]
+	case fields.FromFeeds:
+		return s.Nodes.FeedsGeneration[row]
 	}
 	panic(fmt.Sprintf("BUG: equivalence: rows have no generation of source %d", number))
 }
@@ -275,6 +278,16 @@ func appendColumn(b []byte, s *state.Snapshot, row uint32, source int, read *plu
 		b = binary.AppendVarint(appendRequests(b, &capacity, read.Args), capacity.Pods)
 	case abi.NodeCreatedAt:
 		b = binary.AppendVarint(b, t.Node[row].CreatedAt())
+	case abi.NodeFeed:
+		for _, name := range read.Args {
+			b = binary.AppendVarint(b, t.Cell(row, feed(s, name)).Value)
+		}
+	case abi.NodeFeedState:
+		for _, name := range read.Args {
+			b = append(b, t.Cell(row, feed(s, name)).State)
+		}
+	case abi.NodeRequestedSince:
+		b = appendSince(b, s, row, read.Args)
 	case abi.NodeRequested:
 		b = appendResources(b, s, read.Args, func(c *state.ResourceColumns) int64 { return c.Requested[row] })
 	case abi.NodeNonZeroRequested:
@@ -304,6 +317,28 @@ func appendColumn(b []byte, s *state.Snapshot, row uint32, source int, read *plu
 		}
 	default: // whatever it is, as all pods with all that the pods table has of them, it changes with the generation
 		b = binary.AppendUvarint(b, generation(s, row, source))
+	}
+	return b
+}
+
+// feed returns the number of a feed, which is named with its unit.
+func feed(s *state.Snapshot, name string) int {
+	name, _, _ = strings.Cut(name, ":")
+	return s.Feed(name)
+}
+
+// appendSince appends what samples cannot contain: args are the resources and then, after an empty one, the feeds.
+func appendSince(b []byte, s *state.Snapshot, row uint32, args []string) []byte {
+	end := slices.Index(args, "")
+	if end < 0 { // of all, whatever they are
+		return binary.AppendUvarint(binary.AppendUvarint(b, s.Nodes.PodsGeneration[row]), s.Nodes.FeedsGeneration[row])
+	}
+	var feeds []int
+	for _, name := range args[end+1:] {
+		feeds = append(feeds, feed(s, name))
+	}
+	for _, resource := range args[:end] {
+		b = binary.AppendVarint(b, s.RequestedSince(row, feeds, v1.ResourceName(resource)))
 	}
 	return b
 }

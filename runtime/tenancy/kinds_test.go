@@ -57,7 +57,7 @@ func TestGrantsSayWhatIsKnown(t *testing.T) {
 	for field, want := range map[string]string{
 		"points: [filtr]": `spec.points[0]: "filtr" is not an extension point for tenants; did you mean "filter"?`,
 		"points: [bind]":  `spec.points[0]: "bind" is not an extension point for tenants; known are preEnqueue, preFilter, filter, preScore, score, reserve, permit, preBind, postBind`,
-		"reads: [port]":   `spec.reads[0]: "port" is not something that can be granted; known are ports images generations nodeObjects volumeEvents namespaces published seed`,
+		"reads: [port]":   `spec.reads[0]: "port" is not something that can be granted; known are ports images generations nodeObjects volumeEvents namespaces feeds published seed`,
 	} {
 		o := newWorld(t).objects("kind: PluginGrant\nmetadata: {name: all}\nspec: {namespaceSelector: {}, modules: [{repositories: [ghcr.io/example/*]}], " + field + "}")
 		r := tenancy.Resolve(o, tenancy.Config{})

@@ -38,7 +38,7 @@ func points(m *wire.Manifest) (out []string) {
 func allReads() []v1alpha1.Read {
 	return []v1alpha1.Read{
 		v1alpha1.ReadPorts, v1alpha1.ReadImages, v1alpha1.ReadGenerations, v1alpha1.ReadNodeObjects,
-		v1alpha1.ReadVolumeEvents, v1alpha1.ReadNamespaces, v1alpha1.ReadPublished, v1alpha1.ReadSeed,
+		v1alpha1.ReadVolumeEvents, v1alpha1.ReadNamespaces, v1alpha1.ReadFeeds, v1alpha1.ReadPublished, v1alpha1.ReadSeed,
 	}
 }
 

@@ -313,7 +313,7 @@ func (a *aux) show(c *auxCall) {
 	for _, node := range nodes {
 		info := *node
 		a.counter++
-		info.ObjectGeneration, info.PodsGeneration = a.counter, a.counter
+		info.ObjectGeneration, info.PodsGeneration, info.FeedsGeneration = a.counter, a.counter, a.counter
 		info.Pods = make([]state.PlacedPod, len(node.Pods))
 		for i := range node.Pods {
 			info.Pods[i] = state.PlacedPod{Pod: node.Pods[i].Pod, Slot: slots, Generation: a.counter}

@@ -21,6 +21,9 @@ func readsOf(m *wire.Manifest) (out []plugin.Read) {
 		if list := e.ArgList(); list != "" {
 			read.Args = append([]string{}, r.List(list)...) // nil would mean all
 		}
+		if e.ID == abi.NodeRequestedSince { // of these resources, by the samples of these feeds
+			read.Args = slices.Concat(r.Resources, []string{""}, r.Feeds)
+		}
 		if e.ID == abi.NodePods {
 			read.Args = []string{} // of pods on nodes no more than what is declared
 		}

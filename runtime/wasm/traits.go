@@ -59,7 +59,7 @@ func batchOf(m *wire.Manifest) uint32 {
 func readsPlaced(m *wire.Manifest) bool {
 	for _, point := range []abi.Point{abi.Reserve, abi.Unreserve, abi.Permit, abi.PreBind, abi.Bind, abi.PostBind} {
 		if m.Points.Get(point) != nil {
-			return len(m.Reads.Node) > 0
+			return len(m.Reads.Node)+len(m.Reads.Feeds) > 0
 		}
 	}
 	return false

@@ -49,6 +49,17 @@ type Node struct {
 	Metadata Metadata   `json:"metadata"`
 	Spec     NodeSpec   `json:"spec"`
 	Status   NodeStatus `json:"status"`
+	// Feeds has what feeds say of the node, by their names with units. It is no field of the API: a host shows it with its feeds.
+	Feeds map[string]Feed `json:"feeds,omitempty"`
+}
+
+// Feed is what a feed says of a node.
+type Feed struct {
+	Value int64 `json:"value"`
+	// State is 1 for fresh, and 2 for stale.
+	State uint8 `json:"state"`
+	// Since is when pods began to count that the sample cannot contain, in seconds since 1970: those that were assigned after it do.
+	Since int64 `json:"since"`
 }
 
 // NodeSpec is the spec of a node.
@@ -90,6 +101,8 @@ type Pod struct {
 	Metadata Metadata  `json:"metadata"`
 	Spec     PodSpec   `json:"spec"`
 	Status   PodStatus `json:"status"`
+	// AssignedAt is when the pod got its node, in seconds since 1970; 0 if that is not known. It is no field of the API.
+	AssignedAt int64 `json:"assignedAt,omitempty"`
 }
 
 // PodStatus is the status of a pod.

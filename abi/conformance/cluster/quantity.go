@@ -3,6 +3,7 @@ package cluster
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -190,6 +191,29 @@ func (c *Cluster) Requested(node, resource string) int64 {
 		if resource == "pods" {
 			sum++
 		} else {
+			sum += p.Requests(resource)
+		}
+	}
+	return sum
+}
+
+// RequestedSince returns what the pods on a node request of a resource that samples of feeds cannot contain; for pods their number.
+func (c *Cluster) RequestedSince(n *Node, feeds []string, resource string) int64 {
+	return Since(n, feeds, resource, c.PodsOn(n.Metadata.Name))
+}
+
+// Since is RequestedSince of pods.
+func Since(n *Node, feeds []string, resource string, pods []*Pod) (sum int64) {
+	since := int64(math.MaxInt64)
+	for _, f := range feeds {
+		since = min(since, n.Feeds[f].Since)
+	}
+	for _, p := range pods {
+		switch {
+		case p.AssignedAt <= since:
+		case resource == "pods":
+			sum++
+		default:
 			sum += p.Requests(resource)
 		}
 	}

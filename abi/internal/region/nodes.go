@@ -15,8 +15,18 @@ type Node struct {
 	Images              []Image
 	// Conditions has True, False or Unknown by type.
 	Conditions map[string]string
-	Generation uint64
-	Pods       []*Pod
+	// Feeds has what feeds say, by their names with units.
+	Feeds map[string]Cell
+	// RequestedSince is what the samples of feeds cannot contain.
+	RequestedSince func(resource string) int64
+	Generation     uint64
+	Pods           []*Pod
+}
+
+// Cell is a value of a feed, and its state: 0 none, 1 fresh, 2 stale.
+type Cell struct {
+	Value int64
+	State uint8
 }
 
 // Taint is a taint of a node.
@@ -112,7 +122,22 @@ func (e *Encoder) Nodes(all []*Node, slots map[*Pod]uint32) Table {
 	if has("createdAt") {
 		column(&t, all, 163, 0, typeI64, func(b []byte, n *Node) []byte { return i64(b, n.CreatedAt) })
 	}
+	e.feeds(&t, all)
 	return t
+}
+
+func (e *Encoder) feeds(t *Table, all []*Node) {
+	for i, name := range e.Reads.Feeds {
+		column(t, all, 190, i, typeI64, func(b []byte, n *Node) []byte { return i64(b, n.Feeds[name].Value) })
+	}
+	for i, name := range e.Reads.Feeds {
+		column(t, all, 191, i, typeU8, func(b []byte, n *Node) []byte { return append(b, n.Feeds[name].State) })
+	}
+	if slices.Contains(e.Reads.Node, "requestedSince") {
+		for i, name := range e.Reads.Resources {
+			column(t, all, 193, i, typeI64, func(b []byte, n *Node) []byte { return i64(b, n.RequestedSince(name)) })
+		}
+	}
 }
 
 func (n *Node) sum(of func(p *Pod) int64) (sum int64) {

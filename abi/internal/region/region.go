@@ -56,6 +56,7 @@ type Reads struct {
 	Node, Pods, Namespaces                      []string
 	Resources                                   []string
 	NodeLabels, NodeAnnotations, NodeConditions []string
+	Feeds                                       []string
 	PodLabels, PodAnnotations                   []string
 	NamespaceLabels                             []string
 }

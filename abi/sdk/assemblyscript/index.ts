@@ -3,7 +3,7 @@
 
 export { Code, EventAction, EventKind } from "./assembly/abi";
 export {
-  activate, allow, annotate, bindPod, label, Level, log, namespaceLabel, nodeAnnotation, nodeCondition, nodeLabel, nodeObject, nominate,
+  activate, allow, annotate, bindPod, label, Level, log, namespaceLabel, nodeAnnotation, nodeCondition, feed, nodeLabel, nodeObject, nominate,
   podAnnotation, podLabel, podObject, published, publishedGet, reject, resource, stateGet, stateSet, waitFor,
 } from "./assembly/call";
 export { text } from "./assembly/columns";
@@ -24,6 +24,6 @@ export { Rows } from "./assembly/rows";
 export { Scores } from "./assembly/serve";
 export { Judged, Namespace, NamespaceLabels, Nodes, snapshot } from "./assembly/snapshot";
 export {
-  ABSENT, Condition, Effect, ID, Image, NamespaceLabel, NodeAnnotation, NodeCondition, NodeLabel, NonZero, Operator, Pair, PodAnnotation,
+  ABSENT, Condition, Effect, ID, Image, NamespaceLabel, NodeAnnotation, NodeCondition, Feed, FeedState, NodeLabel, NonZero, Operator, Pair, PodAnnotation,
   PodLabel, Port, Protocol, Published, Requirement, Resource, Taint, Term, Toleration, TolerationOperator,
 } from "./assembly/types";

@@ -236,6 +236,9 @@ enum {
   BERTH__NODE_ZONE = 16,
   BERTH__NODE_CAPACITY = 162,
   BERTH__NODE_CREATED_AT = 163,
+  BERTH__NODE_FEED = 190,
+  BERTH__NODE_FEED_STATE = 191,
+  BERTH__NODE_REQUESTED_SINCE = 193,
 
   BERTH__PLACED_NAMESPACE = 64,
   BERTH__PLACED_PRIORITY = 65,
@@ -330,6 +333,8 @@ typedef struct { uint32_t number; } BerthNodeLabel;
 typedef struct { uint32_t number; } BerthNodeAnnotation;
 /// A type of the list `nodeConditions`.
 typedef struct { uint32_t number; } BerthNodeCondition;
+/// A feed of the list `feeds`, as `name:unit`.
+typedef struct { uint32_t number; } BerthFeed;
 /// A key of the list `podLabels`.
 typedef struct { uint32_t number; } BerthPodLabel;
 /// A key of the list `podAnnotations`.
@@ -359,6 +364,9 @@ typedef struct { BerthId name; uint32_t zero; int64_t size; } BerthImage;
 
 /// The status of a node's condition. BERTH_CONDITION_ABSENT means that the node does not report it.
 typedef enum { BERTH_CONDITION_ABSENT, BERTH_CONDITION_TRUE, BERTH_CONDITION_FALSE, BERTH_CONDITION_UNKNOWN } BerthCondition;
+
+/// What a feed's value of a node is worth. BERTH_FEED_NONE means that it has never had one, BERTH_FEED_STALE that the last is too old.
+typedef enum { BERTH_FEED_NONE, BERTH_FEED_FRESH, BERTH_FEED_STALE } BerthFeedState;
 
 /// How a toleration matches.
 typedef enum { BERTH_TOLERATION_EQUAL = 1, BERTH_TOLERATION_EXISTS } BerthTolerationOperator;
@@ -1386,6 +1394,7 @@ enum {
   BERTH__NODE_LABEL_KEYS,
   BERTH__NODE_ANNOTATION_KEYS,
   BERTH__NODE_CONDITION_TYPES,
+  BERTH__FEEDS,
   BERTH__POD_LABEL_KEYS,
   BERTH__POD_ANNOTATION_KEYS,
   BERTH__NAMESPACE_LABEL_KEYS,
@@ -1395,7 +1404,7 @@ enum {
 
 BERTH__FN const char *berth__list_name(uint32_t list) {
   static const char *const names[BERTH__LISTS] = {
-      "resources", "nodeLabels",     "nodeAnnotations", "nodeConditions",
+      "resources", "nodeLabels",     "nodeAnnotations", "nodeConditions", "feeds",
       "podLabels", "podAnnotations", "namespaceLabels", "published",
   };
   return names[list];
@@ -1502,6 +1511,7 @@ BERTH__COLD uint32_t berth__handle(uint32_t list, BerthText name) {
 #define berth_node_label_handle(key) ((BerthNodeLabel){berth__handle(BERTH__NODE_LABEL_KEYS, BERTH_TEXT(key))})
 #define berth_node_annotation_handle(key) ((BerthNodeAnnotation){berth__handle(BERTH__NODE_ANNOTATION_KEYS, BERTH_TEXT(key))})
 #define berth_node_condition_handle(type) ((BerthNodeCondition){berth__handle(BERTH__NODE_CONDITION_TYPES, BERTH_TEXT(type))})
+#define berth_feed_handle(name) ((BerthFeed){berth__handle(BERTH__FEEDS, BERTH_TEXT(name))})
 #define berth_pod_label_handle(key) ((BerthPodLabel){berth__handle(BERTH__POD_LABEL_KEYS, BERTH_TEXT(key))})
 #define berth_pod_annotation_handle(key) ((BerthPodAnnotation){berth__handle(BERTH__POD_ANNOTATION_KEYS, BERTH_TEXT(key))})
 #define berth_namespace_label_handle(key) ((BerthNamespaceLabel){berth__handle(BERTH__NAMESPACE_LABEL_KEYS, BERTH_TEXT(key))})
@@ -1537,7 +1547,7 @@ struct berth__columns {
   struct berth__lists strings;
 
   // By the number of a handle; that of number 0 is never there.
-  struct berth__column *allocatable, *capacity, *requested, *annotation, *condition, *label;
+  struct berth__column *allocatable, *capacity, *requested, *annotation, *condition, *label, *feed, *feed_state, *requested_since;
   struct berth__column *placed_requests, *placed_annotation, *placed_label, *namespace_label;
   uint32_t lengths[BERTH__LISTS];
 };
@@ -1599,6 +1609,9 @@ BERTH__COLD const struct berth__place *berth__place(uint32_t id) {
       BERTH__ONE(BERTH__NODE_ZONE, BERTH__U32, zone),
       BERTH__KEYED(BERTH__NODE_CAPACITY, BERTH__I64, capacity, BERTH__RESOURCES),
       BERTH__ONE(BERTH__NODE_CREATED_AT, BERTH__I64, created_at),
+      BERTH__KEYED(BERTH__NODE_FEED, BERTH__I64, feed, BERTH__FEEDS),
+      BERTH__KEYED(BERTH__NODE_FEED_STATE, BERTH__U8, feed_state, BERTH__FEEDS),
+      BERTH__KEYED(BERTH__NODE_REQUESTED_SINCE, BERTH__I64, requested_since, BERTH__RESOURCES),
       BERTH__ONE(BERTH__PLACED_NAMESPACE, BERTH__U32, placed_namespace),
       BERTH__ONE(BERTH__PLACED_PRIORITY, BERTH__I32, placed_priority),
       BERTH__KEYED(BERTH__PLACED_REQUESTS, BERTH__I64, placed_requests, BERTH__RESOURCES),
@@ -1993,6 +2006,22 @@ BERTH__HOT BerthImages berth_node_images(BerthNode node) {
 /// The status of a declared type of condition. Reads `nodeConditions`.
 BERTH__HOT BerthCondition berth_node_condition(BerthNode node, BerthNodeCondition type) {
   return (BerthCondition)BERTH__CELL(uint8_t, berth__columns.condition[type.number], node.row, "nodeConditions", "the type");
+}
+
+/// What a declared feed says of the node, in its unit; 0 if the state is BERTH_FEED_NONE. Reads `feeds`.
+BERTH__HOT int64_t berth_node_feed(BerthNode node, BerthFeed feed) {
+  return BERTH__CELL(int64_t, berth__columns.feed[feed.number], node.row, "feeds", "the feed");
+}
+
+/// The state of what a declared feed says of the node. Reads `feeds`.
+BERTH__HOT BerthFeedState berth_node_feed_state(BerthNode node, BerthFeed feed) {
+  return (BerthFeedState)BERTH__CELL(uint8_t, berth__columns.feed_state[feed.number], node.row, "feeds", "the feed");
+}
+
+/// The sum of the requests of pods on the node that the samples of the declared feeds cannot contain, by the oldest of them. Reads
+/// `node: requestedSince`.
+BERTH__HOT int64_t berth_node_requested_since(BerthNode node, BerthResource r) {
+  return BERTH__CELL(int64_t, berth__columns.requested_since[r.number], node.row, "node", "requestedSince, or resources the resource");
 }
 
 /// The pods on the node that the plugin may see. Reads `node: pods`.

@@ -70,6 +70,9 @@ func (b Base) NodeCondition(typ string) NodeCondition {
 	return NodeCondition(b.handle(listNodeConditions, typ))
 }
 
+// Feed returns the handle of a feed, with its unit as the manifest has it, such as `node.cpu.usage:milli`.
+func (b Base) Feed(name string) Feed { return Feed(b.handle(listFeeds, name)) }
+
 // PodLabel returns the handle of a label key of pods on nodes.
 func (b Base) PodLabel(key string) PodLabel { return PodLabel(b.handle(listPodLabels, key)) }
 

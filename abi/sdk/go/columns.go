@@ -17,6 +17,8 @@ type columns struct {
 	nonZero                                     [2][]int64
 	annotation, label                           [][]ID
 	condition                                   [][]Condition
+	feed, requestedSince                        [][]int64
+	feedState                                   [][]FeedState
 	podAnnotation, podLabel                     [][]ID
 	namespaceLabel                              [][]ID
 }
@@ -65,6 +67,9 @@ func (c *columns) size(r *reads) {
 	c.capacity = make([][]int64, resources)
 	c.annotation = make([][]ID, len(r.lists[listNodeAnnotations]))
 	c.condition = make([][]Condition, len(r.lists[listNodeConditions]))
+	c.requestedSince = make([][]int64, resources)
+	c.feed = make([][]int64, len(r.lists[listFeeds]))
+	c.feedState = make([][]FeedState, len(r.lists[listFeeds]))
 	c.label = make([][]ID, len(r.lists[listNodeLabels]))
 	c.podAnnotation = make([][]ID, len(r.lists[listPodAnnotations]))
 	c.podLabel = make([][]ID, len(r.lists[listPodLabels]))
@@ -116,6 +121,9 @@ func (c *columns) forget() {
 	clear(c.annotation)
 	clear(c.label)
 	clear(c.condition)
+	clear(c.feed)
+	clear(c.feedState)
+	clear(c.requestedSince)
 	clear(c.podAnnotation)
 	clear(c.podLabel)
 	clear(c.namespaceLabel)
@@ -170,6 +178,12 @@ func (c *columns) set(m *memory, e *columnEntry) {
 		keyed(m, e, abi.TypeI64, c.capacity)
 	case abi.NodeCreatedAt:
 		column(m, e, abi.TypeI64, &c.createdAt)
+	case abi.NodeFeed:
+		keyed(m, e, abi.TypeI64, c.feed)
+	case abi.NodeFeedState:
+		keyed(m, e, abi.TypeU8, c.feedState)
+	case abi.NodeRequestedSince:
+		keyed(m, e, abi.TypeI64, c.requestedSince)
 	default:
 		c.setPods(m, e)
 	}

@@ -21,6 +21,7 @@ const (
 	listNodeLabels
 	listNodeAnnotations
 	listNodeConditions
+	listFeeds
 	listPodLabels
 	listPodAnnotations
 	listNamespaceLabels
@@ -28,7 +29,7 @@ const (
 	numLists
 )
 
-var listNames = [numLists]string{"resources", "nodeLabels", "nodeAnnotations", "nodeConditions", "podLabels", "podAnnotations", "namespaceLabels", "published"} //nolint:gochecknoglobals // a table that is not written
+var listNames = [numLists]string{"resources", "nodeLabels", "nodeAnnotations", "nodeConditions", "feeds", "podLabels", "podAnnotations", "namespaceLabels", "published"} //nolint:gochecknoglobals // a table that is not written
 
 // podRead is a set of fields of the pod record.
 type podRead uint32

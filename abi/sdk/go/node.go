@@ -39,6 +39,17 @@ func (n Node) NonZeroRequested() (cpu, memory int64) {
 	return n.c.nonZero[0][n.row], n.c.nonZero[1][n.row]
 }
 
+// Feed is what a declared feed says of the node, in its unit; 0 if FeedState is FeedNone. Reads
+// `feeds`.
+func (n Node) Feed(f Feed) int64 { return n.c.feed[f][n.row] }
+
+// FeedState is the state of what a declared feed says of the node. Reads `feeds`.
+func (n Node) FeedState(f Feed) FeedState { return n.c.feedState[f][n.row] }
+
+// RequestedSince is the sum of the requests of pods on the node that the samples of the declared
+// feeds cannot contain, by the oldest of them. Reads `node: requestedSince`.
+func (n Node) RequestedSince(r Resource) int64 { return n.c.requestedSince[r][n.row] }
+
 // Label is the value of a declared label key; Absent if the node does not have
 // it. Reads `nodeLabels`.
 func (n Node) Label(key NodeLabel) ID { return n.c.label[key][n.row] }

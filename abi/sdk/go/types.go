@@ -21,6 +21,8 @@ type (
 	NodeAnnotation uint32
 	// NodeCondition is a type of the list `nodeConditions`.
 	NodeCondition uint32
+	// Feed is a feed of the list `feeds`, as `name:unit`.
+	Feed uint32
 	// PodLabel is a key of the list `podLabels`.
 	PodLabel uint32
 	// PodAnnotation is a key of the list `podAnnotations`.
@@ -85,6 +87,16 @@ const (
 	ConditionTrue
 	ConditionFalse
 	ConditionUnknown
+)
+
+// FeedState is what a feed's value of a node is worth.
+type FeedState uint8
+
+// The states. FeedNone means that the feed has never had a value of the node, and FeedStale that the last one is too old.
+const (
+	FeedNone FeedState = iota
+	FeedFresh
+	FeedStale
 )
 
 // TolerationOperator is how a toleration matches.

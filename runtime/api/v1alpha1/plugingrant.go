@@ -258,7 +258,7 @@ type TenantPoint string
 
 // Read is a kind of data that tells a plugin of other tenants.
 //
-// +kubebuilder:validation:Enum=ports;images;generations;nodeObjects;volumeEvents;namespaces;published;seed
+// +kubebuilder:validation:Enum=ports;images;generations;nodeObjects;volumeEvents;namespaces;feeds;published;seed
 type Read string
 
 // What tells a plugin of other tenants.
@@ -275,6 +275,8 @@ const (
 	ReadVolumeEvents Read = "volumeEvents"
 	// ReadNamespaces are the names and labels of namespaces.
 	ReadNamespaces Read = "namespaces"
+	// ReadFeeds are what feeds say of nodes, such as their load, and what pods request that samples cannot contain.
+	ReadFeeds Read = "feeds"
 	// ReadPublished are values that other plugins publish.
 	ReadPublished Read = "published"
 	// ReadSeed is the random number of a cycle, from which the number of earlier attempts follows.

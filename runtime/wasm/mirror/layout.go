@@ -106,6 +106,8 @@ type columns struct {
 	flags, generation, zone, createdAt        *wire.ColumnLayout
 	allocatable, capacity, requested, nonZero []*wire.ColumnLayout // by resource
 	annotations, conditions, label            []*wire.ColumnLayout // by key
+	feed, feedState                           []*wire.ColumnLayout // by feed
+	requestedSince                            []*wire.ColumnLayout // by resource
 
 	podNamespace, podPriority, podOwner, podFlags *wire.ColumnLayout
 	podRequests, podAnnotations, podLabel         []*wire.ColumnLayout
@@ -148,7 +150,9 @@ func findColumns(l *wire.Layout, namespacesTable int) *columns {
 		createdAt: one(nodesTable, abi.NodeCreatedAt), capacity: at(nodesTable, abi.NodeCapacity),
 		allocatable: at(nodesTable, abi.NodeAllocatable), requested: at(nodesTable, abi.NodeRequested),
 		nonZero: at(nodesTable, abi.NodeNonZeroRequested), annotations: at(nodesTable, abi.NodeAnnotations),
-		conditions: at(nodesTable, abi.NodeConditions), label: at(nodesTable, abi.NodeLabel),
+		feed: at(nodesTable, abi.NodeFeed), feedState: at(nodesTable, abi.NodeFeedState),
+		requestedSince: at(nodesTable, abi.NodeRequestedSince),
+		conditions:     at(nodesTable, abi.NodeConditions), label: at(nodesTable, abi.NodeLabel),
 		podNamespace: one(podsTable, abi.PodNamespace), podPriority: one(podsTable, abi.PodPriority),
 		podOwner: one(podsTable, abi.PodOwner), podFlags: one(podsTable, abi.PodFlags),
 		podRequests: at(podsTable, abi.PodRequests), podAnnotations: at(podsTable, abi.PodAnnotations),

@@ -24,10 +24,12 @@ type Mirror struct {
 	snapshot                         *state.Snapshot // that the generations belong to
 	hostStrings                      *wire.Dict      // its dictionary at that time
 	objectGeneration, podsGeneration []uint64        // by local row, as written
+	feedsGeneration                  []uint64        // likewise
 	slotGeneration                   []uint64
 	namespaceGeneration              []uint64
 	nodes                            []string // names by local row, if several mirrors share rows with pods
 	resources                        []int    // indices in the snapshot of the projection's resources
+	feeds                            []int    // numbers in the snapshot of the projection's feeds
 	spares                           []uint32 // slots that only the overlay row has
 	overlaying                       bool     // the overlay row is being written
 	overlaid                         uint32   // row of the snapshot that the overlay row shows; 0 for none

@@ -17,6 +17,7 @@ func (m *Mirror) writeRow(snap *state.Snapshot, row, local uint32) error {
 	for uint32(len(m.objectGeneration)) <= local {
 		m.objectGeneration = append(m.objectGeneration, 0)
 		m.podsGeneration = append(m.podsGeneration, 0)
+		m.feedsGeneration = append(m.feedsGeneration, 0)
 	}
 	moved := m.objectGeneration[local] != t.ObjectGeneration[row]
 	if moved {
@@ -25,6 +26,10 @@ func (m *Mirror) writeRow(snap *state.Snapshot, row, local uint32) error {
 		}
 		m.objectGeneration[local] = t.ObjectGeneration[row]
 	}
+	if moved || m.feedsGeneration[local] != t.FeedsGeneration[row] || m.podsGeneration[local] != t.PodsGeneration[row] {
+		m.writeFeeds(snap, row, local)
+		m.feedsGeneration[local] = t.FeedsGeneration[row]
+	}
 	if moved || m.podsGeneration[local] != t.PodsGeneration[row] {
 		if err := m.writePods(snap, row, local); err != nil {
 			return err
@@ -32,7 +37,7 @@ func (m *Mirror) writeRow(snap *state.Snapshot, row, local uint32) error {
 		m.podsGeneration[local] = t.PodsGeneration[row]
 	}
 	if m.cols.generation != nil {
-		m.u64(m.cols.generation, local, max(t.ObjectGeneration[row], t.PodsGeneration[row]))
+		m.u64(m.cols.generation, local, max(t.ObjectGeneration[row], t.PodsGeneration[row], t.FeedsGeneration[row]))
 	}
 	return nil
 }
@@ -95,6 +100,19 @@ func (m *Mirror) writeObject(snap *state.Snapshot, row, local uint32) error {
 		}
 	}
 	return nil
+}
+
+// writeFeeds writes the columns that come from feeds.
+func (m *Mirror) writeFeeds(snap *state.Snapshot, row, local uint32) {
+	for i, column := range m.cols.feed {
+		m.u64(column, local, uint64(snap.Nodes.Cell(row, m.feeds[i]).Value))
+	}
+	for i, column := range m.cols.feedState {
+		m.u8(column, local, snap.Nodes.Cell(row, m.feeds[i]).State)
+	}
+	for i, column := range m.cols.requestedSince {
+		m.u64(column, local, uint64(snap.RequestedSince(row, m.feeds, m.src.projection.resources[i])))
+	}
 }
 
 // zone returns the host's id of a node's zone.
@@ -176,7 +194,7 @@ func (m *Mirror) clearRow(local uint32) {
 		}
 	}
 	if int(local) < len(m.objectGeneration) {
-		m.objectGeneration[local], m.podsGeneration[local] = 0, 0
+		m.objectGeneration[local], m.podsGeneration[local], m.feedsGeneration[local] = 0, 0, 0
 	}
 	if int(local) < len(m.nodes) {
 		m.nodes[local] = ""
@@ -224,11 +242,15 @@ func condition(node *v1.Node, kind string) uint8 {
 	return 0
 }
 
-// findResources looks up the indices of the projection's resources in the snapshot.
+// findResources looks up the indices of the projection's resources and feeds in the snapshot.
 func (m *Mirror) findResources(snap *state.Snapshot) {
 	m.resources = m.resources[:0]
 	for _, name := range m.src.projection.resources {
 		m.resources = append(m.resources, snap.ResourceIndex(name))
+	}
+	m.feeds = m.feeds[:0]
+	for _, name := range m.src.projection.feeds {
+		m.feeds = append(m.feeds, snap.Feed(name))
 	}
 }
 

@@ -2,6 +2,7 @@ package mirror
 
 import (
 	"slices"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -20,6 +21,7 @@ type Projection struct {
 	podLabels                  []string
 	podAnnotations             []string
 	namespaceLabels            []string
+	feeds                      []string // names without units
 	// namespaces are those whose pods the plugin may see, sorted; nil means all.
 	namespaces []string
 }
@@ -33,6 +35,10 @@ func NewProjection(reads *wire.ManifestReads, namespaces []string) *Projection {
 		podLabels: reads.PodLabels, podAnnotations: reads.PodAnnotations,
 		namespace: setOf(reads.Namespaces), namespaceLabels: reads.NamespaceLabels,
 		namespaces: slices.Sorted(slices.Values(namespaces)),
+	}
+	for _, feed := range reads.Feeds {
+		name, _, _ := strings.Cut(feed, ":")
+		p.feeds = append(p.feeds, name)
 	}
 	for _, name := range reads.Resources {
 		p.resources = append(p.resources, v1.ResourceName(name))

@@ -89,6 +89,7 @@ func (m *Mirror) renamed(snap *state.Snapshot, row, local uint32) bool {
 func (m *Mirror) forget() {
 	clear(m.objectGeneration)
 	clear(m.podsGeneration)
+	clear(m.feedsGeneration)
 	for slot := range m.slotGeneration {
 		m.slotGeneration[slot] = math.MaxUint64 // of no pod, and not empty
 	}

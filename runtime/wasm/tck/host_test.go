@@ -6,8 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -148,6 +151,7 @@ type profile struct {
 
 	nodes      map[string]bool
 	pods       map[string]*state.Pod // by UID
+	feeds      map[string]state.Feed
 	namespaces map[string]*state.Namespace
 
 	mu    sync.Mutex
@@ -202,6 +206,32 @@ func (p *profile) Begin(ctx context.Context, c *cluster.Cluster, pod *cluster.Po
 	return out, nil
 }
 
+// feed makes feeds say what they do in the cluster.
+func (p *profile) feed(c *cluster.Cluster) {
+	for name, old := range p.feeds {
+		for node := range old.Cells {
+			old.Cells[node] = state.Cell{}
+		}
+		p.feeds[name] = old
+	}
+	for i := range c.Nodes {
+		for name, f := range c.Nodes[i].Feeds {
+			name, _, _ = strings.Cut(name, ":")
+			if p.feeds == nil {
+				p.feeds = map[string]state.Feed{}
+			}
+			if p.feeds[name].Cells == nil {
+				p.feeds[name] = state.Feed{Name: name, Cells: map[string]state.Cell{}}
+			}
+			p.feeds[name].Cells[c.Nodes[i].Metadata.Name] = state.Cell{Value: f.Value, State: f.State, Since: f.Since}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.feeds)) {
+		f := p.feeds[name]
+		p.cache.SetFeed(&f)
+	}
+}
+
 // update makes the cache what the cluster is, change by change.
 func (p *profile) update(c *cluster.Cluster) error {
 	nodes, pods, namespaces := map[string]bool{}, map[string]bool{}, map[string]bool{}
@@ -210,8 +240,9 @@ func (p *profile) update(c *cluster.Cluster) error {
 		nodes[n.Name] = true
 		p.cache.AddNode(n)
 	}
+	p.feed(c)
 	for i := range c.Pods {
-		pod := state.NewPod(object[v1.Pod](&c.Pods[i]))
+		pod := state.NewPod(object[v1.Pod](&c.Pods[i])).Assigned(c.Pods[i].AssignedAt)
 		uid := string(pod.UID)
 		pods[uid] = true
 		old := p.pods[uid]

@@ -113,6 +113,9 @@ func (g *Generator) Cluster(n int, bare bool) *cluster.Cluster {
 		for range on {
 			p := g.pod(false)
 			p.Spec.NodeName = c.Nodes[i].Metadata.Name
+			if slices.Contains(g.config.Reads.Node, "requestedSince") {
+				p.AssignedAt = pick(g, assignments())
+			}
 			c.Pods = append(c.Pods, p)
 		}
 	}

@@ -23,10 +23,29 @@ func (g *Generator) laterOfNode(n *cluster.Node) {
 			}
 		}
 	}
+	if len(g.config.Reads.Feeds) > 0 {
+		g.feeds(n)
+	}
 	if slices.Contains(g.config.Reads.Node, "createdAt") && g.chance(80) {
 		n.Metadata.Creation = pick(g, times())
 	}
 }
+
+// feeds makes what feeds say of a node.
+func (g *Generator) feeds(n *cluster.Node) {
+	n.Feeds = map[string]cluster.Feed{}
+	for _, name := range g.config.Reads.Feeds {
+		if g.chance(80) {
+			n.Feeds[name] = cluster.Feed{
+				Value: pick(g, []int64{0, 1, -1, math.MaxInt64, math.MinInt64, g.random.Int64N(1 << 40)}), State: pick(g, []uint8{1, 1, 2}),
+				Since: pick(g, assignments()),
+			}
+		}
+	}
+}
+
+// assignments are times of assignment, and of samples.
+func assignments() []int64 { return []int64{0, 1, 1767323045, 1767323046, 1 << 32, math.MaxInt64} }
 
 // later makes what fields since ABI 1.1 show, if they are declared: for other plugins a seed makes what it made before them.
 func (g *Generator) later(p *cluster.Pod) {

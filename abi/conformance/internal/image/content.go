@@ -64,10 +64,10 @@ func (e *Encoder) ordered(n int, f func(i int)) {
 func (e *Encoder) Content(c *cluster.Cluster, n *Numbering) *Content {
 	w := e.tables()
 	pods := make([]*region.Pod, len(c.Pods))
-	on := map[string][]*region.Pod{}
+	on := map[string][]int{}
 	for i := range c.Pods {
 		pods[i] = pod(&c.Pods[i])
-		on[c.Pods[i].Spec.NodeName] = append(on[c.Pods[i].Spec.NodeName], pods[i])
+		on[c.Pods[i].Spec.NodeName] = append(on[c.Pods[i].Spec.NodeName], i)
 	}
 	placed := make([]*region.Pod, len(n.Slots))
 	slots := map[*region.Pod]uint32{}
@@ -78,14 +78,10 @@ func (e *Encoder) Content(c *cluster.Cluster, n *Numbering) *Content {
 	}
 	var rows []*region.Node
 	for _, i := range n.Nodes {
-		rows = append(rows, node(&c.Nodes[i], i, on[c.Nodes[i].Metadata.Name]))
+		rows = append(rows, e.node(c, i, on[c.Nodes[i].Metadata.Name], pods))
 	}
 	for _, o := range n.Overlays {
-		var with []*region.Pod
-		for _, i := range o.Pods {
-			with = append(with, pods[i])
-		}
-		rows = append(rows, node(&c.Nodes[o.Node], o.Node, with))
+		rows = append(rows, e.node(c, o.Node, o.Pods, pods))
 	}
 	nodes := w.Nodes(rows, slots)
 	nodes.Rows, nodes.Overlays, nodes.Base = uint32(len(n.Nodes)), uint32(len(n.Overlays)), n.Base

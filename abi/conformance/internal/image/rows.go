@@ -13,16 +13,26 @@ func (e *Encoder) tables() *region.Encoder {
 	return &region.Encoder{ID: e.Dict.Intern, Order: e.Order, Bits: e.Bits, Reads: region.Reads{
 		Node: r.Node, Pods: r.Pods, Namespaces: r.Namespaces, Resources: r.Resources,
 		NodeLabels: r.NodeLabels, NodeAnnotations: r.NodeAnnotations, NodeConditions: r.NodeConditions,
-		PodLabels: r.PodLabels, PodAnnotations: r.PodAnnotations, NamespaceLabels: r.NamespaceLabels,
+		PodLabels: r.PodLabels, PodAnnotations: r.PodAnnotations, NamespaceLabels: r.NamespaceLabels, Feeds: r.Feeds,
 	}}
 }
 
-// node returns the row of a node with the given pods.
-func node(n *cluster.Node, index int, pods []*region.Pod) *region.Node {
+// node returns the row of a node with pods, by their indices in the cluster.
+func (e *Encoder) node(c *cluster.Cluster, index int, on []int, of []*region.Pod) *region.Node {
+	n := &c.Nodes[index]
+	var pods []*region.Pod
+	var known []*cluster.Pod
+	for _, i := range on {
+		pods, known = append(pods, of[i]), append(known, &c.Pods[i])
+	}
 	out := &region.Node{
 		Name: n.Metadata.Name, Unschedulable: n.Spec.Unschedulable, Allocatable: n.Allocatable, Capacity: n.Capacity,
 		CreatedAt: n.Metadata.CreatedAt(), Labels: n.Metadata.Labels,
 		Annotations: n.Metadata.Annotations, Conditions: map[string]string{}, Generation: uint64(index) + 1, Pods: pods,
+		Feeds: map[string]region.Cell{}, RequestedSince: func(resource string) int64 { return cluster.Since(n, e.Reads.Feeds, resource, known) },
+	}
+	for name, f := range n.Feeds {
+		out.Feeds[name] = region.Cell{Value: f.Value, State: f.State}
 	}
 	for _, t := range n.Spec.Taints {
 		out.Taints = append(out.Taints, region.Taint{Key: t.Key, Value: t.Value, Effect: t.Effect})

@@ -47,6 +47,12 @@ func nodeCell(r *Reads, c *cluster.Cluster, n *cluster.Node, id abi.ColumnID, ar
 		return number(n.Capacity(r.Resources[arg]))
 	case abi.NodeCreatedAt:
 		return number(n.Metadata.CreatedAt())
+	case abi.NodeFeed:
+		return number(n.Feeds[r.Feeds[arg]].Value)
+	case abi.NodeFeedState:
+		return number(int64(n.Feeds[r.Feeds[arg]].State))
+	case abi.NodeRequestedSince:
+		return number(c.RequestedSince(n, r.Feeds, r.Resources[arg]))
 	case abi.NodeRequested:
 		return number(c.Requested(name, r.Resources[arg]))
 	case abi.NodeNonZeroRequested:

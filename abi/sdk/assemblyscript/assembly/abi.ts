@@ -87,6 +87,9 @@ export const enum Column {
   NodeZone = 16,
   NodeCapacity = 162,
   NodeCreatedAt = 163,
+  NodeFeed = 190,
+  NodeFeedState = 191,
+  NodeRequestedSince = 193,
 
   PlacedNamespace = 64,
   PlacedPriority = 65,

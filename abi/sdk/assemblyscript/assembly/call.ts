@@ -11,7 +11,7 @@ import { Node } from "./node";
 import { newPod, Pod } from "./pod";
 import { Status, WAIT } from "./reasons";
 import {
-  NamespaceLabel, NodeAnnotation, NodeCondition, NodeLabel, PodAnnotation, PodLabel, Published, Resource,
+  Feed, NamespaceLabel, NodeAnnotation, NodeCondition, NodeLabel, PodAnnotation, PodLabel, Published, Resource,
 } from "./types";
 
 /** The number of a handle: its place in the list, from 1 on. */
@@ -41,6 +41,11 @@ export function nodeAnnotation(key: string): NodeAnnotation {
 /** The handle of a type of node condition. */
 export function nodeCondition(type: string): NodeCondition {
   return changetype<NodeCondition>(handle("nodeConditions", declared.NODE_CONDITIONS, type));
+}
+
+/** The handle of a feed, with its unit as the manifest has it, such as `node.cpu.usage:milli`. */
+export function feed(name: string): Feed {
+  return changetype<Feed>(handle("feeds", declared.FEEDS, name));
 }
 
 /** The handle of a label key of pods on nodes. */

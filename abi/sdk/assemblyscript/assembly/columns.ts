@@ -46,8 +46,11 @@ export const enum Slot {
   PlacedLabel = 40,
   NamespaceLabel = 41,
   NodeCapacity = 42,
+  NodeFeed = 43,
+  NodeFeedState = 44,
+  NodeRequestedSince = 45,
 
-  Count = 43,
+  Count = 46,
 }
 
 const slots: usize = memory.data(Slot.Count * 8, 8);
@@ -123,6 +126,9 @@ function place(id: u32): u32 {
     case Column.NodeZone: return where(Slot.NodeZone, Type.U32, 1);
     case Column.NodeCapacity: return where(Slot.NodeCapacity, Type.I64, declared.RESOURCES.length);
     case Column.NodeCreatedAt: return where(Slot.NodeCreatedAt, Type.I64, 1);
+    case Column.NodeFeed: return where(Slot.NodeFeed, Type.I64, declared.FEEDS.length);
+    case Column.NodeFeedState: return where(Slot.NodeFeedState, Type.U8, declared.FEEDS.length);
+    case Column.NodeRequestedSince: return where(Slot.NodeRequestedSince, Type.I64, declared.RESOURCES.length);
     case Column.PlacedNamespace: return where(Slot.PlacedNamespace, Type.U32, 1);
     case Column.PlacedPriority: return where(Slot.PlacedPriority, Type.I32, 1);
     case Column.PlacedRequests: return where(Slot.PlacedRequests, Type.I64, declared.RESOURCES.length);
@@ -168,7 +174,7 @@ function clear(): void {
   const lengths: StaticArray<i32> = [
     declared.RESOURCES.length, declared.RESOURCES.length, declared.NODE_ANNOTATIONS.length, declared.NODE_CONDITIONS.length,
     declared.NODE_LABELS.length, declared.RESOURCES.length, declared.POD_ANNOTATIONS.length, declared.POD_LABELS.length,
-    declared.NAMESPACE_LABELS.length, declared.RESOURCES.length,
+    declared.NAMESPACE_LABELS.length, declared.RESOURCES.length, declared.FEEDS.length, declared.FEEDS.length, declared.RESOURCES.length,
   ];
   for (let i = 0; i < lengths.length; i++) {
     const slot = slots + (Slot.NodeAllocatable + i) * 8, n = <usize>lengths[i] + 1;

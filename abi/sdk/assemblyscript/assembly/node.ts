@@ -7,7 +7,7 @@ import { cell, elementsOf, keyed, lengthOf, Slot, textOf } from "./columns";
 import { findIn, outside } from "./list";
 import { scratch } from "./memory";
 import { PlacedPod } from "./placed";
-import { ABSENT, ID, Image, NodeAnnotation, NodeCondition, NodeLabel, NonZero, Pair, Port, Resource, Taint } from "./types";
+import { ABSENT, Feed, ID, Image, NodeAnnotation, NodeCondition, NodeLabel, NonZero, Pair, Port, Resource, Taint } from "./types";
 
 /** A node, as a view of its row. */
 @final @unmanaged
@@ -89,6 +89,24 @@ export class Node {
   /** status.images, an entry a name. Reads `node: images`. */
   @inline images(): NodeImages {
     return changetype<NodeImages>(this);
+  }
+
+  /** What a declared feed says of the node, in its unit; 0 if the state is None. Reads `feeds`. */
+  @inline feed(feed: Feed): i64 {
+    return keyed<i64>(Slot.NodeFeed, changetype<usize>(feed), this.row(), "feeds", "the feed");
+  }
+
+  /** The state of what a declared feed says of the node, a FeedState. Reads `feeds`. */
+  @inline feedState(feed: Feed): u8 {
+    return keyed<u8>(Slot.NodeFeedState, changetype<usize>(feed), this.row(), "feeds", "the feed");
+  }
+
+  /**
+   * The sum of the requests of pods on the node that the samples of the declared feeds cannot contain, by the oldest of them. Reads
+   * `node: requestedSince`.
+   */
+  @inline requestedSince(resource: Resource): i64 {
+    return keyed<i64>(Slot.NodeRequestedSince, changetype<usize>(resource), this.row(), "node", "requestedSince, or resources the resource");
   }
 
   /** The status of a declared type of condition, a Condition. Reads `nodeConditions`. */

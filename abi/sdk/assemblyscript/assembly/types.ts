@@ -20,6 +20,8 @@ export const ABSENT: ID = 0;
 @final @unmanaged export class NodeAnnotation {}
 /** A type of the list `nodeConditions`. */
 @final @unmanaged export class NodeCondition {}
+/** A feed of the list `feeds`, as `name:unit`. */
+@final @unmanaged export class Feed {}
 /** A key of the list `podLabels`. */
 @final @unmanaged export class PodLabel {}
 /** A key of the list `podAnnotations`. */
@@ -82,6 +84,13 @@ export const enum Condition {
   True = 1,
   False = 2,
   Unknown = 3,
+}
+
+/** What a feed's value of a node is worth. None means that it has never had one, Stale that the last is too old. */
+export const enum FeedState {
+  None = 0,
+  Fresh = 1,
+  Stale = 2,
 }
 
 /** How a toleration matches. */

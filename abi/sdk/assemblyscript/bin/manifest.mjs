@@ -6,6 +6,7 @@ const LISTS = {
   nodeLabels: "NODE_LABELS",
   nodeAnnotations: "NODE_ANNOTATIONS",
   nodeConditions: "NODE_CONDITIONS",
+  feeds: "FEEDS",
   podLabels: "POD_LABELS",
   podAnnotations: "POD_ANNOTATIONS",
   namespaceLabels: "NAMESPACE_LABELS",

@@ -25,7 +25,7 @@ struct berth__columns {
   struct berth__lists strings;
 
   // By the number of a handle; that of number 0 is never there.
-  struct berth__column *allocatable, *capacity, *requested, *annotation, *condition, *label;
+  struct berth__column *allocatable, *capacity, *requested, *annotation, *condition, *label, *feed, *feed_state, *requested_since;
   struct berth__column *placed_requests, *placed_annotation, *placed_label, *namespace_label;
   uint32_t lengths[BERTH__LISTS];
 };
@@ -87,6 +87,9 @@ BERTH__COLD const struct berth__place *berth__place(uint32_t id) {
       BERTH__ONE(BERTH__NODE_ZONE, BERTH__U32, zone),
       BERTH__KEYED(BERTH__NODE_CAPACITY, BERTH__I64, capacity, BERTH__RESOURCES),
       BERTH__ONE(BERTH__NODE_CREATED_AT, BERTH__I64, created_at),
+      BERTH__KEYED(BERTH__NODE_FEED, BERTH__I64, feed, BERTH__FEEDS),
+      BERTH__KEYED(BERTH__NODE_FEED_STATE, BERTH__U8, feed_state, BERTH__FEEDS),
+      BERTH__KEYED(BERTH__NODE_REQUESTED_SINCE, BERTH__I64, requested_since, BERTH__RESOURCES),
       BERTH__ONE(BERTH__PLACED_NAMESPACE, BERTH__U32, placed_namespace),
       BERTH__ONE(BERTH__PLACED_PRIORITY, BERTH__I32, placed_priority),
       BERTH__KEYED(BERTH__PLACED_REQUESTS, BERTH__I64, placed_requests, BERTH__RESOURCES),

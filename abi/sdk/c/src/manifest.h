@@ -11,6 +11,7 @@ enum {
   BERTH__NODE_LABEL_KEYS,
   BERTH__NODE_ANNOTATION_KEYS,
   BERTH__NODE_CONDITION_TYPES,
+  BERTH__FEEDS,
   BERTH__POD_LABEL_KEYS,
   BERTH__POD_ANNOTATION_KEYS,
   BERTH__NAMESPACE_LABEL_KEYS,
@@ -20,7 +21,7 @@ enum {
 
 BERTH__FN const char *berth__list_name(uint32_t list) {
   static const char *const names[BERTH__LISTS] = {
-      "resources", "nodeLabels",     "nodeAnnotations", "nodeConditions",
+      "resources", "nodeLabels",     "nodeAnnotations", "nodeConditions", "feeds",
       "podLabels", "podAnnotations", "namespaceLabels", "published",
   };
   return names[list];
@@ -127,6 +128,7 @@ BERTH__COLD uint32_t berth__handle(uint32_t list, BerthText name) {
 #define berth_node_label_handle(key) ((BerthNodeLabel){berth__handle(BERTH__NODE_LABEL_KEYS, BERTH_TEXT(key))})
 #define berth_node_annotation_handle(key) ((BerthNodeAnnotation){berth__handle(BERTH__NODE_ANNOTATION_KEYS, BERTH_TEXT(key))})
 #define berth_node_condition_handle(type) ((BerthNodeCondition){berth__handle(BERTH__NODE_CONDITION_TYPES, BERTH_TEXT(type))})
+#define berth_feed_handle(name) ((BerthFeed){berth__handle(BERTH__FEEDS, BERTH_TEXT(name))})
 #define berth_pod_label_handle(key) ((BerthPodLabel){berth__handle(BERTH__POD_LABEL_KEYS, BERTH_TEXT(key))})
 #define berth_pod_annotation_handle(key) ((BerthPodAnnotation){berth__handle(BERTH__POD_ANNOTATION_KEYS, BERTH_TEXT(key))})
 #define berth_namespace_label_handle(key) ((BerthNamespaceLabel){berth__handle(BERTH__NAMESPACE_LABEL_KEYS, BERTH_TEXT(key))})

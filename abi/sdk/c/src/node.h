@@ -87,6 +87,22 @@ BERTH__HOT BerthCondition berth_node_condition(BerthNode node, BerthNodeConditio
   return (BerthCondition)BERTH__CELL(uint8_t, berth__columns.condition[type.number], node.row, "nodeConditions", "the type");
 }
 
+/// What a declared feed says of the node, in its unit; 0 if the state is BERTH_FEED_NONE. Reads `feeds`.
+BERTH__HOT int64_t berth_node_feed(BerthNode node, BerthFeed feed) {
+  return BERTH__CELL(int64_t, berth__columns.feed[feed.number], node.row, "feeds", "the feed");
+}
+
+/// The state of what a declared feed says of the node. Reads `feeds`.
+BERTH__HOT BerthFeedState berth_node_feed_state(BerthNode node, BerthFeed feed) {
+  return (BerthFeedState)BERTH__CELL(uint8_t, berth__columns.feed_state[feed.number], node.row, "feeds", "the feed");
+}
+
+/// The sum of the requests of pods on the node that the samples of the declared feeds cannot contain, by the oldest of them. Reads
+/// `node: requestedSince`.
+BERTH__HOT int64_t berth_node_requested_since(BerthNode node, BerthResource r) {
+  return BERTH__CELL(int64_t, berth__columns.requested_since[r.number], node.row, "node", "requestedSince, or resources the resource");
+}
+
 /// The pods on the node that the plugin may see. Reads `node: pods`.
 BERTH__HOT BerthPods berth_node_pods(BerthNode node) {
   struct list { const uint32_t *at; uint32_t n; };

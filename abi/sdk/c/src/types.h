@@ -18,6 +18,8 @@ typedef struct { uint32_t number; } BerthNodeLabel;
 typedef struct { uint32_t number; } BerthNodeAnnotation;
 /// A type of the list `nodeConditions`.
 typedef struct { uint32_t number; } BerthNodeCondition;
+/// A feed of the list `feeds`, as `name:unit`.
+typedef struct { uint32_t number; } BerthFeed;
 /// A key of the list `podLabels`.
 typedef struct { uint32_t number; } BerthPodLabel;
 /// A key of the list `podAnnotations`.
@@ -47,6 +49,9 @@ typedef struct { BerthId name; uint32_t zero; int64_t size; } BerthImage;
 
 /// The status of a node's condition. BERTH_CONDITION_ABSENT means that the node does not report it.
 typedef enum { BERTH_CONDITION_ABSENT, BERTH_CONDITION_TRUE, BERTH_CONDITION_FALSE, BERTH_CONDITION_UNKNOWN } BerthCondition;
+
+/// What a feed's value of a node is worth. BERTH_FEED_NONE means that it has never had one, BERTH_FEED_STALE that the last is too old.
+typedef enum { BERTH_FEED_NONE, BERTH_FEED_FRESH, BERTH_FEED_STALE } BerthFeedState;
 
 /// How a toleration matches.
 typedef enum { BERTH_TOLERATION_EQUAL = 1, BERTH_TOLERATION_EXISTS } BerthTolerationOperator;

@@ -161,6 +161,10 @@ static void cell(uint32_t row, BerthText name) {
   else if (IS("162.0")) number(berth_node_capacity(node, berth_resource_handle("cpu")));
   else if (IS("162.1")) number(berth_node_capacity(node, berth_resource_handle("memory")));
   else if (IS("163.0")) number(berth_node_created_at(node));
+  else if (IS("190.0")) number(berth_node_feed(node, berth_feed_handle("node.cpu.usage:milli")));
+  else if (IS("191.0")) number(berth_node_feed_state(node, berth_feed_handle("node.cpu.usage:milli")));
+  else if (IS("193.0")) number(berth_node_requested_since(node, berth_resource_handle("cpu")));
+  else if (IS("193.1")) number(berth_node_requested_since(node, berth_resource_handle("memory")));
   else fail(berth_concat("column ", name, " is not read here yet"));
 }
 

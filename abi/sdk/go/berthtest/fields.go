@@ -37,6 +37,12 @@ func ParseNode(words []string) (Node, error) {
 			n.CreatedAt, err = strconv.ParseInt(value, 10, 64)
 		case "images":
 			n.Images, err = amounts(value)
+		case "feeds":
+			n.Feeds, err = feeds(value)
+		case "stale":
+			n.Stale = list(value)
+		case "requestedSince":
+			n.RequestedSince, err = amounts(value)
 		case "unschedulable":
 			n.Unschedulable = true
 		case "taints":
@@ -46,7 +52,7 @@ func ParseNode(words []string) (Node, error) {
 				err = errors.Join(err, oneOf(parts[2], effects()...))
 			}
 		default:
-			return n, unknown("field of a node", field, "labels", "annotations", "conditions", "allocatable", "capacity", "createdAt", "images", "unschedulable", "taints")
+			return n, unknown("field of a node", field, "labels", "annotations", "conditions", "allocatable", "capacity", "createdAt", "feeds", "images", "requestedSince", "stale", "unschedulable", "taints")
 		}
 		if err != nil {
 			return n, fmt.Errorf("%s: %w", field, err)

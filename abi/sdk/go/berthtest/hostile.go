@@ -72,9 +72,12 @@ func trapped(tb testing.TB, f func()) (trap *Trap) {
 // the given sizes.
 func (t *Trial) loaded(name string, size int64, n, length int) Node {
 	text := strings.Repeat("x", length)
-	node := Node{Name: name, Allocatable: map[string]int64{}, Capacity: map[string]int64{}, CreatedAt: size, Labels: map[string]string{}, Annotations: map[string]string{}, Conditions: map[string]string{}, Images: map[string]int64{}}
+	node := Node{Name: name, Allocatable: map[string]int64{}, Capacity: map[string]int64{}, CreatedAt: size, Labels: map[string]string{}, Annotations: map[string]string{}, Conditions: map[string]string{}, Images: map[string]int64{}, Feeds: map[string]int64{}, RequestedSince: map[string]int64{}}
+	for i, f := range t.manifest.Reads["feeds"] {
+		node.Feeds[f] = []int64{size, -size}[i%2]
+	}
 	for _, r := range t.manifest.Reads["resources"] {
-		node.Allocatable[r], node.Capacity[r] = size, size
+		node.Allocatable[r], node.Capacity[r], node.RequestedSince[r] = size, size, size
 	}
 	for _, k := range t.manifest.Reads["nodeLabels"] {
 		node.Labels[k] = text

@@ -20,7 +20,13 @@ func rows(all []*rowNode, pods map[*Pod]*region.Pod) []*region.Node {
 		to := &region.Node{
 			Name: n.Name, Unschedulable: n.Unschedulable, Allocatable: amount(n.Allocatable),
 			Capacity: amount(n.Capacity), CreatedAt: n.CreatedAt, Labels: n.Labels, Annotations: n.Annotations,
-			Conditions: n.Conditions, Generation: generation,
+			Conditions: n.Conditions, Generation: generation, Feeds: map[string]region.Cell{}, RequestedSince: amount(n.RequestedSince),
+		}
+		for name, value := range n.Feeds {
+			to.Feeds[name] = region.Cell{Value: value, State: 1}
+			if slices.Contains(n.Stale, name) {
+				to.Feeds[name] = region.Cell{Value: value, State: 2}
+			}
 		}
 		for _, t := range n.Taints {
 			effect(t.Effect)

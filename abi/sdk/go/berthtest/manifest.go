@@ -34,7 +34,7 @@ func parseManifest(data []byte) (*Manifest, error) {
 	return &Manifest{Manifest: m, schema: config, Reads: map[string][]string{
 		"node": r.Node, "nodeLabels": r.NodeLabels, "nodeAnnotations": r.NodeAnnotations, "nodeConditions": r.NodeConditions,
 		"resources": r.Resources, "pods": r.Pods, "podLabels": r.PodLabels, "podAnnotations": r.PodAnnotations, "pod": r.Pod,
-		"namespaces": r.Namespaces, "namespaceLabels": r.NamespaceLabels, "published": r.Published,
+		"feeds": r.Feeds, "namespaces": r.Namespaces, "namespaceLabels": r.NamespaceLabels, "published": r.Published,
 	}}, nil
 }
 
@@ -47,7 +47,7 @@ func (m *Manifest) reads() region.Reads {
 	return region.Reads{
 		Node: r["node"], Pods: r["pods"], Namespaces: r["namespaces"], Resources: r["resources"], NodeLabels: r["nodeLabels"],
 		NodeAnnotations: r["nodeAnnotations"], NodeConditions: r["nodeConditions"], PodLabels: r["podLabels"],
-		PodAnnotations: r["podAnnotations"], NamespaceLabels: r["namespaceLabels"],
+		PodAnnotations: r["podAnnotations"], NamespaceLabels: r["namespaceLabels"], Feeds: r["feeds"],
 	}
 }
 

@@ -75,6 +75,15 @@ func (s *sample) node(i int) Node {
 	for _, kind := range s.Reads["nodeConditions"] {
 		n.Conditions[kind] = []string{"True", "False"}[s.rand.IntN(2)]
 	}
+	for _, f := range s.Reads["feeds"] {
+		if n.Feeds == nil {
+			n.Feeds, n.RequestedSince = map[string]int64{}, s.quantities(4_000)
+		}
+		n.Feeds[f] = int64(s.rand.IntN(32_000))
+		if s.rand.IntN(8) == 0 {
+			n.Stale = append(n.Stale, f)
+		}
+	}
 	if s.rand.IntN(4) == 0 {
 		n.Taints = []Taint{{Key: "example.com/dedicated", Value: s.texts[s.rand.IntN(len(s.texts))], Effect: "NoSchedule"}}
 	}

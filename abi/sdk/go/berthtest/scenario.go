@@ -60,11 +60,12 @@ import (
 // allocatable and which no node in the file has, and a key of a label, annotation,
 // condition or resource that is spelt almost like one of the manifest's.
 //
-// Amounts in allocatable, capacity, requests and limits are milli-CPU for cpu, bytes for memory and storage, and a
+// Amounts in allocatable, capacity, requests, requestedSince and limits are milli-CPU for cpu, bytes for memory and storage, and a
 // count for others, and images have bytes: allocatable=cpu:4000,memory:8589934592.
 //
 // Fields of a node are labels, annotations, allocatable, capacity, createdAt (in seconds),
-// conditions, images (key:value,…),
+// conditions, images (key:value,…), feeds (name:unit:value,…), stale (name:unit,… of feeds whose
+// value is stale), requestedSince,
 // taints (key:value:effect,…) and unschedulable; of a pod labels, annotations, requests,
 // nodeSelector, priority, owner, node, uid, terminating, schedulingGates, createdAt (in
 // seconds), priorityClass, serviceAccount, preemptionPolicy, group, limits (a resource that is

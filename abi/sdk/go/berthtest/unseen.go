@@ -73,7 +73,7 @@ func keys(value string) []string {
 // make all keys visible.
 func listOf(object, field string) (list string, others [][2]string) {
 	switch {
-	case slices.Contains([]string{"allocatable", "capacity", "requests", "limits"}, field):
+	case slices.Contains([]string{"allocatable", "capacity", "requests", "requestedSince", "limits"}, field):
 		return "resources", nil
 	case object == "node" && field == "labels":
 		return "nodeLabels", [][2]string{{"node", "labels"}}

@@ -1,6 +1,7 @@
 package berthtest
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -76,6 +77,17 @@ func amounts(value string) (map[string]int64, error) {
 		m[e[:i]] = n
 	}
 	return m, nil
+}
+
+// feeds parses name:unit:value,….
+func feeds(value string) (map[string]int64, error) {
+	m, err := amounts(value)
+	for name := range m {
+		if !strings.Contains(name, ":") {
+			err = errors.Join(err, fmt.Errorf("%s: want the feed with its unit, such as node.cpu.usage:milli:250", name))
+		}
+	}
+	return m, err
 }
 
 // number parses a whole number of at most the given bits.

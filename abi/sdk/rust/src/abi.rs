@@ -175,6 +175,9 @@ pub mod column {
     pub const NODE_ZONE: u32 = 16;
     pub const NODE_CAPACITY: u32 = 162;
     pub const NODE_CREATED_AT: u32 = 163;
+    pub const NODE_FEED: u32 = 190;
+    pub const NODE_FEED_STATE: u32 = 191;
+    pub const NODE_REQUESTED_SINCE: u32 = 193;
 
     pub const POD_NAMESPACE: u32 = 64;
     pub const POD_PRIORITY: u32 = 65;

@@ -17,7 +17,7 @@ use crate::room::{Room, Scratch};
 use crate::snapshot::{Nodes, Snapshot};
 use crate::status::{Reason, Status};
 use crate::types::{
-    Id, NamespaceLabel, NodeAnnotation, NodeCondition, NodeLabel, PodAnnotation, PodLabel,
+    Feed, Id, NamespaceLabel, NodeAnnotation, NodeCondition, NodeLabel, PodAnnotation, PodLabel,
     Published, Resource,
 };
 
@@ -101,6 +101,12 @@ impl Base {
     /// The handle of a type of node condition.
     pub fn node_condition(&self, kind: &str) -> NodeCondition {
         NodeCondition(self.handle("nodeConditions", kind))
+    }
+
+    /// The handle of a feed, with its unit as the manifest has it, such as
+    /// `node.cpu.usage:milli`.
+    pub fn feed(&self, name: &str) -> Feed {
+        Feed(self.handle("feeds", name))
     }
 
     /// The handle of a label key of pods on nodes.

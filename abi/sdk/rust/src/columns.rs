@@ -5,7 +5,7 @@ use crate::manifest::{undeclared, Manifest};
 use crate::memory::{Memory, Plain, View};
 use crate::records::{ColumnEntry, Header, TableEntry};
 use crate::room::Room;
-use crate::types::{Condition, Id, Image, Pair, Port, Span, Taint};
+use crate::types::{Condition, FeedState, Id, Image, Pair, Port, Span, Taint};
 
 /// Columns by declared key, the key's index first.
 type Keyed<T> = Room<View<T>>;
@@ -81,6 +81,9 @@ pub(crate) struct Columns {
     pub requested: Keyed<i64>,
     pub annotation: Keyed<Id>,
     pub condition: Keyed<Condition>,
+    pub feed: Keyed<i64>,
+    pub feed_state: Keyed<FeedState>,
+    pub requested_since: Keyed<i64>,
     pub label: Keyed<Id>,
     pub pod_requests: Keyed<i64>,
     pub pod_annotation: Keyed<Id>,
@@ -162,6 +165,9 @@ impl Columns {
             requested: keyed(memory, resources),
             annotation: ids("nodeAnnotations"),
             condition: keyed(memory, manifest.length("nodeConditions")),
+            feed: keyed(memory, manifest.length("feeds")),
+            feed_state: keyed(memory, manifest.length("feeds")),
+            requested_since: keyed(memory, resources),
             label: ids("nodeLabels"),
             pod_requests: keyed(memory, resources),
             pod_annotation: ids("podAnnotations"),
@@ -210,6 +216,9 @@ impl Columns {
         clear(&mut self.requested);
         clear(&mut self.annotation);
         clear(&mut self.condition);
+        clear(&mut self.feed);
+        clear(&mut self.feed_state);
+        clear(&mut self.requested_since);
         clear(&mut self.label);
         clear(&mut self.pod_requests);
         clear(&mut self.pod_annotation);
@@ -237,6 +246,11 @@ impl Columns {
             column::NODE_ZONE => one(m, e, element::U32, &mut p.zone),
             column::NODE_CAPACITY => key(m, e, element::I64, self.capacity.slice_mut()),
             column::NODE_CREATED_AT => one(m, e, element::I64, &mut p.created_at),
+            column::NODE_FEED => key(m, e, element::I64, self.feed.slice_mut()),
+            column::NODE_FEED_STATE => key(m, e, element::U8, self.feed_state.slice_mut()),
+            column::NODE_REQUESTED_SINCE => {
+                key(m, e, element::I64, self.requested_since.slice_mut())
+            }
             column::POD_NAMESPACE => one(m, e, element::U32, &mut p.pod_namespace),
             column::POD_PRIORITY => one(m, e, element::I32, &mut p.pod_priority),
             column::POD_REQUESTS => key(m, e, element::I64, self.pod_requests.slice_mut()),

@@ -129,9 +129,9 @@ pub use queue::{Key, Queued};
 pub use snapshot::{Judged, Namespace, Namespaces, Nodes, Snapshot};
 pub use status::{Reason, Status};
 pub use types::{
-    Code, Condition, Effect, Id, Image, NamespaceLabel, NodeAnnotation, NodeCondition, NodeLabel,
-    Operator, Pair, PodAnnotation, PodLabel, Port, Protocol, Published, Requirement, Resource,
-    Taint, Term, Toleration, TolerationOperator,
+    Code, Condition, Effect, Feed, FeedState, Id, Image, NamespaceLabel, NodeAnnotation,
+    NodeCondition, NodeLabel, Operator, Pair, PodAnnotation, PodLabel, Port, Protocol, Published,
+    Requirement, Resource, Taint, Term, Toleration, TolerationOperator,
 };
 
 /// The functions that a module exports. export! and `testing` call them; plugins do not.

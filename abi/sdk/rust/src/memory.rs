@@ -20,7 +20,7 @@ plain! {
     u8 u16 u32 u64 i32 i64
     crate::types::Id crate::types::Pair crate::types::Taint crate::types::Port
     crate::types::Image crate::types::Toleration crate::types::Requirement
-    crate::types::Term crate::types::Condition crate::types::Span crate::abi::Code
+    crate::types::Term crate::types::Condition crate::types::FeedState crate::types::Span crate::abi::Code
     crate::records::CallRecord crate::records::Header crate::records::TableEntry
     crate::records::ColumnEntry crate::records::PodHeader crate::records::PodField
     crate::records::EventRecord crate::records::PodEntry crate::records::Text

@@ -2,8 +2,8 @@
 
 use crate::columns::{cell, keyed, utf8, Columns};
 use crate::types::{
-    find, Condition, Id, Image, NodeAnnotation, NodeCondition, NodeLabel, Pair, PodAnnotation,
-    PodLabel, Port, Resource, Taint,
+    find, Condition, Feed, FeedState, Id, Image, NodeAnnotation, NodeCondition, NodeLabel, Pair,
+    PodAnnotation, PodLabel, Port, Resource, Taint,
 };
 
 /// A node, as a view of its row.
@@ -156,6 +156,37 @@ impl<'c> Node<'c> {
             self.row,
             "nodeConditions",
             "the type",
+        )
+    }
+
+    /// What a declared feed says of the node, in its unit; 0 if the state is NONE. Reads `feeds`.
+    #[inline]
+    pub fn feed(self, feed: Feed) -> i64 {
+        keyed(&self.columns.feed, feed.0, self.row, "feeds", "the feed")
+    }
+
+    /// The state of what a declared feed says of the node. Reads `feeds`.
+    #[inline]
+    pub fn feed_state(self, feed: Feed) -> FeedState {
+        keyed(
+            &self.columns.feed_state,
+            feed.0,
+            self.row,
+            "feeds",
+            "the feed",
+        )
+    }
+
+    /// The sum of the requests of pods on the node that the samples of the declared feeds cannot
+    /// contain, by the oldest of them. Reads `node: requestedSince`.
+    #[inline]
+    pub fn requested_since(self, resource: Resource) -> i64 {
+        keyed(
+            &self.columns.requested_since,
+            resource.0,
+            self.row,
+            "node",
+            "requestedSince",
         )
     }
 

@@ -34,6 +34,8 @@ handles! {
     NodeAnnotation
     /// A type of the list `nodeConditions`.
     NodeCondition
+    /// A feed of the list `feeds`, as `name:unit`.
+    Feed
     /// A key of the list `podLabels`.
     PodLabel
     /// A key of the list `podAnnotations`.
@@ -99,6 +101,15 @@ numbers! {
         FALSE = 2,
         /// Unknown.
         UNKNOWN = 3,
+    }
+    /// What a feed's value of a node is worth.
+    FeedState: u8 {
+        /// The feed has never had a value of the node.
+        NONE = 0,
+        /// The value is fresh.
+        FRESH = 1,
+        /// The last value is too old.
+        STALE = 2,
     }
     /// How a toleration matches.
     TolerationOperator: u32 {

@@ -8,6 +8,7 @@ static struct {
   BerthPodAnnotation peer;
   BerthNamespaceLabel team;
   BerthResource cpu, memory;
+  BerthFeed usage;
   BerthConst app_key, disk_key, team_key;
 } read_by;
 
@@ -205,6 +206,10 @@ static void see_node(BerthNode node) {
   see_number(berth_node_capacity(node, read_by.cpu));
   see_number(berth_node_capacity(node, read_by.memory));
   see_number(berth_node_created_at(node));
+  see_number(berth_node_feed(node, read_by.usage));
+  see_number(berth_node_feed_state(node, read_by.usage));
+  see_number(berth_node_requested_since(node, read_by.cpu));
+  see_number(berth_node_requested_since(node, read_by.memory));
   see_pairs(berth_node_labels(node));
   see_taints(berth_node_taints(node));
   see_ports(berth_node_ports(node));

@@ -103,6 +103,13 @@ impl Printer<'_> {
             (_, "162.0") => node.capacity(self.0.resource("cpu")).to_string(),
             (_, "162.1") => node.capacity(self.0.resource("memory")).to_string(),
             (_, "163.0") => node.created_at().to_string(),
+            (_, "190.0") => node.feed(self.0.feed("node.cpu.usage:milli")).to_string(),
+            (_, "191.0") => {
+                let state = node.feed_state(self.0.feed("node.cpu.usage:milli"));
+                state.0.to_string()
+            }
+            (_, "193.0") => node.requested_since(self.0.resource("cpu")).to_string(),
+            (_, "193.1") => node.requested_since(self.0.resource("memory")).to_string(),
             (_, "14.0") => self.id(node.label(self.0.node_label("pool"))),
             _ => panic!("column {} of table {} is not read here yet", column, table),
         }

@@ -35,7 +35,8 @@ impl Plugin for Replay {
         },
         "reads": {
             "node": ["name", "flags", "allocatable", "labels", "taints", "ports", "images", "pods", "generation", "zone",
-                "capacity", "createdAt"],
+                "capacity", "createdAt", "requestedSince"],
+            "feeds": ["node.cpu.usage:milli"],
             "nodeLabels": ["pool"], "resources": ["cpu", "memory"], "podAnnotations": ["a", "b"],
             "pods": ["namespace", "priority"], "namespaces": ["name", "labels"], "namespaceLabels": ["team"],
             "pod": [

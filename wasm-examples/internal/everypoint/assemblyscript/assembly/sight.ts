@@ -10,6 +10,7 @@ const app = berth.podLabel("app");
 const peer = berth.podAnnotation("everypoint.berth.dev/peer");
 const team = berth.namespaceLabel("team");
 const cpu = berth.resource("cpu");
+const usage = berth.feed("node.cpu.usage:milli");
 const memory = berth.resource("memory");
 const appKey = berth.constant("app");
 const diskKey = berth.constant("disk");
@@ -195,6 +196,10 @@ class Seen {
     this.number(node.capacity(cpu));
     this.number(node.capacity(memory));
     this.number(node.createdAt());
+    this.number(node.feed(usage));
+    this.number(node.feedState(usage));
+    this.number(node.requestedSince(cpu));
+    this.number(node.requestedSince(memory));
     this.pairs(node.labels());
     this.taints(node.taints());
     this.ports(node.ports());

@@ -10,8 +10,8 @@ mod steps;
 
 use berth::json::Value;
 use berth::{
-    Base, Configure, Const, Error, Id, NamespaceLabel, NodeAnnotation, NodeCondition, NodeLabel,
-    Plugin, Pod, PodAnnotation, PodLabel, Published, Reason, Resource, Status,
+    Base, Configure, Const, Error, Feed, Id, NamespaceLabel, NodeAnnotation, NodeCondition,
+    NodeLabel, Plugin, Pod, PodAnnotation, PodLabel, Published, Reason, Resource, Status,
 };
 
 /// The plugin.
@@ -23,6 +23,7 @@ pub struct EveryPoint {
     app: PodLabel,
     team: NamespaceLabel,
     cpu: Resource,
+    usage: Feed,
     memory: Resource,
     peer: PodAnnotation,
     max_peers: PodAnnotation,
@@ -78,6 +79,7 @@ impl Plugin for EveryPoint {
             app: base.pod_label("app"),
             team: base.namespace_label("team"),
             cpu: base.resource("cpu"),
+            usage: base.feed("node.cpu.usage:milli"),
             memory: base.resource("memory"),
             peer: key("peer"),
             max_peers: key("max-peers"),

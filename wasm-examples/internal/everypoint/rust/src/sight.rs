@@ -130,6 +130,10 @@ impl Seen<'_> {
             node.capacity(self.by.cpu),
             node.capacity(self.by.memory),
             node.created_at(),
+            node.feed(self.by.usage),
+            i64::from(node.feed_state(self.by.usage).0),
+            node.requested_since(self.by.cpu),
+            node.requested_since(self.by.memory),
         ]);
         self.pairs(node.labels());
         self.each(node.taints(), |seen, taint| {

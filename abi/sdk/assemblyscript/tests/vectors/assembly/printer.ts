@@ -167,6 +167,10 @@ export function cell(row: u32, name: string): string {
   if (name == "162.0") return node.capacity(berth.resource("cpu")).toString();
   if (name == "162.1") return node.capacity(berth.resource("memory")).toString();
   if (name == "163.0") return node.createdAt().toString();
+  if (name == "190.0") return node.feed(berth.feed("node.cpu.usage:milli")).toString();
+  if (name == "191.0") return node.feedState(berth.feed("node.cpu.usage:milli")).toString();
+  if (name == "193.0") return node.requestedSince(berth.resource("cpu")).toString();
+  if (name == "193.1") return node.requestedSince(berth.resource("memory")).toString();
   fail("column " + name + " is not read here yet");
   return "";
 }
