@@ -113,6 +113,11 @@ func (p *printer) status(s *debughttp.Plugins, now time.Time) {
 			p.text("%s was refused (%s): %s", f.File, runs, f.Error)
 		}
 	}
+	for _, f := range s.Feeds {
+		if f.Error != "" {
+			p.text("The feed %s fails (%d values, %d of them stale): %s", f.Feed, f.Keys, f.Stale, f.Error)
+		}
+	}
 	if s.Error != "" {
 		p.text("The last change of the folder was refused: %s", s.Error)
 	}

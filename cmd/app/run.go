@@ -19,6 +19,7 @@ import (
 
 	"github.com/berth-scheduler/berth/runtime/assembly"
 	"github.com/berth-scheduler/berth/runtime/config"
+	"github.com/berth-scheduler/berth/runtime/feeds"
 	"github.com/berth-scheduler/berth/runtime/kube"
 	"github.com/berth-scheduler/berth/runtime/module"
 	"github.com/berth-scheduler/berth/runtime/state"
@@ -42,7 +43,9 @@ const (
 type runOptions struct {
 	program     *program
 	config      string
-	argument    bool // config is not from its flag
+	feeds       string
+	declared    []feeds.Feed // of feeds
+	argument    bool         // config is not from its flag
 	index       string
 	connection  connectionOptions
 	leader      leaderOptions
@@ -105,6 +108,7 @@ func (o *runOptions) flags(f *pflag.FlagSet) {
 	o.logging.flags(f)
 	refuseOthers(f)
 	f.StringSliceVar(&o.disable, "disable-plugins", nil, "do not run these `PLUGINS` of the API: NAME of a SchedulerPlugin, NAMESPACE/NAME of a TenantPlugin, or all; with =Hold their pods wait, and with =Release they do not")
+	f.StringVar(&o.feeds, "feeds", "", "`FILE` that declares feeds: numbers about nodes, such as their load, that Berth fetches for plugins")
 	f.StringVar(&o.pluginDir, "plugin-dir", "", "add the modules of this `DIR` to every profile, and reload them when they change")
 	f.Int64Var(&o.seed, "seed", 0, "seed of all random choices; 0 for a random seed, which is logged")
 	f.DurationVar(&o.unscheduled, "pod-max-in-unschedulable-pods-duration", 5*time.Minute, "how long a pod may stay unschedulable before it is retried without an event")
@@ -128,6 +132,12 @@ func (o *runOptions) check(level *slog.LevelVar, stderr io.Writer) (*slog.Logger
 		return nil, err
 	}
 	var err error
+	if o.declared, err = loadFeeds(context.Background(), o.feeds); err != nil {
+		return nil, err
+	}
+	if _, err = o.newFeeds(nil, nil); err != nil {
+		return nil, err
+	}
 	if o.stopped, err = tenancy.ParseStopped(o.disable); err != nil {
 		return nil, fmt.Errorf("--disable-plugins: %w", err)
 	}
@@ -275,6 +285,10 @@ func (o *runOptions) schedule(ctx context.Context, s *config.Scheduler, modules 
 	if err != nil {
 		return err
 	}
+	fetched, err := o.newFeeds(clients, log)
+	if err != nil {
+		return err
+	}
 	recording, err := o.record.toFolder(log, w)
 	if err != nil {
 		return err
@@ -286,7 +300,7 @@ func (o *runOptions) schedule(ctx context.Context, s *config.Scheduler, modules 
 	}()
 	a, err := assembly.New(
 		o.program.addTo(assembly.Config{Scheduler: s, Gates: o.gates.gates, Modules: modules, Seed: uint64(o.seed),
-			MaxUnschedulable: o.unscheduled, Reuse: kept, TrialShare: o.trialShare, RecordReads: o.record.reads}),
+			MaxUnschedulable: o.unscheduled, Reuse: kept, TrialShare: o.trialShare, RecordReads: o.record.reads, Feeds: feeds.IDs(o.declared)}),
 		assembly.Deps{
 			Binder: cluster, Evictor: cluster, Patcher: cluster, Outlet: cluster,
 			Recorder: recording.recorder(), Objects: cluster, Budgets: cluster.Budgets(), Storage: cluster.Storage(), Devices: cluster.Devices(), Services: cluster.Services(), Controllers: cluster.Controllers(),
@@ -310,7 +324,8 @@ func (o *runOptions) schedule(ctx context.Context, s *config.Scheduler, modules 
 	if err != nil {
 		return err
 	}
-	w.running.Store(&running{assembly: a, cluster: cluster, folder: folder, tenants: tenants,
+	defer w.followFeeds(ctx, fetched, a.Scheduler)()
+	w.running.Store(&running{assembly: a, cluster: cluster, folder: folder, tenants: tenants, feeds: fetched,
 		optional: func(ctx context.Context) ([]runtime.Object, []string) { return kube.Optional(ctx, clients.Reviews) }})
 	if w.yanks != nil {
 		go w.yanks.follow(ctx, indexEvery, partEvery, a.Status, log)

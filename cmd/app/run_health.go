@@ -27,6 +27,7 @@ func (w *watched) checks(ctx context.Context, election *kube.Election) (live, re
 		healthz.NamedCheck("sched-handler-sync", w.clusterCheck((*kube.Cluster).Synced)),
 		healthz.NamedCheck("writes", w.clusterCheck((*kube.Cluster).Blocked)),
 		healthz.NamedCheck("watches", w.clusterCheck((*kube.Cluster).Unwatched)),
+		healthz.NamedCheck("feeds", w.feedsCheck),
 	}
 	return slices.Concat(holds, live), slices.Concat(canLead, ready)
 }

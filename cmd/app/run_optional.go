@@ -21,6 +21,7 @@ const (
 	partCache     = "module-cache"
 	partSocket    = "debug-socket"
 	partIndex     = "index"
+	partFeeds     = "feeds"
 	partRecording = "recording"
 )
 

@@ -126,6 +126,7 @@ func (w *watched) plugins(context.Context) (*debughttp.Plugins, error) {
 		return nil, errors.New("the scheduler has not started yet")
 	}
 	out := w.yanks.describe(r.assembly.Status(), r.folder)
+	out.Feeds = describeFeeds(r.feeds)
 	for _, of := range r.tenants.Progress() {
 		line := debughttp.Rollout{Plugin: of.Plugin, Step: of.Step, Steps: of.Steps, Failed: of.Failed}
 		for _, v := range of.Versions {

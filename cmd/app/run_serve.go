@@ -23,6 +23,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/assembly"
 	"github.com/berth-scheduler/berth/runtime/config"
 	"github.com/berth-scheduler/berth/runtime/debughttp"
+	"github.com/berth-scheduler/berth/runtime/feeds"
 	"github.com/berth-scheduler/berth/runtime/kube"
 	"github.com/berth-scheduler/berth/runtime/pipeline"
 	"github.com/berth-scheduler/berth/runtime/plugin"
@@ -129,6 +130,7 @@ type running struct {
 	cluster  *kube.Cluster
 	folder   *assembly.Folder // nil without --plugin-dir
 	tenants  *follow.Follower
+	feeds    *feeds.Feeds // nil without --feeds
 	// optional reads the objects that kube-scheduler needs no right to read.
 	optional func(context.Context) ([]apiruntime.Object, []string)
 }

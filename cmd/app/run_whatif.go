@@ -84,7 +84,7 @@ func (w *watched) aboutNow(ctx context.Context, ask func(*whatif.Cluster) error)
 
 // clusterOf returns the cluster that a loop knows, without other objects.
 func clusterOf(a assembly.Config, contents scheduler.Contents) *whatif.Cluster {
-	c := &whatif.Cluster{Scheduler: a, Bound: contents.Placed, Debts: contents.Debts, At: contents.At}
+	c := &whatif.Cluster{Scheduler: a, Bound: contents.Placed, Debts: contents.Debts, At: contents.At, Feeds: contents.Feeds}
 	for _, node := range contents.Nodes {
 		c.Nodes = append(c.Nodes, node.Object)
 	}

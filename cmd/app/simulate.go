@@ -41,6 +41,7 @@ type simulateOptions struct {
 	failOnFault      bool
 	modules          moduleOptions
 	reuse            reuseMemory
+	feeds            string
 	record           recordOptions
 }
 
@@ -91,6 +92,7 @@ module ends in a fault; and 2 for input that cannot be used.`,
 	f.IntVar(&o.workers, "workers", 0, "goroutines that evaluate nodes; 0 for one per CPU; decisions do not depend on it")
 	o.reuse.flag(f)
 	o.gates.flag(f)
+	f.StringVar(&o.feeds, "feeds", "", "`FILE` that declares feeds for plugins; their sources must be files, which are read once")
 	f.StringSliceVar(&o.allowUnenforced, "allow-unenforced", nil,
 		"schedule pods although no plugin enforces these `FEATURES` of theirs: "+strings.Join(state.FeatureNames(), ", "))
 	f.StringVar(&o.explain, "explain", "", "explain the last attempt for `NAMESPACE/POD` in full")
@@ -229,6 +231,9 @@ func (o *simulateOptions) simulation(ctx context.Context, modules *assembly.Modu
 	c := sim.Config{Assembly: a, Attempts: o.attempts, Flush: true, Explain: explain, Log: log}
 	objects, typical, err := o.input.load(ctx, &c, o.seed)
 	if err != nil {
+		return sim.Config{}, nil, nil, err
+	}
+	if err := feedOnce(ctx, o.feeds, &c); err != nil {
 		return sim.Config{}, nil, nil, err
 	}
 	others := ""

@@ -138,6 +138,9 @@ func design() rules {
 			{pkg: "runtime/telemetry", on: "runtime/report runtime/state",
 				why: "metrics are a leaf: they read reports",
 				fix: "record it in report.Attempt or pass a function in from cmd/app"},
+			{pkg: "runtime/feeds", on: "runtime/state runtime/internal/strictyaml internal",
+				why: "fetching numbers runs beside the loop: what it brings enters there as an event",
+				fix: "pass a function in from cmd/app"},
 			{pkg: "runtime/assembly", on: "runtime/scheduler runtime/shadow hostplugins runtime/wasm runtime/module runtime/config",
 				why: "assembly is the one place that wires things together",
 				fix: "take the part as an argument of assembly's Deps"},
@@ -189,7 +192,7 @@ func design() rules {
 				why: "the host is held against the conformance kit by tests apart from it, so that it does not depend on the kit",
 				fix: "keep what plays the kit's cases here, and nothing else"},
 
-			{pkg: "cmd/app", on: "runtime/whatif runtime/replay runtime/experiment runtime/tenancy/follow runtime/kube runtime/telemetry runtime/debughttp abi/conformance abi/sdk",
+			{pkg: "cmd/app", on: "runtime/whatif runtime/replay runtime/experiment runtime/tenancy/follow runtime/kube runtime/telemetry runtime/debughttp runtime/feeds abi/conformance abi/sdk",
 				why: "commands parse flags and print; they stand on everything",
 				fix: "use the public packages of runtime"},
 			{pkg: "cmd/berth", on: "cmd/app",

@@ -82,6 +82,8 @@ type Config struct {
 	RecordReads []string
 	// Recording (optional) refuses plugins that read what a recording with these settings lacks.
 	Recording *inbox.Settings
+	// Feeds are those that modules may read, with their units, as manifests name them; nil means any, of which nothing may be known.
+	Feeds []string
 	// Kubernetes is the minor version of Kubernetes 1 whose defaults and texts native plugins have; 0 means hostplugins.Release.
 	Kubernetes uint64
 	// OneHash, NoNamespaceBudget and OneLane are as in scheduler.Config.

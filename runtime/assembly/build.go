@@ -272,6 +272,9 @@ func (a *Assembly) newPlugin(
 	if a.config.Modules == nil {
 		return nil, fmt.Errorf("BUG: plugin %q is a module, but Modules is nil", name)
 	}
+	if err := undeclared(named.Loaded.Manifest.Reads.Feeds, a.config.Feeds); err != nil {
+		return nil, fmt.Errorf("%s: %w", named.Loaded.Path, err)
+	}
 	deps := moduleDeps{
 		binder: a.deps.Binder, clock: a.clock, log: a.logger(profile), bucket: a.bucket(profile, named), process: a.process,
 		// Plugins are made before the scheduler, and call this while it runs.

@@ -114,6 +114,11 @@ func unrecorded(all []*built, recording *inbox.Settings) error {
 			for _, read := range p.plugin.Info().Reads {
 				of := "pods"
 				switch read.Column {
+				case abi.NodeFeed:
+					if err := undeclared(read.Args, recording.Feeds); err != nil {
+						refuse("plugin %s %w, and the recording has what was declared", name, err)
+					}
+					continue
 				case abi.NodeAnnotations:
 					of = "nodes"
 				case abi.PodAnnotations, abi.IncomingAnnotations:
@@ -131,6 +136,9 @@ func unrecorded(all []*built, recording *inbox.Settings) error {
 				}
 			}
 			if m, ok := p.args.(*Module); ok {
+				if err := undeclared(m.Loaded.Manifest.Reads.Feeds, append([]string{}, recording.Feeds...)); err != nil {
+					refuse("plugin %s reads what the recording does not have: %w", name, err)
+				}
 				if whole := readsWhole(m); whole != "" {
 					refuse("plugin %s reads whole objects (%s), but the recording has no env, command, probes and managedFields of theirs: "+
 						"let it read columns instead", name, whole)
@@ -191,7 +199,7 @@ func (a *Assembly) begin(s *config.Scheduler, all []*built) error {
 		ReuseBytes: uint64(c.Reuse.Bytes), ReusePerNode: uint64(c.Reuse.PerNode),
 		Config: file, Annotations: slices.Concat(annotations(all), c.RecordReads), Attached: data, Lacks: a.lacks(all),
 		Kubernetes: cmp.Or(c.Kubernetes, hostplugins.Release), Gates: c.Gates.String(),
-		NamespaceBudget: !c.NoNamespaceBudget, Lanes: !c.OneLane,
+		NamespaceBudget: !c.NoNamespaceBudget, Lanes: !c.OneLane, Feeds: c.Feeds,
 	})
 	a.enter(modules)
 	return nil

@@ -15,11 +15,24 @@ type Plugins struct {
 	Rollouts []Rollout `json:"rollouts,omitempty"`
 	// Folder has an entry for each module of the followed folder.
 	Folder []FolderEntry `json:"folder,omitempty"`
+	// Feeds has an entry for each feed that is declared.
+	Feeds []Feed `json:"feeds,omitempty"`
 	// Reloads counts reloads that changed something, Refused those that failed; Error is the
 	// error of the last one.
 	Reloads int    `json:"reloads"`
 	Refused int    `json:"refused"`
 	Error   string `json:"error,omitempty"`
+}
+
+// Feed is how a feed is.
+type Feed struct {
+	// Feed is its name with its unit.
+	Feed string `json:"feed"`
+	// Keys is how many nodes or values of the label have a value, and Stale how many of these are stale.
+	Keys  int `json:"keys"`
+	Stale int `json:"stale"`
+	// Error is that of the last round; empty if it had none.
+	Error string `json:"error,omitempty"`
 }
 
 // Rollout is how far a new version of a plugin has taken over.

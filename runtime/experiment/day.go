@@ -136,7 +136,7 @@ func (d *day) event(e inbox.Event, modules *assembly.Modules) error {
 	case *inbox.NodeGone:
 		delete(d.nodes, e.Name)
 		d.change(e)
-	case *inbox.Namespace, *inbox.NamespaceGone:
+	case *inbox.Namespace, *inbox.NamespaceGone, *inbox.Feeds:
 		d.change(e)
 	case *inbox.Pods:
 		for _, p := range e.Pods {

@@ -142,7 +142,7 @@ func TestManifestRights(t *testing.T) {
 	}
 	all := []string{"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"}
 	for role, want := range map[string]map[string][]string{
-		"berth": berth, "berth:patch-pods": {"pods": {"patch"}}, "berth:what-if": {
+		"berth": berth, "berth:patch-pods": {"pods": {"patch"}}, "berth:feeds": {"nodes.metrics.k8s.io": {"list"}}, "berth:what-if": {
 			"priorityclasses.scheduling.k8s.io": {"list"}, "runtimeclasses.node.k8s.io": {"list"}, "limitranges": {"list"},
 			"resourcequotas": {"list"}, "daemonsets.apps": {"list"},
 			"mutatingwebhookconfigurations.admissionregistration.k8s.io": {"list"}, "validatingwebhookconfigurations.admissionregistration.k8s.io": {"list"},

@@ -25,7 +25,7 @@ import (
 type Change struct {
 	// At is the time since the start. What happens at the same time as an arrival comes before it.
 	At time.Duration
-	// Event is about a node, a namespace, pods, or an object. Pods are new ones on nodes, or new versions
+	// Event is about a node, a namespace, feeds, pods, or an object. Pods are new ones on nodes, or new versions
 	// of pods: what the scheduler wrote on them stays. The pods of a node that goes leave with it.
 	Event inbox.Event
 	// Plugins (instead of Event) returns a configuration whose profiles and attached plugins replace those of the scheduler.
@@ -72,6 +72,8 @@ func (w *apiServer) changed(e inbox.Event) {
 		w.scheduler.SetNamespace(e.Namespace)
 	case *inbox.NamespaceGone:
 		w.scheduler.DeleteNamespace(e.Name)
+	case *inbox.Feeds:
+		w.scheduler.SetFeeds(e.Changed)
 	case *inbox.Pods:
 		for _, pod := range e.Pods {
 			if p := w.byUID[pod.UID]; p == nil {

@@ -54,6 +54,8 @@ type Config struct {
 	Bound []*state.Pod
 	// Debts are what is owed for preemptions at the start.
 	Debts []*inbox.Debt
+	// Feeds are what feeds say from the start.
+	Feeds []state.Feed
 	// Start is when the simulation starts; the zero value means any time.
 	Start time.Time
 	// Changes are what else happens to the cluster, in order of At. They cannot be recorded.
@@ -94,6 +96,9 @@ type Config struct {
 	Watch func(s *scheduler.Scheduler, now, until time.Duration, answered int)
 }
 
+// DefaultStart is when a simulation starts whose input says no time.
+func DefaultStart() time.Time { return time.Date(2000, time.January, 1, 0, 0, 0, 0, time.UTC) }
+
 // Sim is one simulation.
 type Sim struct {
 	config   Config
@@ -131,7 +136,7 @@ func newSim(config Config) (*Sim, error) {
 		return nil, errors.New("a simulation with changes cannot be recorded")
 	}
 	if config.Start.IsZero() { // any fixed time will do: only durations matter
-		config.Start = time.Date(2000, time.January, 1, 0, 0, 0, 0, time.UTC)
+		config.Start = DefaultStart()
 	}
 	s := &Sim{config: config, clock: clock.NewStep(config.Start), flushed: -1, refused: make(map[string]error)}
 	s.turns.placed = -1
@@ -209,6 +214,9 @@ func (s *Sim) begin(ctx context.Context) {
 	for _, node := range s.config.Nodes {
 		s.handling = "node " + node.Name
 		s.assembly.Scheduler.SetNode(state.NewNode(node))
+	}
+	if len(s.config.Feeds) > 0 {
+		s.assembly.Scheduler.SetFeeds(s.config.Feeds)
 	}
 	for _, pod := range s.config.Bound {
 		s.handling = "pod " + pod.Key()

@@ -35,6 +35,8 @@ type Cluster struct {
 	// pending pods do not count.
 	Nominated  []*v1.Pod
 	Namespaces []*v1.Namespace
+	// Feeds are what feeds say of nodes.
+	Feeds []state.Feed
 	// Debts are what is owed for preemptions at the time At.
 	Debts []*inbox.Debt
 	At    time.Time
@@ -142,6 +144,7 @@ func (c *Cluster) question(r *Request) (*question, error) {
 	q.config = sim.Config{
 		Assembly: c.Scheduler, Namespaces: namespaces(c.Namespaces, r.Namespaces), Owners: applied(c.Owners, r.Owners()),
 		PodDisruptionBudgets: applied(c.PodDisruptionBudgets, r.PodDisruptionBudgets),
+		Feeds:                c.Feeds,
 		Debts:                c.Debts, Start: c.At, Log: c.Log, Attempted: q.attempted,
 		Where: func(pod *v1.Pod) string {
 			i, ok := q.byUID[pod.UID]

@@ -1,0 +1,112 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+
+	"github.com/berth-scheduler/berth/internal/plain"
+	"github.com/berth-scheduler/berth/runtime/debughttp"
+	"github.com/berth-scheduler/berth/runtime/feeds"
+	"github.com/berth-scheduler/berth/runtime/kube"
+	"github.com/berth-scheduler/berth/runtime/sim"
+	"github.com/berth-scheduler/berth/runtime/state"
+)
+
+// loadFeeds reads the file of --feeds; none without it.
+func loadFeeds(ctx context.Context, file string) ([]feeds.Feed, error) {
+	if file == "" {
+		return nil, nil
+	}
+	declared, err := feeds.Load(ctx, file)
+	if err != nil {
+		return nil, fmt.Errorf("--feeds: %w", err)
+	}
+	return declared, nil
+}
+
+// newFeeds returns the fetching of what is declared; nil if nothing is.
+func (o *runOptions) newFeeds(clients *kube.Clients, log *slog.Logger) (*feeds.Feeds, error) {
+	if len(o.declared) == 0 {
+		return nil, nil
+	}
+	deps := feeds.Deps{Log: log}
+	if clients != nil {
+		deps.Metrics = clients.NodeMetrics
+	} else { // to check the input
+		deps.Metrics = func(context.Context, int64) ([]byte, error) { return nil, nil }
+	}
+	fetched, err := feeds.New(feeds.Config{Feeds: o.declared}, deps)
+	if err != nil {
+		return nil, fmt.Errorf("--feeds: %w", err)
+	}
+	return fetched, nil
+}
+
+// followFeeds fetches feeds until stop is called, and tells of those that fail.
+func (w *watched) followFeeds(ctx context.Context, fetched *feeds.Feeds, to interface{ SetFeeds(changed []state.Feed) }) (stop func()) {
+	if fetched == nil {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		fetched.Run(ctx, func(changed []state.Feed) {
+			if len(changed) > 0 {
+				to.SetFeeds(changed)
+			}
+			w.optional.tell(partFeeds, fetched.Failing())
+		})
+	}()
+	return func() {
+		cancel()
+		<-ended
+	}
+}
+
+// feedsCheck is a check of /readyz: it names feeds that fail.
+func (w *watched) feedsCheck(*http.Request) error {
+	if r := w.running.Load(); r != nil && r.feeds != nil {
+		return r.feeds.Failing()
+	}
+	return nil
+}
+
+// describeFeeds returns how feeds are.
+func describeFeeds(fetched *feeds.Feeds) (out []debughttp.Feed) {
+	if fetched == nil {
+		return nil
+	}
+	for _, s := range fetched.Status() {
+		line := debughttp.Feed{Feed: s.Feed, Keys: s.Keys, Stale: s.Stale}
+		if s.Err != nil {
+			line.Error = plain.Line(s.Err.Error(), maxRefusal)
+		}
+		out = append(out, line)
+	}
+	return out
+}
+
+// feedOnce has a simulation begin with what the files of feeds say.
+func feedOnce(ctx context.Context, file string, c *sim.Config) error {
+	declared, err := loadFeeds(ctx, file)
+	c.Assembly.Feeds = feeds.IDs(declared)
+	if err != nil || len(declared) == 0 {
+		return err
+	}
+	for i := range declared {
+		if declared[i].Source.File == nil {
+			return fmt.Errorf("--feeds: %s: feed %s: a simulation asks no server: give it the source file", file, declared[i].Name)
+		}
+	}
+	start := c.Start
+	if start.IsZero() {
+		start = sim.DefaultStart()
+	}
+	if c.Feeds, err = feeds.Once(ctx, feeds.Config{Feeds: declared}, start); err != nil {
+		return fmt.Errorf("--feeds: %s: %w", file, err)
+	}
+	return nil
+}

@@ -1,0 +1,199 @@
+package feeds
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/berth-scheduler/berth/internal/plain"
+	"github.com/berth-scheduler/berth/runtime/internal/clock"
+	"github.com/berth-scheduler/berth/runtime/state"
+)
+
+// Config configures the fetching.
+type Config struct {
+	Feeds []Feed // as Load returns them
+}
+
+// Deps are the dependencies of the fetching.
+type Deps struct {
+	Clock clock.Clock // optional: the machine's
+	// Metrics returns a NodeMetricsList of metrics.k8s.io as JSON, of at most so many bytes. It is needed for feeds of metricsAPI.
+	Metrics func(ctx context.Context, most int64) ([]byte, error)
+	// Log (optional) is told once when a feed fails, and when it works again.
+	Log *slog.Logger
+}
+
+// Feeds fetches feeds. Feeds of one source share a fetch.
+type Feeds struct {
+	deps   Deps
+	groups []*group
+}
+
+// group is the feeds of a source.
+type group struct {
+	source   source
+	interval time.Duration
+
+	mu     sync.Mutex
+	tables []*table
+	err    error // of the last round
+}
+
+// New returns the fetching of feeds. It connects to nothing.
+//
+// # Errors
+//
+// A file of a source cannot be read, or the API server is needed and there is none.
+func New(config Config, deps Deps) (*Feeds, error) {
+	if deps.Log == nil {
+		deps.Log = slog.New(slog.DiscardHandler)
+	}
+	if deps.Clock == nil {
+		deps.Clock = clock.Real{}
+	}
+	fs := &Feeds{deps: deps}
+	shared := make(map[time.Duration]*group) // of metricsAPI, by interval
+	for i := range config.Feeds {
+		f := &config.Feeds[i]
+		g := shared[f.Interval.Duration]
+		if f.Source.MetricsAPI == nil || g == nil {
+			from, err := fs.sourceOf(f)
+			if err != nil {
+				return nil, fmt.Errorf("feed %s: %w", f.Name, err)
+			}
+			g = &group{source: from, interval: f.Interval.Duration}
+			fs.groups = append(fs.groups, g)
+			if f.Source.MetricsAPI != nil {
+				shared[f.Interval.Duration] = g
+			}
+		}
+		g.tables = append(g.tables, newTable(f))
+	}
+	return fs, nil
+}
+
+func (fs *Feeds) sourceOf(f *Feed) (source, error) {
+	switch {
+	case f.Source.Prometheus != nil:
+		return newPrometheus(f)
+	case f.Source.File != nil:
+		return &fileSource{f, f.Source.File.Path}, nil
+	case fs.deps.Metrics == nil:
+		return nil, errors.New("source.metricsAPI needs a cluster: give it a file here")
+	}
+	return &metricsAPI{fs.deps.Metrics}, nil
+}
+
+// Run fetches until the context ends, each source at its interval, and calls changed after each round with what it has changed, if it
+// has. It does so for several sources at once.
+func (fs *Feeds) Run(ctx context.Context, changed func([]state.Feed)) {
+	var all sync.WaitGroup
+	for _, g := range fs.groups {
+		all.Go(func() {
+			for next := fs.deps.Clock.Now(); ctx.Err() == nil; {
+				if news := fs.round(ctx, g); ctx.Err() == nil {
+					changed(news)
+				}
+				next = next.Add(g.interval)
+				if now := fs.deps.Clock.Now(); next.Before(now) {
+					next = now.Add(g.interval)
+				}
+				reached, stop := fs.deps.Clock.Until(next)
+				select {
+				case <-reached:
+				case <-ctx.Done():
+				}
+				stop()
+			}
+		})
+	}
+	all.Wait()
+}
+
+// Once fetches everything once, at a time of a simulation, and returns what the feeds say.
+//
+// # Errors
+//
+// Those of New, and those of sources, joined.
+func Once(ctx context.Context, config Config, at time.Time) (out []state.Feed, err error) {
+	fs, err := New(config, Deps{Clock: clock.NewStep(at)})
+	if err != nil {
+		return nil, err
+	}
+	for _, g := range fs.groups {
+		out = append(out, fs.round(ctx, g)...)
+		if g.err != nil {
+			err = errors.Join(err, fmt.Errorf("feed %s: %w", g.tables[0].feed.Name, g.err))
+		}
+	}
+	return out, err
+}
+
+// round fetches a source once, and returns what that changes.
+func (fs *Feeds) round(ctx context.Context, g *group) (out []state.Feed) {
+	limited, cancel := context.WithTimeout(ctx, min(g.interval, maxFetch))
+	samples, err := g.source.fetch(limited, fs.deps.Clock.Now())
+	cancel()
+	if err != nil {
+		samples, err = nil, plain.Error(err, maxMessage)
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	now, before := fs.deps.Clock.Now(), g.err
+	for _, t := range g.tables {
+		if cells := t.round(now, samples[t.feed.Name]); len(cells) > 0 {
+			out = append(out, state.Feed{Name: t.feed.Name, Label: t.feed.Key.NodeLabel, Cells: cells})
+		}
+	}
+	g.err = err
+	switch name := g.tables[0].feed.Name; {
+	case ctx.Err() != nil:
+	case err != nil && before == nil:
+		fs.deps.Log.Warn("a feed fails; its last values count until they are stale", "feed", name, "error", err)
+	case err == nil && before != nil:
+		fs.deps.Log.Info("a feed works again", "feed", name)
+	}
+	return out
+}
+
+// Status is how a feed is.
+type Status struct {
+	// Feed is its name with its unit.
+	Feed string
+	// Keys is how many keys have a value, and Stale how many of these are stale.
+	Keys, Stale int
+	// Err is that of the last round; nil for none.
+	Err error
+}
+
+// Status returns how the feeds are, sorted by name.
+func (fs *Feeds) Status() (out []Status) {
+	for _, g := range fs.groups {
+		g.mu.Lock()
+		for _, t := range g.tables {
+			s := Status{Feed: t.feed.ID(), Err: g.err}
+			s.Keys, s.Stale = t.count()
+			out = append(out, s)
+		}
+		g.mu.Unlock()
+	}
+	slices.SortFunc(out, func(a, b Status) int { return strings.Compare(a.Feed, b.Feed) })
+	return out
+}
+
+// Failing returns the errors of feeds that fail; nil if none does.
+func (fs *Feeds) Failing() error {
+	var errs []error
+	for _, s := range fs.Status() {
+		if s.Err != nil {
+			errs = append(errs, fmt.Errorf("feed %s: %w", s.Feed, s.Err))
+		}
+	}
+	return errors.Join(errs...)
+}
