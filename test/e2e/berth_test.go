@@ -23,6 +23,7 @@ func TestBerth(t *testing.T) {
 		{"shutdown", shutsDown},
 		{"takeover", takesOver},
 		{"renamed", renamesLease},
+		{"stops", namesWhatStops},
 		{"installed", leadsAsInstalled},
 		{"static pod", leadsAsStaticPod},
 		{"chart", installsChart},
