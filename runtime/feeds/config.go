@@ -86,6 +86,8 @@ type Prometheus struct {
 	Query string `json:"query"`
 	// Label is the label of series that has the key; node if not given.
 	Label string `json:"label,omitempty"`
+	// TimeQuery (instead of Lag) is a query for when the window of the sample of each key began, in seconds since 1970.
+	TimeQuery string `json:"timeQuery,omitempty"`
 	// Lag is how long before the evaluation the window of a sample begins.
 	Lag metav1.Duration `json:"lag,omitzero"`
 	// Scale is what values are multiplied by, such as 1000 for milli; 1 if not given.
@@ -203,8 +205,9 @@ func (s *Source) check(f *Feed, fail func(field, detail string, args ...any)) {
 		if (p.CertFile == "") != (p.KeyFile == "") {
 			fail(".source.prometheus", "certFile and keyFile need each other")
 		}
-		if p.Lag.Duration <= 0 && f.Key.NodeLabel == "" {
-			fail(".source.prometheus.lag", "it is missing: write how long before the query's time the window of a sample begins, as 5m for a rate over [5m]")
+		if (p.Lag.Duration > 0) == (p.TimeQuery != "") && f.Key.NodeLabel == "" {
+			fail(".source.prometheus.lag", "lag or timeQuery is needed, and not both: write how long before the query's time the window of a sample "+
+				"begins, as 5m for a rate over [5m]")
 		}
 	}
 	if s.File != nil && s.File.Path == "" {

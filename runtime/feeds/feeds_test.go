@@ -61,7 +61,7 @@ func TestLoad(t *testing.T) {
 		"- {name: a, unit: x, interval: 1s, source: {file: {path: x}}}":                                    `feeds[0].interval: 1s is not between 5s and 1h0m0s`,
 		"- {name: a, unit: x, step: -1, source: {file: {path: x}}}":                                        `feeds[0].step: -1 is negative`,
 		"- {name: a, unit: x, source: {prometheus: {url: 'ftp://x', query: up}}}":                          `feeds[0].source.prometheus.url: "ftp://x" is not a URL`,
-		"- {name: a, unit: x, source: {prometheus: {url: 'http://x', query: up}}}":                         `feeds[0].source.prometheus.lag: it is missing`,
+		"- {name: a, unit: x, source: {prometheus: {url: 'http://x', query: up}}}":                         `feeds[0].source.prometheus.lag: lag or timeQuery is needed`,
 		"- {name: a, unit: x, source: {prometheus: {url: 'http://u:p@x', lag: 1m}}}":                       `prometheus.query: it is missing`,
 		"- {name: a, unit: x, source: {file: {path: x}}}\n- {name: a, unit: z, source: {file: {path: x}}}": `feeds[1].name: "a" is declared twice`,
 	} {
@@ -114,6 +114,27 @@ func TestPrometheus(t *testing.T) {
 	} {
 		if _, err := ask(result); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.100s: %v, want %s", result, err, want)
+		}
+	}
+}
+
+// TestTimeQuery: windows begin when the second query says, and a key of which it says nothing that can be is an error.
+func TestTimeQuery(t *testing.T) {
+	begin := ""
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		value := "7"
+		if r.FormValue("query") == "begin" {
+			value = begin
+		}
+		fmt.Fprintf(w, `{"status": "success", "data": {"resultType": "vector", "result": [{"metric": {"node": "a"}, "value": [1767225600, %q]}]}}`, value)
+	}))
+	defer server.Close()
+	all := load(t, fmt.Sprintf("- {name: load, unit: milli, source: {prometheus: {url: %s, query: load, timeQuery: begin}}}\n", server.URL))
+	for text, want := range map[string]int64{"1767225000": 1767225000 - 30, "0": 0, "1e12": 0} {
+		begin = text
+		got, err := feeds.Once(t.Context(), feeds.Config{Feeds: all}, start())
+		if ok := err == nil && got[0].Cells["a"].Since == want; ok != (want > 0) {
+			t.Errorf("%s: %+v, %v", text, got, err)
 		}
 	}
 }

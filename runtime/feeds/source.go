@@ -173,7 +173,28 @@ type answer struct {
 }
 
 func (p *prometheus) fetch(ctx context.Context, now time.Time) (map[string]map[string]Sample, error) {
-	text, code, err := p.ask(ctx, now)
+	out, err := p.vector(ctx, now, p.spec.Query, p.spec.Scale)
+	if err != nil || p.spec.TimeQuery == "" {
+		return map[string]map[string]Sample{p.feed.Name: out}, err
+	}
+	begins, err := p.vector(ctx, now, p.spec.TimeQuery, 1)
+	if err != nil {
+		return nil, fmt.Errorf("timeQuery: %w", err)
+	}
+	for key, sample := range out {
+		begin, ok := begins[key]
+		if !ok || begin.Value <= 0 || begin.Value > now.Unix()+60 { // clocks differ a little
+			return nil, fmt.Errorf("timeQuery: %s has no time in seconds since 1970 that is past", plain.Quote(key, maxKey))
+		}
+		sample.Begin = time.Unix(begin.Value, 0)
+		out[key] = sample
+	}
+	return map[string]map[string]Sample{p.feed.Name: out}, nil
+}
+
+// vector returns the samples that a query answers.
+func (p *prometheus) vector(ctx context.Context, now time.Time, query string, scale float64) (map[string]Sample, error) {
+	text, code, err := p.ask(ctx, now, query)
 	if err != nil {
 		return nil, err
 	}
@@ -199,19 +220,19 @@ func (p *prometheus) fetch(ctx context.Context, now time.Time) (map[string]map[s
 		if _, twice := out[key]; twice {
 			return nil, fmt.Errorf("two series have %s=%s: aggregate by (%s)", p.spec.Label, plain.Quote(key, maxKey), p.spec.Label)
 		}
-		sample, err := p.sample(s.Value)
+		sample, err := p.sample(s.Value, scale)
 		if err != nil {
 			return nil, fmt.Errorf("the series of %s: %w", plain.Quote(key, maxKey), err)
 		}
 		out[key] = sample
 	}
-	return map[string]map[string]Sample{p.feed.Name: out}, nil
+	return out, nil
 }
 
-// ask sends the query.
-func (p *prometheus) ask(ctx context.Context, now time.Time) (text []byte, code int, err error) {
+// ask sends a query.
+func (p *prometheus) ask(ctx context.Context, now time.Time, query string) (text []byte, code int, err error) {
 	at := strings.TrimSuffix(p.spec.URL, "/") + "/api/v1/query"
-	form := url.Values{"query": {p.spec.Query}, "time": {strconv.FormatInt(now.Unix(), 10)}}
+	form := url.Values{"query": {query}, "time": {strconv.FormatInt(now.Unix(), 10)}}
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, at, strings.NewReader(form.Encode()))
 	if err != nil {
 		return nil, 0, err
@@ -234,7 +255,7 @@ func (p *prometheus) ask(ctx context.Context, now time.Time) (text []byte, code 
 }
 
 // sample reads a pair of a time in seconds and a number as text.
-func (p *prometheus) sample(pair []json.RawMessage) (Sample, error) {
+func (p *prometheus) sample(pair []json.RawMessage, scale float64) (Sample, error) {
 	if len(pair) != 2 {
 		return Sample{}, errors.New("it has no time and value")
 	}
@@ -247,7 +268,7 @@ func (p *prometheus) sample(pair []json.RawMessage) (Sample, error) {
 	if err == nil {
 		value, err = strconv.ParseFloat(text, 64)
 	}
-	value = float64(value * p.spec.Scale)
+	value = float64(value * scale)
 	switch {
 	case err != nil:
 		return Sample{}, errors.New("its time or value is no number")
