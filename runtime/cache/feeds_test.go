@@ -1,6 +1,7 @@
 package cache_test
 
 import (
+	"fmt"
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
@@ -87,5 +88,21 @@ func TestRequestedSince(t *testing.T) {
 	s.RemovePod(o, "u3")
 	if got := s.RequestedSince(o, []int{0, 1}, v1.ResourcePods); got != 1 {
 		t.Errorf("without a pod: %d, want 1", got)
+	}
+}
+
+// BenchmarkFeeds is a round in the loop: all samples of 5,000 nodes are newer, and a tenth has another value.
+func BenchmarkFeeds(b *testing.B) {
+	c, s := cache.New(cache.Config{}), state.NewSnapshot()
+	for i := range 5_000 {
+		c.AddNode(state.NewNode(&v1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint(i)}}))
+	}
+	for n := range b.N {
+		cells := make(map[string]state.Cell, 5_000)
+		for i := range 5_000 {
+			cells[fmt.Sprint(i)] = state.Cell{Value: int64((n + i) / 10), State: 1, Since: int64(n)}
+		}
+		c.SetFeed(&state.Feed{Name: "load", Cells: cells})
+		c.UpdateSnapshot(s)
 	}
 }
