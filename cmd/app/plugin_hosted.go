@@ -62,7 +62,7 @@ func newHosted(ctx context.Context, m *opened, nodes []berthtest.Node, pods []be
 				cell.State = abi.FeedStale
 			}
 			name, _, _ = strings.Cut(name, ":")
-			c.SetFeed(&state.Feed{Name: name, Cells: map[string]state.Cell{n.Name: cell}})
+			c.SetFeeds(state.Feed{Name: name, Cells: map[string]state.Cell{n.Name: cell}})
 		}
 		h.rows = append(h.rows, uint32(i))
 	}

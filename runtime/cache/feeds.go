@@ -20,8 +20,18 @@ type feed struct {
 	cells map[string]state.Cell
 }
 
-// SetFeed takes in what has changed of a feed, and reports whether a node has another cell now. A feed that is not known is added.
-func (c *Cache) SetFeed(f *state.Feed) (changed bool) {
+// SetFeeds takes in what has changed of feeds, and reports whether a node has another cell now. Feeds that are not known are added.
+func (c *Cache) SetFeeds(feeds ...state.Feed) (changed bool) {
+	for i := range feeds {
+		c.setFeed(&feeds[i])
+	}
+	for _, n := range c.rows {
+		changed = c.showFeeds(n) || changed
+	}
+	return changed
+}
+
+func (c *Cache) setFeed(f *state.Feed) {
 	number := slices.Index(c.feeds.names, f.Name)
 	if number < 0 {
 		number = len(c.feeds.names)
@@ -40,10 +50,6 @@ func (c *Cache) SetFeed(f *state.Feed) (changed bool) {
 			to.cells[key] = cell
 		}
 	}
-	for _, n := range c.rows {
-		changed = c.showFeeds(n) || changed
-	}
-	return changed
 }
 
 // Feeds yields all feeds with all of their cells. They belong to the caller.

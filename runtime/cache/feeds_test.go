@@ -21,7 +21,7 @@ func TestFeeds(t *testing.T) {
 	cell := func(value int64) state.Cell { return state.Cell{Value: value, State: 1, Since: 5} }
 	set := func(f state.Feed, want bool) {
 		t.Helper()
-		if got := c.SetFeed(&f); got != want {
+		if got := c.SetFeeds(f); got != want {
 			t.Errorf("feed %s has changed a node: %t, want %t", f.Name, got, want)
 		}
 	}
@@ -73,8 +73,8 @@ func TestRequestedSince(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	c.SetFeed(&state.Feed{Name: "new", Cells: map[string]state.Cell{"a": {State: 1, Since: 8}}})
-	c.SetFeed(&state.Feed{Name: "old", Cells: map[string]state.Cell{"a": {State: 1, Since: 5}}})
+	c.SetFeeds(state.Feed{Name: "new", Cells: map[string]state.Cell{"a": {State: 1, Since: 8}}})
+	c.SetFeeds(state.Feed{Name: "old", Cells: map[string]state.Cell{"a": {State: 1, Since: 5}}})
 	c.UpdateSnapshot(s)
 	for _, w := range []struct {
 		feeds []int
@@ -102,7 +102,7 @@ func BenchmarkFeeds(b *testing.B) {
 		for i := range 5_000 {
 			cells[fmt.Sprint(i)] = state.Cell{Value: int64((n + i) / 10), State: 1, Since: int64(n)}
 		}
-		c.SetFeed(&state.Feed{Name: "load", Cells: cells})
+		c.SetFeeds(state.Feed{Name: "load", Cells: cells})
 		c.UpdateSnapshot(s)
 	}
 }

@@ -77,10 +77,10 @@ func (m *metricsAPI) fetch(ctx context.Context, _ time.Time) (map[string]map[str
 		}
 		begin := n.Timestamp.Add(-window)
 		if q, ok := n.Usage[string(v1.ResourceCPU)]; ok {
-			cpu[n.Metadata.Name] = Sample{quantity.Milli(q), begin}
+			cpu[n.Metadata.Name] = Sample{quantity.Milli(q), begin, n.Timestamp}
 		}
 		if q, ok := n.Usage[string(v1.ResourceMemory)]; ok {
-			memory[n.Metadata.Name] = Sample{quantity.Whole(q), begin}
+			memory[n.Metadata.Name] = Sample{quantity.Whole(q), begin, n.Timestamp}
 		}
 	}
 	return map[string]map[string]Sample{CPU: cpu, Memory: memory}, nil
@@ -108,7 +108,7 @@ func (f *fileSource) fetch(ctx context.Context, now time.Time) (map[string]map[s
 	}
 	out := make(map[string]Sample, len(values))
 	for key, value := range values {
-		out[key] = Sample{value, now}
+		out[key] = Sample{value, now, now}
 	}
 	return map[string]map[string]Sample{f.feed.Name: out}, nil
 }
@@ -277,5 +277,6 @@ func (p *prometheus) sample(pair []json.RawMessage, scale float64) (Sample, erro
 	case !(seconds > 0 && seconds < 1<<40):
 		return Sample{}, fmt.Errorf("its time %s is not in seconds since 1970", plain.Quote(string(pair[0]), 64))
 	}
-	return Sample{int64(math.Round(value)), time.Unix(int64(seconds), 0).Add(-p.spec.Lag.Duration)}, nil
+	end := time.Unix(int64(seconds), 0)
+	return Sample{int64(math.Round(value)), end.Add(-p.spec.Lag.Duration), end}, nil
 }

@@ -11,8 +11,8 @@ import (
 // Sample is what a source says of a key.
 type Sample struct {
 	Value int64 // in the feed's unit
-	// Begin is when the window that was measured began.
-	Begin time.Time
+	// Begin is when the window that was measured began, and End when it ended.
+	Begin, End time.Time
 }
 
 // table has what a feed says. It turns the samples of rounds into cells that seldom change.
@@ -35,7 +35,7 @@ func (t *table) round(now time.Time, samples map[string]Sample) map[string]state
 	for key, sample := range samples {
 		old := t.rows[key]
 		cell := state.Cell{Value: t.rounded(old.cell, sample.Value), State: abi.FeedFresh, Since: t.since(sample)}
-		if now.Sub(sample.Begin) > t.feed.MaxAge.Duration {
+		if now.Sub(sample.End) > t.feed.MaxAge.Duration {
 			cell.State = abi.FeedStale // the source repeats itself
 		}
 		if cell.Since < old.cell.Since { // a pod that was measured once stays so

@@ -33,7 +33,7 @@ func TestNoise(t *testing.T) {
 		samples := make(map[string]Sample, nodes)
 		for n := range nodes {
 			mean := float64(capacity) * float64(n) / nodes
-			samples[fmt.Sprint(n)] = Sample{int64(mean + random.NormFloat64()*capacity/50), at(30 * round)}
+			samples[fmt.Sprint(n)] = Sample{int64(mean + random.NormFloat64()*capacity/50), at(30 * round), at(30 * round)}
 		}
 		before := maps.Clone(table.rows)
 		table.round(at(30*round), samples)
@@ -81,7 +81,7 @@ func TestRounded(t *testing.T) {
 // that repeats an old sample is stale, too, and a sample from before the last one counts no pod that was measured.
 func TestAges(t *testing.T) {
 	table := newTable(declared(1)) // interval and settle 30 s, maximal age 180 s
-	sample := func(begin int) map[string]Sample { return map[string]Sample{"n": {7, at(begin)}} }
+	sample := func(begin int) map[string]Sample { return map[string]Sample{"n": {7, at(begin), at(begin)}} }
 	fresh := func(since int) state.Cell {
 		return state.Cell{Value: 7, State: abi.FeedFresh, Since: at(since).Unix()}
 	}
@@ -111,7 +111,7 @@ func ref(c state.Cell) *state.Cell { return &c }
 func TestByLabel(t *testing.T) {
 	f := declared(1)
 	f.Key.NodeLabel = "zone"
-	if c := newTable(f).round(at(0), map[string]Sample{"a": {7, at(0)}})["a"]; c.Since != math.MaxInt64 {
+	if c := newTable(f).round(at(0), map[string]Sample{"a": {7, at(0), at(0)}})["a"]; c.Since != math.MaxInt64 {
 		t.Error(c)
 	}
 }
@@ -121,7 +121,7 @@ func BenchmarkRound(b *testing.B) {
 	table := newTable(declared(100))
 	samples := make(map[string]Sample)
 	for n := range 5_000 {
-		samples[fmt.Sprint(n)] = Sample{int64(n), at(0)}
+		samples[fmt.Sprint(n)] = Sample{int64(n), at(0), at(0)}
 	}
 	for i := range b.N {
 		table.round(at(i), samples)

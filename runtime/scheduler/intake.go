@@ -149,11 +149,7 @@ func (s *Scheduler) deleteNode(name string) {
 
 func (s *Scheduler) setFeeds(changed []state.Feed) {
 	watch := clock.Start()
-	news := false
-	for i := range changed {
-		news = s.cache.SetFeed(&changed[i]) || news
-	}
-	if news {
+	if s.cache.SetFeeds(changed...) {
 		s.move(state.EventFeed(), state.Object{}, watch.Elapsed())
 	}
 }

@@ -227,8 +227,7 @@ func (p *profile) feed(c *cluster.Cluster) {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.feeds)) {
-		f := p.feeds[name]
-		p.cache.SetFeed(&f)
+		p.cache.SetFeeds(p.feeds[name])
 	}
 }
 
