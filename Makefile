@@ -176,6 +176,11 @@ chart: ## test deploy/chart with Helm's library: that it installs what kustomize
 	cd test/chart && go mod tidy -diff && go vet .
 	@$(call RUNTESTS_IN,test/chart) -packages . -- -count=1
 
+.PHONY: robustness-real
+BUDGET := 20m
+robustness-real: ## kill, pause and cut off Berth and kube-scheduler, the API server and etcd, with the same seed (BUDGET=20m for each scheduler), and print the seconds without a binding
+	cd test && go run ./robustness -budget $(BUDGET)
+
 market: examples ## test the market's pages and the console in Chromium, and docs/market.md against another project's registry
 	cd test/market && go mod tidy -diff && go vet .
 	@$(call RUNTESTS_IN,test/market) -packages . -- -count=1
