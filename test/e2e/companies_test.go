@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -67,7 +68,7 @@ func (s *script) until(args []string) error {
 			return nil
 		}
 		if time.Now().After(end) {
-			return fmt.Errorf("within %v %s never prints %s: %w\n%s", patience, strings.Join(args[1:], " "), args[0], err, out)
+			return errors.Join(fmt.Errorf("within %v %s never prints %s\n%s", patience, strings.Join(args[1:], " "), args[0], out), err)
 		}
 	}
 }
