@@ -144,6 +144,17 @@ const (
 	PodUID ColumnID = 73
 	// PlacedPodName (pods: name): metadata.name.
 	PlacedPodName ColumnID = 74
+	// PlacedPodLimits (pods: limits): how much the pod may use; −1 if a container has no limit.
+	PlacedPodLimits ColumnID = 75
+	// PlacedPodQOS (pods: qos): the QoS class: Guaranteed, Burstable or BestEffort.
+	PlacedPodQOS ColumnID = 76
+	// PlacedPodAssignedAt (pods: assignedAt): when the pod got its node, in seconds since 1970: the time of the
+	// condition PodScheduled, or the host's while the API does not say; 0 if neither is known.
+	PlacedPodAssignedAt ColumnID = 77
+	// PlacedPodCreatedAt (pods: createdAt): metadata.creationTimestamp in seconds since 1970; 0 for none.
+	PlacedPodCreatedAt ColumnID = 78
+	// PlacedPodState (pods: state): bit 0: status.phase is Running; bit 1: the condition Ready is True.
+	PlacedPodState ColumnID = 79
 	// StringBytes: the string.
 	StringBytes ColumnID = 192
 	// NamespaceName (namespaces: name): metadata.name, the id that pods' namespaces have.

@@ -31,3 +31,11 @@ const (
 	// PodTerminating is a pod that is being deleted.
 	PodTerminating uint8 = 1 << iota
 )
+
+// Bits of the PlacedPodState column.
+const (
+	// PodRunning is a pod whose status.phase is Running.
+	PodRunning uint8 = 1 << iota
+	// PodReady is a pod whose condition Ready is True.
+	PodReady
+)

@@ -149,6 +149,28 @@ func pods() []Entry {
 			ID: 74, Table: abi.TablePods, Go: "PlacedPodName", List: "pods", Name: "name", Type: abi.TypeBytes, Span: true,
 			Meaning: "metadata.name", Points: PointsPods, Source: FromPods,
 		},
+		{
+			ID: 75, Table: abi.TablePods, Go: "PlacedPodLimits", List: "pods", Name: "limits", Arg: ArgResource, Type: abi.TypeI64,
+			Meaning: "how much the pod may use; −1 if a container has no limit", Points: PointsPods, Source: FromPods, Since: 1,
+		},
+		{
+			ID: 76, Table: abi.TablePods, Go: "PlacedPodQOS", SDK: "QOS", List: "pods", Name: "qos", Type: abi.TypeU32,
+			Meaning: "the QoS class: Guaranteed, Burstable or BestEffort", Points: PointsPods, Source: FromPods, Since: 1,
+		},
+		{
+			ID: 77, Table: abi.TablePods, Go: "PlacedPodAssignedAt", List: "pods", Name: "assignedAt", Type: abi.TypeI64,
+			Meaning: "when the pod got its node, in seconds since 1970: the time of the condition PodScheduled, or the host's while the API " +
+				"does not say; 0 if neither is known",
+			Points: PointsPods, Source: FromPods, Since: 1,
+		},
+		{
+			ID: 78, Table: abi.TablePods, Go: "PlacedPodCreatedAt", List: "pods", Name: "createdAt", Type: abi.TypeI64,
+			Meaning: "metadata.creationTimestamp in seconds since 1970; 0 for none", Points: PointsPods, Source: FromPods, Since: 1,
+		},
+		{
+			ID: 79, Table: abi.TablePods, Go: "PlacedPodState", List: "pods", Name: "state", Type: abi.TypeU8,
+			Meaning: "bit 0: status.phase is Running; bit 1: the condition Ready is True", Points: PointsPods, Source: FromPods, Since: 1,
+		},
 	}
 }
 

@@ -138,11 +138,16 @@ func allExample(t testing.TB) *example {
 		Tables: []wire.TableSpec{
 			{ID: abi.TableNodes, Capacity: 3, Overlays: 1, Base: 1024, Columns: nodes},
 			{ID: abi.TableStrings, Capacity: 16, Columns: spans(abi.StringBytes, abi.TypeBytes, 64)},
-			{ID: abi.TablePods, Capacity: 4, Columns: []wire.ColumnSpec{{ID: abi.PodNamespace, Type: abi.TypeU32}, {ID: abi.PodPriority, Type: abi.TypeI32}}},
+			{ID: abi.TablePods, Capacity: 4, Columns: []wire.ColumnSpec{
+				{ID: abi.PodNamespace, Type: abi.TypeU32}, {ID: abi.PodPriority, Type: abi.TypeI32},
+				{ID: abi.PlacedPodLimits, Type: abi.TypeI64}, {ID: abi.PlacedPodLimits, Arg: 1, Type: abi.TypeI64},
+				{ID: abi.PlacedPodQOS, Type: abi.TypeU32}, {ID: abi.PlacedPodAssignedAt, Type: abi.TypeI64},
+				{ID: abi.PlacedPodCreatedAt, Type: abi.TypeI64}, {ID: abi.PlacedPodState, Type: abi.TypeU8},
+			}},
 		},
 		PodRoom: 64,
 	})
-	e.strings("", "zone", "a", "gpu", "true", "0.0.0.0", "nginx:1", "team", "größe")
+	e.strings("", "zone", "a", "gpu", "true", "0.0.0.0", "nginx:1", "team", "größe", "Burstable")
 	e.node(0, "n0", 3)
 	e.node(1, "", 0)
 	e.node(3, "what-if", 1) // the overlay row: row_capacity + 0
@@ -150,6 +155,12 @@ func allExample(t testing.TB) *example {
 	ns, priority := e.column(2, abi.PodNamespace, 0), e.column(2, abi.PodPriority, 0)
 	e.put(ns, 1, le32(e.ids["team"])...)
 	e.put(priority, 1, le32(uint32(0xffffffff))...)
+	e.put(e.column(2, abi.PlacedPodLimits, 0), 1, le64(1500)...)
+	e.put(e.column(2, abi.PlacedPodLimits, 1), 1, le64(-1)...)
+	e.put(e.column(2, abi.PlacedPodQOS, 0), 1, le32(e.ids["Burstable"])...)
+	e.put(e.column(2, abi.PlacedPodAssignedAt, 0), 1, le64(9<<32)...)
+	e.put(e.column(2, abi.PlacedPodCreatedAt, 0), 1, le64(7)...)
+	e.put(e.column(2, abi.PlacedPodState, 0), 1, abi.PodReady)
 	e.layout.SetRows(e.region(), 2, 3)
 	e.layout.SetCycle(e.region(), wire.Cycle{Epoch: 2, Generation: 1 << 40, Seed: 0xdeadbeefcafe, State: 1})
 	copy(e.region()[e.layout.RowSet:], le32(0, 3))

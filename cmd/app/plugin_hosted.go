@@ -176,6 +176,21 @@ func apiPod(p *berthtest.Pod) *v1.Pod {
 	}}
 	pod.Spec.Priority = &p.Priority
 	pod.Spec.Containers = []v1.Container{{Name: "main", Resources: v1.ResourceRequirements{Requests: apiResources(p.Requests)}}}
+	pod.Spec.Containers[0].Resources.Limits = apiResources(p.Limits)
+	pod.Status.QOSClass = v1.PodQOSClass(p.QOS)
+	if p.CreatedAt != 0 {
+		pod.CreationTimestamp = metav1.Unix(p.CreatedAt, 0)
+	}
+	if p.AssignedAt != 0 {
+		pod.Status.Conditions = append(pod.Status.Conditions,
+			v1.PodCondition{Type: v1.PodScheduled, Status: v1.ConditionTrue, LastTransitionTime: metav1.Unix(p.AssignedAt, 0)})
+	}
+	if p.Running {
+		pod.Status.Phase = v1.PodRunning
+	}
+	if p.Ready {
+		pod.Status.Conditions = append(pod.Status.Conditions, v1.PodCondition{Type: v1.PodReady, Status: v1.ConditionTrue})
+	}
 	for _, t := range p.Tolerations {
 		pod.Spec.Tolerations = append(pod.Spec.Tolerations, v1.Toleration{Key: t.Key, Value: t.Value, Effect: v1.TaintEffect(t.Effect)})
 	}

@@ -38,12 +38,18 @@ func newScene() *scene {
 		}
 	}
 	s := &scene{placed: pod("placed"), pod: pod("pod"), namespace: map[string]string{"k": "x"}}
+	s.placed.Status.Conditions = assigned(6)
 	s.feed = state.Cell{Value: 1, State: 1, Since: 5}
 	s.node = &v1.Node{
 		ObjectMeta: metav1.ObjectMeta{Name: "n", Labels: map[string]string{"k": "x", v1.LabelTopologyZone: "x"}, Annotations: map[string]string{"k": "x"}},
 		Status:     v1.NodeStatus{Allocatable: v1.ResourceList{v1.ResourceCPU: resource.MustParse("1")}},
 	}
 	return s
+}
+
+// assigned is the condition of a pod that got its node at a time.
+func assigned(at int64) []v1.PodCondition {
+	return []v1.PodCondition{{Type: v1.PodScheduled, Status: v1.ConditionTrue, LastTransitionTime: metav1.Unix(at, 0)}}
 }
 
 // changes has for each entry of which answers are kept a change of what it shows.
@@ -90,6 +96,13 @@ func changes() map[abi.ColumnID]func(s *scene) {
 		abi.PodFlags:       func(s *scene) { s.placed.DeletionTimestamp = &now },
 		abi.PodUID:         func(s *scene) { s.placed.UID = "y" },
 		abi.PlacedPodName:  func(s *scene) { s.placed.Name = "y" },
+		abi.PlacedPodLimits: func(s *scene) {
+			s.placed.Spec.Containers[0].Resources.Limits = v1.ResourceList{v1.ResourceCPU: resource.MustParse("2")}
+		},
+		abi.PlacedPodQOS:        func(s *scene) { s.placed.Status.QOSClass = v1.PodQOSGuaranteed },
+		abi.PlacedPodAssignedAt: func(s *scene) { s.placed.Status.Conditions = assigned(7) },
+		abi.PlacedPodCreatedAt:  func(s *scene) { s.placed.CreationTimestamp = metav1.Unix(1, 0) },
+		abi.PlacedPodState:      func(s *scene) { s.placed.Status.Phase = v1.PodRunning },
 
 		abi.PodNodeName:              func(s *scene) { s.pod.Spec.NodeName = "y" },
 		abi.PodNodeSelector:          func(s *scene) { s.pod.Spec.NodeSelector = map[string]string{"k": "y"} },
@@ -201,7 +214,7 @@ func (w *watched) show(s *scene) bool {
 		Name: s.node.Name, Node: state.NewNode(s.node), ObjectGeneration: w.node, Feeds: []string{"k"}, Cells: []state.Cell{s.feed}, FeedsGeneration: w.feed,
 	}
 	if s.placed != nil {
-		row.AddPod(state.PlacedPod{Pod: state.NewPod(s.placed).Assigned(6), Generation: w.pods})
+		row.AddPod(state.PlacedPod{Pod: state.NewPod(s.placed), Generation: w.pods})
 	}
 	row.PodsGeneration = w.pods
 	w.snapshot.Update([]*state.NodeInfo{row}, []uint32{0}, nil)

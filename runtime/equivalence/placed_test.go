@@ -35,6 +35,21 @@ func TestPlaced(t *testing.T) {
 		"uid":             func(p *v1.Pod) { p.UID = "y" },
 		"name":            func(p *v1.Pod) { p.Name = "y" },
 		"status":          func(p *v1.Pod) { p.Status.Phase = v1.PodFailed },
+		"running":         func(p *v1.Pod) { p.Status.Phase = v1.PodRunning },
+		"ready": func(p *v1.Pod) {
+			p.Status.Conditions = []v1.PodCondition{{Type: v1.PodReady, Status: v1.ConditionTrue}}
+		},
+		"creation": func(p *v1.Pod) { p.CreationTimestamp = now },
+		"class":    func(p *v1.Pod) { p.Status.QOSClass = v1.PodQOSGuaranteed },
+		"assignment": func(p *v1.Pod) {
+			p.Status.Conditions = []v1.PodCondition{{Type: v1.PodScheduled, Status: v1.ConditionTrue, LastTransitionTime: now}}
+		},
+		"cpu limit": func(p *v1.Pod) {
+			p.Spec.Containers[0].Resources.Limits = v1.ResourceList{v1.ResourceCPU: resource.MustParse("7")}
+		},
+		"memory limit": func(p *v1.Pod) {
+			p.Spec.Containers[0].Resources.Limits = v1.ResourceList{v1.ResourceMemory: resource.MustParse("7")}
+		},
 	}
 	for _, test := range []struct {
 		reads      plugin.Read
@@ -53,6 +68,12 @@ func TestPlaced(t *testing.T) {
 		{plugin.Read{Column: abi.PodFlags}, nil, []string{"deletion"}},
 		{plugin.Read{Column: abi.PodUID}, nil, []string{"uid"}},
 		{plugin.Read{Column: abi.PlacedPodName}, nil, []string{"name"}},
+		{plugin.Read{Column: abi.PlacedPodLimits, Args: []string{"cpu"}}, nil, []string{"cpu limit"}},
+		{plugin.Read{Column: abi.PlacedPodLimits}, nil, []string{"cpu limit", "memory limit"}},
+		{plugin.Read{Column: abi.PlacedPodQOS}, nil, []string{"class"}},
+		{plugin.Read{Column: abi.PlacedPodAssignedAt}, nil, []string{"assignment"}},
+		{plugin.Read{Column: abi.PlacedPodCreatedAt}, nil, []string{"creation"}},
+		{plugin.Read{Column: abi.PlacedPodState}, nil, []string{"running", "ready"}},
 		{plugin.Read{Column: abi.PodLabels}, []string{"b"}, []string{"namespace"}},
 		{plugin.Read{Column: abi.PodLabels}, []string{"a"}, []string{"label app", "label tier", "namespace"}},
 	} {

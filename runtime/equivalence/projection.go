@@ -232,6 +232,16 @@ func appendPlaced(b []byte, read *plugin.Read, pod *state.Pod) []byte {
 		return appendText(b, string(pod.UID))
 	case abi.PlacedPodName:
 		return appendText(b, pod.Name)
+	case abi.PlacedPodLimits:
+		return appendLimits(b, pod, read.Args)
+	case abi.PlacedPodQOS:
+		return appendText(b, string(pod.QOS()))
+	case abi.PlacedPodAssignedAt:
+		return binary.AppendVarint(b, pod.AssignedAt)
+	case abi.PlacedPodCreatedAt:
+		return binary.AppendVarint(b, pod.CreatedAt())
+	case abi.PlacedPodState:
+		return append(b, pod.State())
 	}
 	panic(fmt.Sprintf("BUG: equivalence: no hash of column %d", read.Column))
 }

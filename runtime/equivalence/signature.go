@@ -92,13 +92,7 @@ func appendField(b []byte, read *plugin.Read, pod *state.Pod, namespace *state.N
 	case abi.IncomingGroup:
 		b = appendText(b, pod.Group())
 	case abi.IncomingLimits:
-		names := read.Args
-		if names == nil {
-			names = pod.Limited()
-		}
-		for _, name := range names {
-			b = binary.AppendVarint(appendText(b, name), pod.Limit(v1.ResourceName(name)))
-		}
+		b = appendLimits(b, pod, read.Args)
 	case abi.IncomingQOS:
 		b = appendText(b, string(pod.QOS()))
 	case abi.IncomingClaims:
@@ -201,6 +195,17 @@ func appendReads(b []byte, reads []plugin.Read) []byte {
 		for _, arg := range reads[i].Args {
 			b = appendText(b, arg)
 		}
+	}
+	return b
+}
+
+// appendLimits appends the limits of resources; nil means all.
+func appendLimits(b []byte, pod *state.Pod, names []string) []byte {
+	if names == nil {
+		names = pod.Limited()
+	}
+	for _, name := range names {
+		b = binary.AppendVarint(appendText(b, name), pod.Limit(v1.ResourceName(name)))
 	}
 	return b
 }

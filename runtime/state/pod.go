@@ -13,6 +13,7 @@ import (
 	resourcehelper "k8s.io/component-helpers/resource"
 	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
 
+	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/abi/wire"
 	"github.com/berth-scheduler/berth/runtime/quantity"
 )
@@ -152,14 +153,33 @@ func seconds(t metav1.Time) int64 {
 	return t.Unix()
 }
 
+// State returns whether the pod runs and is ready, as bits of abi.PlacedPodState.
+func (p *Pod) State() (bits uint8) {
+	if p.Object.Status.Phase == v1.PodRunning {
+		bits |= abi.PodRunning
+	}
+	if condition(p.Object, v1.PodReady) != nil {
+		bits |= abi.PodReady
+	}
+	return bits
+}
+
 // assignedAt returns since when a pod has the condition PodScheduled, which the API server sets with the node; 0 if it has not.
 func assignedAt(object *v1.Pod) int64 {
-	for i := range object.Status.Conditions {
-		if c := &object.Status.Conditions[i]; c.Type == v1.PodScheduled && c.Status == v1.ConditionTrue {
-			return seconds(c.LastTransitionTime)
-		}
+	if c := condition(object, v1.PodScheduled); c != nil {
+		return seconds(c.LastTransitionTime)
 	}
 	return 0
+}
+
+// condition returns a condition that is True; nil if there is none.
+func condition(object *v1.Pod, kind v1.PodConditionType) *v1.PodCondition {
+	for i := range object.Status.Conditions {
+		if c := &object.Status.Conditions[i]; c.Type == kind && c.Status == v1.ConditionTrue {
+			return c
+		}
+	}
+	return nil
 }
 
 // Assigned returns a copy of the pod that got its node at a time, in seconds since 1970.

@@ -88,6 +88,8 @@ type Taint struct {
 type Condition struct {
 	Type   string `json:"type"`
 	Status string `json:"status"`
+	// Since is the time of the last transition in RFC 3339; may be empty.
+	Since string `json:"lastTransitionTime,omitempty"`
 }
 
 // Image is one of status.images, with its size in bytes.
@@ -101,14 +103,15 @@ type Pod struct {
 	Metadata Metadata  `json:"metadata"`
 	Spec     PodSpec   `json:"spec"`
 	Status   PodStatus `json:"status"`
-	// AssignedAt is when the pod got its node, in seconds since 1970; 0 if that is not known. It is no field of the API.
-	AssignedAt int64 `json:"assignedAt,omitempty"`
 }
 
 // PodStatus is the status of a pod.
 type PodStatus struct {
 	// QOS is Guaranteed, Burstable or BestEffort; empty for what follows from the containers' requests and limits.
 	QOS string `json:"qosClass,omitempty"`
+	// Phase is Pending, Running, Succeeded, Failed or Unknown; may be empty.
+	Phase      string      `json:"phase,omitempty"`
+	Conditions []Condition `json:"conditions,omitempty"`
 }
 
 // PodSpec is the spec of a pod.

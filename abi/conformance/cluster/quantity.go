@@ -69,8 +69,11 @@ func (n *Node) Allocatable(resource string) int64 {
 func (n *Node) Capacity(resource string) int64 { return n.Status.Capacity[resource].value(resource) }
 
 // CreatedAt returns when an object was created, in seconds since 1970; 0 if that is not known.
-func (m *Metadata) CreatedAt() int64 {
-	at, err := time.Parse(time.RFC3339, m.Creation)
+func (m *Metadata) CreatedAt() int64 { return unix(m.Creation) }
+
+// unix returns a time in seconds since 1970; 0 for none.
+func unix(text string) int64 {
+	at, err := time.Parse(time.RFC3339, text)
 	if err != nil {
 		return 0
 	}
@@ -153,6 +156,29 @@ func (p *Pod) QOS() string {
 	return "Burstable"
 }
 
+// AssignedAt returns since when the pod has the condition PodScheduled, in seconds since 1970; 0 if it has not.
+func (p *Pod) AssignedAt() int64 {
+	for _, c := range p.Status.Conditions {
+		if c.Type == "PodScheduled" && c.Status == "True" {
+			return unix(c.Since)
+		}
+	}
+	return 0
+}
+
+// State returns 1 for a pod that runs, plus 2 for one that is ready.
+func (p *Pod) State() (bits uint8) {
+	if p.Status.Phase == "Running" {
+		bits = 1
+	}
+	for _, c := range p.Status.Conditions {
+		if c.Type == "Ready" && c.Status == "True" {
+			return bits | 2
+		}
+	}
+	return bits
+}
+
 // Claims returns the names of the claims of a pod's volumes.
 func (p *Pod) Claims() (out []string) {
 	for _, v := range p.Spec.Volumes {
@@ -210,7 +236,7 @@ func Since(n *Node, feeds []string, resource string, pods []*Pod) (sum int64) {
 	}
 	for _, p := range pods {
 		switch {
-		case p.AssignedAt <= since:
+		case p.AssignedAt() <= since:
 		case resource == "pods":
 			sum++
 		default:

@@ -48,7 +48,7 @@ func (e *Encoder) Nodes(all []*Node, slots map[*Pod]uint32) Table {
 		lists(e, &t, all, 1, typeBytes, func(b []byte, n *Node) []byte { return append(b, n.Name...) })
 	}
 	if has("flags") {
-		column(&t, all, 2, 0, typeU8, func(b []byte, n *Node) []byte { return e.flag(b, n.Unschedulable) })
+		column(&t, all, 2, 0, typeU8, func(b []byte, n *Node) []byte { return e.flags(b, n.Unschedulable) })
 	}
 	for i, name := range r.Resources {
 		if has("allocatable") {

@@ -15,6 +15,12 @@ type Pod struct {
 	NonZero     [2]int64
 	Ports       []Port
 	Terminating bool
+	// Limits is as Requests; −1 for none.
+	Limits func(resource string) int64
+	QOS    string
+	// AssignedAt and CreatedAt are in seconds since 1970; 0 for none.
+	AssignedAt, CreatedAt int64
+	Running, Ready        bool
 }
 
 // Pods writes table 2, by slot. A slot without a pod, or with one that the plugin
@@ -44,7 +50,7 @@ func (e *Encoder) Pods(all []*Pod) Table {
 	}
 	keyed(e, &t, all, 70, r.PodLabels, func(p *Pod) map[string]string { return p.Labels })
 	if has("flags") {
-		column(&t, all, 71, 0, typeU8, func(b []byte, p *Pod) []byte { return e.flag(b, p.Terminating) })
+		column(&t, all, 71, 0, typeU8, func(b []byte, p *Pod) []byte { return e.flags(b, p.Terminating) })
 	}
 	if has("uid") {
 		lists(e, &t, all, 73, typeBytes, func(b []byte, p *Pod) []byte { return text(b, p.UID) })
@@ -52,7 +58,29 @@ func (e *Encoder) Pods(all []*Pod) Table {
 	if has("name") {
 		lists(e, &t, all, 74, typeBytes, func(b []byte, p *Pod) []byte { return text(b, p.Name) })
 	}
+	e.laterOfPods(&t, all, has)
 	return t
+}
+
+// laterOfPods writes the columns that came with ABI 1.1.
+func (e *Encoder) laterOfPods(t *Table, all []*Pod, has func(string) bool) {
+	for i, name := range e.Reads.Resources {
+		if has("limits") {
+			column(t, all, 75, i, typeI64, func(b []byte, p *Pod) []byte { return i64(b, p.Limits(name)) })
+		}
+	}
+	if has("qos") {
+		column(t, all, 76, 0, typeU32, func(b []byte, p *Pod) []byte { return u32(b, e.Text(p.QOS)) })
+	}
+	if has("assignedAt") {
+		column(t, all, 77, 0, typeI64, func(b []byte, p *Pod) []byte { return i64(b, p.AssignedAt) })
+	}
+	if has("createdAt") {
+		column(t, all, 78, 0, typeI64, func(b []byte, p *Pod) []byte { return i64(b, p.CreatedAt) })
+	}
+	if has("state") {
+		column(t, all, 79, 0, typeU8, func(b []byte, p *Pod) []byte { return e.flags(b, p.Running, p.Ready) })
+	}
 }
 
 // Namespace is a row of the table of namespaces.

@@ -200,9 +200,13 @@ func u32(b []byte, values ...uint32) []byte {
 
 func i64(b []byte, v int64) []byte { return binary.LittleEndian.AppendUint64(b, uint64(v)) }
 
-func (e *Encoder) flag(b []byte, set bool) []byte {
-	if set {
-		return append(b, 1|e.Bits)
+// flags writes bits, the lowest first; above them are those that say nothing.
+func (e *Encoder) flags(b []byte, set ...bool) []byte {
+	bits, known := uint8(0), uint8(1)<<len(set)-1
+	for i, is := range set {
+		if is {
+			bits |= 1 << i
+		}
 	}
-	return append(b, e.Bits)
+	return append(b, bits|e.Bits&^known)
 }

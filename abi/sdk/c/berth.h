@@ -250,6 +250,11 @@ enum {
   BERTH__PLACED_FLAGS = 71,
   BERTH__PLACED_UID = 73,
   BERTH__PLACED_NAME = 74,
+  BERTH__PLACED_LIMITS = 75,
+  BERTH__PLACED_QOS = 76,
+  BERTH__PLACED_ASSIGNED_AT = 77,
+  BERTH__PLACED_CREATED_AT = 78,
+  BERTH__PLACED_STATE = 79,
 
   BERTH__STRING = 192,
 
@@ -1542,13 +1547,14 @@ struct berth__columns {
   struct berth__column flags, generation, zone, created_at, non_zero[2];
   struct berth__lists placed_labels, placed_uid, placed_name;
   struct berth__column placed_namespace, placed_priority, placed_owner, placed_flags;
+  struct berth__column placed_qos, placed_assigned_at, placed_created_at, placed_state;
   struct berth__lists namespace_labels;
   struct berth__column namespace_name;
   struct berth__lists strings;
 
   // By the number of a handle; that of number 0 is never there.
   struct berth__column *allocatable, *capacity, *requested, *annotation, *condition, *label, *feed, *feed_state, *requested_since;
-  struct berth__column *placed_requests, *placed_annotation, *placed_label, *namespace_label;
+  struct berth__column *placed_requests, *placed_limits, *placed_annotation, *placed_label, *namespace_label;
   uint32_t lengths[BERTH__LISTS];
 };
 
@@ -1622,6 +1628,11 @@ BERTH__COLD const struct berth__place *berth__place(uint32_t id) {
       BERTH__ONE(BERTH__PLACED_FLAGS, BERTH__U8, placed_flags),
       BERTH__SPANS(BERTH__PLACED_UID, BERTH__BYTES, placed_uid),
       BERTH__SPANS(BERTH__PLACED_NAME, BERTH__BYTES, placed_name),
+      BERTH__KEYED(BERTH__PLACED_LIMITS, BERTH__I64, placed_limits, BERTH__RESOURCES),
+      BERTH__ONE(BERTH__PLACED_QOS, BERTH__U32, placed_qos),
+      BERTH__ONE(BERTH__PLACED_ASSIGNED_AT, BERTH__I64, placed_assigned_at),
+      BERTH__ONE(BERTH__PLACED_CREATED_AT, BERTH__I64, placed_created_at),
+      BERTH__ONE(BERTH__PLACED_STATE, BERTH__U8, placed_state),
       BERTH__SPANS(BERTH__STRING, BERTH__BYTES, strings),
       BERTH__ONE(BERTH__NAMESPACE_NAME, BERTH__U32, namespace_name),
       BERTH__SPANS(BERTH__NAMESPACE_LABELS, BERTH__PAIR, namespace_labels),
@@ -2099,6 +2110,37 @@ BERTH__HOT BerthId berth_placed_pod_owner(BerthPlacedPod pod) {
 /// Reports a pod that is being deleted. Reads `pods: flags`.
 BERTH__HOT bool berth_placed_pod_terminating(BerthPlacedPod pod) {
   return (BERTH__CELL(uint8_t, berth__columns.placed_flags, pod.slot, "pods", "flags") & 1) != 0;
+}
+
+/// How much of a resource the pod may use; −1 if a container has no limit. Reads `pods: limits`.
+BERTH__HOT int64_t berth_placed_pod_limit(BerthPlacedPod pod, BerthResource r) {
+  return BERTH__CELL(int64_t, berth__columns.placed_limits[r.number], pod.slot, "pods", "limits, or resources the resource");
+}
+
+/// The QoS class: Guaranteed, Burstable or BestEffort. Reads `pods: qos`.
+BERTH__HOT BerthId berth_placed_pod_qos(BerthPlacedPod pod) {
+  return BERTH__CELL(BerthId, berth__columns.placed_qos, pod.slot, "pods", "qos");
+}
+
+/// When the pod got its node, in seconds since 1970: the time of the condition PodScheduled, or the host's while the API does not
+/// say; 0 if neither is known. Reads `pods: assignedAt`.
+BERTH__HOT int64_t berth_placed_pod_assigned_at(BerthPlacedPod pod) {
+  return BERTH__CELL(int64_t, berth__columns.placed_assigned_at, pod.slot, "pods", "assignedAt");
+}
+
+/// metadata.creationTimestamp in seconds since 1970; 0 for none. Reads `pods: createdAt`.
+BERTH__HOT int64_t berth_placed_pod_created_at(BerthPlacedPod pod) {
+  return BERTH__CELL(int64_t, berth__columns.placed_created_at, pod.slot, "pods", "createdAt");
+}
+
+/// Reports a pod whose status.phase is Running. Reads `pods: state`.
+BERTH__HOT bool berth_placed_pod_running(BerthPlacedPod pod) {
+  return (BERTH__CELL(uint8_t, berth__columns.placed_state, pod.slot, "pods", "state") & 1) != 0;
+}
+
+/// Reports a pod whose condition Ready is True. Reads `pods: state`.
+BERTH__HOT bool berth_placed_pod_ready(BerthPlacedPod pod) {
+  return (BERTH__CELL(uint8_t, berth__columns.placed_state, pod.slot, "pods", "state") & 2) != 0;
 }
 
 // ---- snapshot.h

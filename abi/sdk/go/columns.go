@@ -13,14 +13,14 @@ type columns struct {
 
 	plainColumns
 	// Columns by declared key.
-	allocable, capacity, requested, podRequests [][]int64
-	nonZero                                     [2][]int64
-	annotation, label                           [][]ID
-	condition                                   [][]Condition
-	feed, requestedSince                        [][]int64
-	feedState                                   [][]FeedState
-	podAnnotation, podLabel                     [][]ID
-	namespaceLabel                              [][]ID
+	allocable, capacity, requested, podRequests, podLimits [][]int64
+	nonZero                                                [2][]int64
+	annotation, label                                      [][]ID
+	condition                                              [][]Condition
+	feed, requestedSince                                   [][]int64
+	feedState                                              [][]FeedState
+	podAnnotation, podLabel                                [][]ID
+	namespaceLabel                                         [][]ID
 }
 
 // plainColumns has the columns without keys. Spans and their arena are adjacent.
@@ -51,6 +51,10 @@ type plainColumns struct {
 	uidBytes     []byte
 	podName      []span
 	podNameBytes []byte
+	podQOS       []ID
+	podAssigned  []int64
+	podCreated   []int64
+	podState     []uint8
 
 	namespaceName   []ID
 	namespaceLabels []span
@@ -64,7 +68,7 @@ type plainColumns struct {
 func (c *columns) size(r *reads) {
 	resources := len(r.lists[listResources])
 	c.allocable, c.requested, c.podRequests = make([][]int64, resources), make([][]int64, resources), make([][]int64, resources)
-	c.capacity = make([][]int64, resources)
+	c.capacity, c.podLimits = make([][]int64, resources), make([][]int64, resources)
 	c.annotation = make([][]ID, len(r.lists[listNodeAnnotations]))
 	c.condition = make([][]Condition, len(r.lists[listNodeConditions]))
 	c.requestedSince = make([][]int64, resources)
@@ -117,6 +121,7 @@ func (c *columns) forget() {
 	clear(c.capacity)
 	clear(c.requested)
 	clear(c.podRequests)
+	clear(c.podLimits)
 	clear(c.nonZero[:])
 	clear(c.annotation)
 	clear(c.label)
@@ -218,6 +223,16 @@ func (c *columns) setPods(m *memory, e *columnEntry) {
 		column(m, e, abi.TypeSpan, &c.podName)
 	case abi.PlacedPodName + abi.ArenaOf:
 		column(m, e, abi.TypeBytes, &c.podNameBytes)
+	case abi.PlacedPodLimits:
+		keyed(m, e, abi.TypeI64, c.podLimits)
+	case abi.PlacedPodQOS:
+		column(m, e, abi.TypeU32, &c.podQOS)
+	case abi.PlacedPodAssignedAt:
+		column(m, e, abi.TypeI64, &c.podAssigned)
+	case abi.PlacedPodCreatedAt:
+		column(m, e, abi.TypeI64, &c.podCreated)
+	case abi.PlacedPodState:
+		column(m, e, abi.TypeU8, &c.podState)
 	case abi.NamespaceName:
 		column(m, e, abi.TypeU32, &c.namespaceName)
 	case abi.NamespaceLabels:

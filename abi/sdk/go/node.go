@@ -119,6 +119,12 @@ func (p PlacedPod) Priority() int32 { return p.c.podPriority[p.slot] }
 // Request is what the pod requests of a resource. Reads `pods: requests`.
 func (p PlacedPod) Request(r Resource) int64 { return p.c.podRequests[r][p.slot] }
 
+// Limit is how much of a resource the pod may use; −1 if a container has no limit. Reads `pods: limits`.
+func (p PlacedPod) Limit(r Resource) int64 { return p.c.podLimits[r][p.slot] }
+
+// QOS is the QoS class: Guaranteed, Burstable or BestEffort. Reads `pods: qos`.
+func (p PlacedPod) QOS() ID { return p.c.podQOS[p.slot] }
+
 // Label is the value of a declared label key. Reads `podLabels`.
 func (p PlacedPod) Label(key PodLabel) ID { return p.c.podLabel[key][p.slot] }
 
@@ -137,6 +143,20 @@ func (p PlacedPod) Owner() ID { return p.c.podOwner[p.slot] }
 
 // Terminating reports whether the pod is being deleted. Reads `pods: flags`.
 func (p PlacedPod) Terminating() bool { return p.c.podFlags[p.slot]&abi.PodTerminating != 0 }
+
+// AssignedAt is when the pod got its node, in seconds since 1970: the time of the condition
+// PodScheduled, or the host's while the API does not say; 0 if neither is known. Reads
+// `pods: assignedAt`.
+func (p PlacedPod) AssignedAt() int64 { return p.c.podAssigned[p.slot] }
+
+// CreatedAt is metadata.creationTimestamp in seconds since 1970; 0 for none. Reads `pods: createdAt`.
+func (p PlacedPod) CreatedAt() int64 { return p.c.podCreated[p.slot] }
+
+// Running reports whether status.phase is Running. Reads `pods: state`.
+func (p PlacedPod) Running() bool { return p.c.podState[p.slot]&abi.PodRunning != 0 }
+
+// Ready reports whether the condition Ready is True. Reads `pods: state`.
+func (p PlacedPod) Ready() bool { return p.c.podState[p.slot]&abi.PodReady != 0 }
 
 // find returns the value of a key.
 func find(pairs []Pair, key ID) ID {

@@ -60,10 +60,11 @@ func tenants() ([]Attack, error) {
 	attack("trapping-pods", "no plugin, but pods with which one of the platform traps", AsPlatform,
 		append(evil, node(nil)), "", fields{"reads": fields{"pod": []string{"name"}}}, "filter", traps)
 	attack("strings-of-pods", "no plugin, but pods whose names of other objects and limits are huge, empty, or not valid", AsPlatform,
-		append(strange(), oddNode()), "", fields{"abi": "1.1", "reads": fields{
+		append(strange(), oddNode(), oddPlaced()), "", fields{"abi": "1.1", "reads": fields{
 			"pod":       []string{"createdAt", "priorityClass", "serviceAccount", "preemptionPolicy", "group", "limits", "qos", "claims"},
 			"resources": []string{"cpu", "memory", "example.com/gpu"},
-			"node":      []string{"capacity", "createdAt"},
+			"node":      []string{"capacity", "createdAt", "pods"},
+			"pods":      []string{"limits", "qos", "assignedAt", "createdAt", "state"},
 		}}, "filter", success)
 	return l.all()
 }
@@ -124,6 +125,18 @@ func oddNode() object {
 	n["metadata"].(object)["creationTimestamp"] = "0001-01-01T00:00:01Z"
 	n["status"].(object)["capacity"] = object{"cpu": "9223372036854775807", "memory": "9223372036854775807", "example.com/gpu": "9223372036854775807"}
 	return n
+}
+
+// oddPlaced is a pod on the node with limits, times and a state that neither the API server nor a kubelet would write.
+func oddPlaced() object {
+	p := placed(pod("evil", "placed", 1, "1m", nil), "node")
+	p["metadata"].(object)["creationTimestamp"] = "0001-01-01T00:00:01Z"
+	p["spec"].(object)["containers"].([]object)[0]["resources"].(object)["limits"] = object{"cpu": "-1", "memory": "1e30", "example.com/gpu": "1n"}
+	p["status"] = object{"qosClass": "Best\x00Effort", "phase": "Running", "conditions": []object{
+		{"type": "PodScheduled", "status": "True", "lastTransitionTime": "9999-12-31T23:59:59Z"},
+		{"type": "PodScheduled", "status": "True"}, {"type": "Ready", "status": "true"},
+	}}
+	return p
 }
 
 func pod(namespace, name string, priority int, cpu string, tolerations []object) object {

@@ -109,9 +109,10 @@ type columns struct {
 	feed, feedState                           []*wire.ColumnLayout // by feed
 	requestedSince                            []*wire.ColumnLayout // by resource
 
-	podNamespace, podPriority, podOwner, podFlags *wire.ColumnLayout
-	podRequests, podAnnotations, podLabel         []*wire.ColumnLayout
-	podLabels, podUID, podName                    list
+	podNamespace, podPriority, podOwner, podFlags    *wire.ColumnLayout
+	podQOS, podAssignedAt, podCreatedAt, podState    *wire.ColumnLayout
+	podRequests, podLimits, podAnnotations, podLabel []*wire.ColumnLayout
+	podLabels, podUID, podName                       list
 
 	namespaceName   *wire.ColumnLayout
 	namespaceLabel  []*wire.ColumnLayout // by key
@@ -157,7 +158,10 @@ func findColumns(l *wire.Layout, namespacesTable int) *columns {
 		podOwner: one(podsTable, abi.PodOwner), podFlags: one(podsTable, abi.PodFlags),
 		podRequests: at(podsTable, abi.PodRequests), podAnnotations: at(podsTable, abi.PodAnnotations),
 		podLabel: at(podsTable, abi.PodLabel), podLabels: both(podsTable, abi.PodLabels),
-		podUID: both(podsTable, abi.PodUID), podName: both(podsTable, abi.PlacedPodName),
+		podLimits: at(podsTable, abi.PlacedPodLimits), podQOS: one(podsTable, abi.PlacedPodQOS),
+		podAssignedAt: one(podsTable, abi.PlacedPodAssignedAt), podCreatedAt: one(podsTable, abi.PlacedPodCreatedAt),
+		podState: one(podsTable, abi.PlacedPodState),
+		podUID:   both(podsTable, abi.PodUID), podName: both(podsTable, abi.PlacedPodName),
 		namespaceName: one(namespacesTable, abi.NamespaceName), namespaceLabel: at(namespacesTable, abi.NamespaceLabel),
 		namespaceLabels: both(namespacesTable, abi.NamespaceLabels),
 		strings:         both(stringsTable, abi.StringBytes),

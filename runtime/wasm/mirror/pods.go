@@ -110,6 +110,7 @@ func (m *Mirror) fillSlot(snap *state.Snapshot, host, slot uint32) error {
 		}
 		m.u8(c.podFlags, slot, flags)
 	}
+	m.writeLater(pod, slot)
 	if c.podLabels.spans != nil {
 		if err := m.writePairs(c.podLabels, &m.podLabels, slot, snap.Pods.Labels.Row(host)); err != nil {
 			return err
@@ -123,6 +124,26 @@ func (m *Mirror) fillSlot(snap *state.Snapshot, host, slot uint32) error {
 	}
 	m.slotGeneration[slot] = generation
 	return nil
+}
+
+// writeLater writes the columns of pods that came with ABI 1.1.
+func (m *Mirror) writeLater(pod *state.Pod, slot uint32) {
+	c := m.cols
+	for i, column := range c.podLimits {
+		m.u64(column, slot, uint64(pod.Limit(m.src.projection.resources[i])))
+	}
+	if c.podQOS != nil {
+		m.u32(c.podQOS, slot, m.src.dict.Intern(string(pod.QOS())))
+	}
+	if c.podAssignedAt != nil {
+		m.u64(c.podAssignedAt, slot, uint64(pod.AssignedAt))
+	}
+	if c.podCreatedAt != nil {
+		m.u64(c.podCreatedAt, slot, uint64(pod.CreatedAt()))
+	}
+	if c.podState != nil {
+		m.u8(c.podState, slot, pod.State())
+	}
 }
 
 // showSlots makes the table have at least n slots.

@@ -105,7 +105,7 @@ func (c *cycle) call(ctx context.Context, p *wasm.Plugin, call *conformance.Call
 func asPods(pods []cluster.Pod) []*state.Pod {
 	out := make([]*state.Pod, len(pods))
 	for i := range pods {
-		out[i] = state.NewPod(object[v1.Pod](&pods[i])).Assigned(pods[i].AssignedAt)
+		out[i] = state.NewPod(object[v1.Pod](&pods[i]))
 	}
 	return out
 }

@@ -241,7 +241,7 @@ func (p *profile) update(c *cluster.Cluster) error {
 	}
 	p.feed(c)
 	for i := range c.Pods {
-		pod := state.NewPod(object[v1.Pod](&c.Pods[i])).Assigned(c.Pods[i].AssignedAt)
+		pod := state.NewPod(object[v1.Pod](&c.Pods[i]))
 		uid := string(pod.UID)
 		pods[uid] = true
 		old := p.pods[uid]

@@ -122,6 +122,8 @@ func (s *seen) placed(pod berth.PlacedPod) {
 	s.ids(pod.Namespace(), pod.Owner(), pod.Label(s.p.app), pod.LabelByKey(s.p.keys.app.ID()), pod.Annotation(s.p.peer))
 	s.numbers(int64(pod.Priority()), pod.Request(s.p.cpu), pod.Request(s.p.memory), number(pod.Terminating()))
 	s.pairs(pod.Labels())
+	s.ids(pod.QOS())
+	s.numbers(pod.Limit(s.p.cpu), pod.Limit(s.p.memory), pod.AssignedAt(), pod.CreatedAt(), number(pod.Running()), number(pod.Ready()))
 }
 
 func (s *seen) namespace(n berth.Namespace) {

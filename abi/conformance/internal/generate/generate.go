@@ -113,9 +113,6 @@ func (g *Generator) Cluster(n int, bare bool) *cluster.Cluster {
 		for range on {
 			p := g.pod(false)
 			p.Spec.NodeName = c.Nodes[i].Metadata.Name
-			if slices.Contains(g.config.Reads.Node, "requestedSince") {
-				p.AssignedAt = pick(g, assignments())
-			}
 			c.Pods = append(c.Pods, p)
 		}
 	}
@@ -263,6 +260,7 @@ func (g *Generator) pod(bare bool) cluster.Pod {
 		}
 		p.Spec.Containers[i].Resources.Requests = requests
 	}
+	g.laterOfPlaced(&p)
 	if g.long || g.chance(15) {
 		for range 1 + g.some(3) {
 			p.Spec.Containers[0].Ports = append(p.Spec.Containers[0].Ports, cluster.Port{

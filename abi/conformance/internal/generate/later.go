@@ -38,14 +38,35 @@ func (g *Generator) feeds(n *cluster.Node) {
 		if g.chance(80) {
 			n.Feeds[name] = cluster.Feed{
 				Value: pick(g, []int64{0, 1, -1, math.MaxInt64, math.MinInt64, g.random.Int64N(1 << 40)}), State: pick(g, []uint8{1, 1, 2}),
-				Since: pick(g, assignments()),
+				Since: pick(g, []int64{0, 1, 1767323045, 1767323044, 1 << 32, math.MaxInt64}), // some as in times
 			}
 		}
 	}
 }
 
-// assignments are times of assignment, and of samples.
-func assignments() []int64 { return []int64{0, 1, 1767323045, 1767323046, 1 << 32, math.MaxInt64} }
+// laterOfPlaced makes what columns of pods since ABI 1.1 show, if they are declared.
+func (g *Generator) laterOfPlaced(p *cluster.Pod) {
+	reads := func(name string) bool { return slices.Contains(g.config.Reads.Pods, name) }
+	if reads("limits") || reads("qos") {
+		g.limits(p)
+	}
+	if reads("qos") && g.chance(30) {
+		p.Status.QOS = pick(g, []string{"Guaranteed", "Burstable", "BestEffort"})
+	}
+	if reads("createdAt") && g.chance(80) {
+		p.Metadata.Creation = pick(g, times())
+	}
+	if (reads("assignedAt") || slices.Contains(g.config.Reads.Node, "requestedSince")) && g.chance(80) {
+		p.Status.Conditions = append(p.Status.Conditions,
+			cluster.Condition{Type: "PodScheduled", Status: pick(g, []string{"True", "True", "False"}), Since: pick(g, times())})
+	}
+	if reads("state") {
+		p.Status.Phase = pick(g, []string{"", "Pending", "Running", "Running"})
+		if g.chance(70) {
+			p.Status.Conditions = append(p.Status.Conditions, cluster.Condition{Type: "Ready", Status: pick(g, []string{"True", "True", "False", "Unknown"})})
+		}
+	}
+}
 
 // later makes what fields since ABI 1.1 show, if they are declared: for other plugins a seed makes what it made before them.
 func (g *Generator) later(p *cluster.Pod) {

@@ -20,7 +20,7 @@ func everything() *wire.ManifestReads {
 		},
 		NodeLabels: []string{"pool", "example.com/tier"}, NodeAnnotations: []string{"note", "empty"}, NodeConditions: []string{"Ready", "Odd"},
 		Resources: []string{"cpu", "memory", "example.com/gpu", "pods"},
-		Pods:      []string{"namespace", "priority", "requests", "labels", "owner", "flags", "uid", "name"},
+		Pods:      []string{"namespace", "priority", "requests", "labels", "owner", "flags", "uid", "name", "limits", "qos", "assignedAt", "createdAt", "state"},
 		PodLabels: []string{"app"}, PodAnnotations: []string{"example.com/gpu"},
 		Pod: []string{
 			"name", "hostPorts", "tolerations", "images", "namespace", "priority", "requests", "labels", "annotations", "owner",

@@ -54,7 +54,8 @@ func pod(p *cluster.Pod) *region.Pod {
 	out := &region.Pod{
 		Namespace: p.Metadata.Namespace, Name: p.Metadata.Name, UID: p.Metadata.UID, Labels: p.Metadata.Labels,
 		Annotations: p.Metadata.Annotations, Priority: priority(p), Owner: owner(p), Requests: p.Requests, Ports: ports(p),
-		Terminating: p.Metadata.Deletion != "",
+		Terminating: p.Metadata.Deletion != "", Limits: p.Limit, QOS: p.QOS(), AssignedAt: p.AssignedAt(), CreatedAt: p.Metadata.CreatedAt(),
+		Running: p.State()&1 != 0, Ready: p.State()&2 != 0,
 	}
 	out.NonZero[0], out.NonZero[1] = p.NonZeroRequests()
 	return out

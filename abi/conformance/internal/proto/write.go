@@ -59,6 +59,19 @@ func (m *message) quantities(number int, from map[string]cluster.Quantity) {
 	}
 }
 
+// conditions writes the conditions of a node or a pod, which have the same numbers.
+func (m *message) conditions(number int, all []cluster.Condition) {
+	for _, c := range all {
+		m.sub(number, func(m *message) {
+			m.text(1, c.Type)
+			m.text(2, c.Status)
+			if at, err := time.Parse(time.RFC3339, c.Since); err == nil {
+				m.sub(4, func(m *message) { m.number(1, at.Unix()) })
+			}
+		})
+	}
+}
+
 // metadata writes ObjectMeta, without managedFields (ABI-7.7).
 func (m *message) metadata(from *cluster.Metadata) {
 	m.text(1, from.Name)
@@ -88,7 +101,11 @@ func Pod(p *cluster.Pod) []byte {
 	var m message
 	m.sub(1, func(m *message) { m.metadata(&p.Metadata) })
 	m.sub(2, func(m *message) { m.podSpec(&p.Spec) })
-	m.sub(3, func(m *message) { m.text(9, p.Status.QOS) })
+	m.sub(3, func(m *message) {
+		m.text(1, p.Status.Phase)
+		m.conditions(2, p.Status.Conditions)
+		m.text(9, p.Status.QOS)
+	})
 	return m
 }
 
@@ -209,12 +226,7 @@ func Node(n *cluster.Node) []byte {
 	m.sub(3, func(m *message) {
 		m.quantities(1, n.Status.Capacity)
 		m.quantities(2, n.Status.Allocatable)
-		for _, c := range n.Status.Conditions {
-			m.sub(4, func(m *message) {
-				m.text(1, c.Type)
-				m.text(2, c.Status)
-			})
-		}
+		m.conditions(4, n.Status.Conditions)
 		for _, image := range n.Status.Images {
 			m.sub(8, func(m *message) {
 				for _, name := range image.Names {

@@ -134,6 +134,16 @@ func placedCell(r *Reads, p *cluster.Pod, id abi.ColumnID, arg int) string {
 		return quote(p.Metadata.UID)
 	case abi.PlacedPodName:
 		return quote(p.Metadata.Name)
+	case abi.PlacedPodLimits:
+		return number(p.Limit(r.Resources[arg]))
+	case abi.PlacedPodQOS:
+		return quote(p.QOS())
+	case abi.PlacedPodAssignedAt:
+		return number(p.AssignedAt())
+	case abi.PlacedPodCreatedAt:
+		return number(p.Metadata.CreatedAt())
+	case abi.PlacedPodState:
+		return number(int64(p.State()))
 	}
 	panic(fmt.Sprintf("BUG: view: nobody knows what column %d shows", id))
 }

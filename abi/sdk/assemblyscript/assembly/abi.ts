@@ -101,6 +101,11 @@ export const enum Column {
   PlacedFlags = 71,
   PlacedUID = 73,
   PlacedName = 74,
+  PlacedLimits = 75,
+  PlacedQOS = 76,
+  PlacedAssignedAt = 77,
+  PlacedCreatedAt = 78,
+  PlacedState = 79,
 
   String = 192,
 

@@ -33,24 +33,29 @@ export const enum Slot {
   PlacedFlags = 30,
   NamespaceName = 31,
   NodeCreatedAt = 32,
+  PlacedQOS = 33,
+  PlacedAssignedAt = 34,
+  PlacedCreatedAt = 35,
+  PlacedState = 36,
 
   // Of declared keys: the address of a place for each, by the number of the handle, of which that of
   // number 0 is never there.
-  NodeAllocatable = 33,
-  NodeRequested = 34,
-  NodeAnnotation = 35,
-  NodeCondition = 36,
-  NodeLabel = 37,
-  PlacedRequests = 38,
-  PlacedAnnotation = 39,
-  PlacedLabel = 40,
-  NamespaceLabel = 41,
-  NodeCapacity = 42,
-  NodeFeed = 43,
-  NodeFeedState = 44,
-  NodeRequestedSince = 45,
+  NodeAllocatable = 37,
+  NodeRequested = 38,
+  NodeAnnotation = 39,
+  NodeCondition = 40,
+  NodeLabel = 41,
+  PlacedRequests = 42,
+  PlacedAnnotation = 43,
+  PlacedLabel = 44,
+  NamespaceLabel = 45,
+  NodeCapacity = 46,
+  PlacedLimits = 47,
+  NodeFeed = 48,
+  NodeFeedState = 49,
+  NodeRequestedSince = 50,
 
-  Count = 46,
+  Count = 51,
 }
 
 const slots: usize = memory.data(Slot.Count * 8, 8);
@@ -142,6 +147,11 @@ function place(id: u32): u32 {
     case Column.PlacedUID + ARENA: return where(Slot.PlacedUID + 1, Type.Bytes, 1);
     case Column.PlacedName: return where(Slot.PlacedName, Type.Span, 1);
     case Column.PlacedName + ARENA: return where(Slot.PlacedName + 1, Type.Bytes, 1);
+    case Column.PlacedLimits: return where(Slot.PlacedLimits, Type.I64, declared.RESOURCES.length);
+    case Column.PlacedQOS: return where(Slot.PlacedQOS, Type.U32, 1);
+    case Column.PlacedAssignedAt: return where(Slot.PlacedAssignedAt, Type.I64, 1);
+    case Column.PlacedCreatedAt: return where(Slot.PlacedCreatedAt, Type.I64, 1);
+    case Column.PlacedState: return where(Slot.PlacedState, Type.U8, 1);
     case Column.String: return where(Slot.Strings, Type.Span, 1);
     case Column.String + ARENA: return where(Slot.Strings + 1, Type.Bytes, 1);
     case Column.NamespaceName: return where(Slot.NamespaceName, Type.U32, 1);
@@ -174,7 +184,8 @@ function clear(): void {
   const lengths: StaticArray<i32> = [
     declared.RESOURCES.length, declared.RESOURCES.length, declared.NODE_ANNOTATIONS.length, declared.NODE_CONDITIONS.length,
     declared.NODE_LABELS.length, declared.RESOURCES.length, declared.POD_ANNOTATIONS.length, declared.POD_LABELS.length,
-    declared.NAMESPACE_LABELS.length, declared.RESOURCES.length, declared.FEEDS.length, declared.FEEDS.length, declared.RESOURCES.length,
+    declared.NAMESPACE_LABELS.length, declared.RESOURCES.length, declared.RESOURCES.length, declared.FEEDS.length, declared.FEEDS.length,
+    declared.RESOURCES.length,
   ];
   for (let i = 0; i < lengths.length; i++) {
     const slot = slots + (Slot.NodeAllocatable + i) * 8, n = <usize>lengths[i] + 1;

@@ -68,6 +68,39 @@ export class PlacedPod {
   @inline terminating(): bool {
     return (cell<u8>(Slot.PlacedFlags, this._slot(), "pods", "flags") & 1) != 0;
   }
+
+  /** How much of a resource the pod may use; −1 if a container has no limit. Reads `pods: limits`. */
+  @inline limit(resource: Resource): i64 {
+    return keyed<i64>(Slot.PlacedLimits, changetype<usize>(resource), this._slot(), "pods", "limits, or resources the resource");
+  }
+
+  /** The QoS class: Guaranteed, Burstable or BestEffort. Reads `pods: qos`. */
+  @inline qos(): ID {
+    return cell<ID>(Slot.PlacedQOS, this._slot(), "pods", "qos");
+  }
+
+  /**
+   * When the pod got its node, in seconds since 1970: the time of the condition PodScheduled, or the host's while the API does not say;
+   * 0 if neither is known. Reads `pods: assignedAt`.
+   */
+  @inline assignedAt(): i64 {
+    return cell<i64>(Slot.PlacedAssignedAt, this._slot(), "pods", "assignedAt");
+  }
+
+  /** metadata.creationTimestamp in seconds since 1970; 0 for none. Reads `pods: createdAt`. */
+  @inline createdAt(): i64 {
+    return cell<i64>(Slot.PlacedCreatedAt, this._slot(), "pods", "createdAt");
+  }
+
+  /** Reports a pod whose status.phase is Running. Reads `pods: state`. */
+  @inline running(): bool {
+    return (cell<u8>(Slot.PlacedState, this._slot(), "pods", "state") & 1) != 0;
+  }
+
+  /** Reports a pod whose condition Ready is True. Reads `pods: state`. */
+  @inline ready(): bool {
+    return (cell<u8>(Slot.PlacedState, this._slot(), "pods", "state") & 2) != 0;
+  }
 }
 
 /** The labels of a pod on a node, in no order. */

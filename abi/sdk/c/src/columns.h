@@ -20,13 +20,14 @@ struct berth__columns {
   struct berth__column flags, generation, zone, created_at, non_zero[2];
   struct berth__lists placed_labels, placed_uid, placed_name;
   struct berth__column placed_namespace, placed_priority, placed_owner, placed_flags;
+  struct berth__column placed_qos, placed_assigned_at, placed_created_at, placed_state;
   struct berth__lists namespace_labels;
   struct berth__column namespace_name;
   struct berth__lists strings;
 
   // By the number of a handle; that of number 0 is never there.
   struct berth__column *allocatable, *capacity, *requested, *annotation, *condition, *label, *feed, *feed_state, *requested_since;
-  struct berth__column *placed_requests, *placed_annotation, *placed_label, *namespace_label;
+  struct berth__column *placed_requests, *placed_limits, *placed_annotation, *placed_label, *namespace_label;
   uint32_t lengths[BERTH__LISTS];
 };
 
@@ -100,6 +101,11 @@ BERTH__COLD const struct berth__place *berth__place(uint32_t id) {
       BERTH__ONE(BERTH__PLACED_FLAGS, BERTH__U8, placed_flags),
       BERTH__SPANS(BERTH__PLACED_UID, BERTH__BYTES, placed_uid),
       BERTH__SPANS(BERTH__PLACED_NAME, BERTH__BYTES, placed_name),
+      BERTH__KEYED(BERTH__PLACED_LIMITS, BERTH__I64, placed_limits, BERTH__RESOURCES),
+      BERTH__ONE(BERTH__PLACED_QOS, BERTH__U32, placed_qos),
+      BERTH__ONE(BERTH__PLACED_ASSIGNED_AT, BERTH__I64, placed_assigned_at),
+      BERTH__ONE(BERTH__PLACED_CREATED_AT, BERTH__I64, placed_created_at),
+      BERTH__ONE(BERTH__PLACED_STATE, BERTH__U8, placed_state),
       BERTH__SPANS(BERTH__STRING, BERTH__BYTES, strings),
       BERTH__ONE(BERTH__NAMESPACE_NAME, BERTH__U32, namespace_name),
       BERTH__SPANS(BERTH__NAMESPACE_LABELS, BERTH__PAIR, namespace_labels),

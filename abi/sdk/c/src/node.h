@@ -179,3 +179,34 @@ BERTH__HOT BerthId berth_placed_pod_owner(BerthPlacedPod pod) {
 BERTH__HOT bool berth_placed_pod_terminating(BerthPlacedPod pod) {
   return (BERTH__CELL(uint8_t, berth__columns.placed_flags, pod.slot, "pods", "flags") & 1) != 0;
 }
+
+/// How much of a resource the pod may use; −1 if a container has no limit. Reads `pods: limits`.
+BERTH__HOT int64_t berth_placed_pod_limit(BerthPlacedPod pod, BerthResource r) {
+  return BERTH__CELL(int64_t, berth__columns.placed_limits[r.number], pod.slot, "pods", "limits, or resources the resource");
+}
+
+/// The QoS class: Guaranteed, Burstable or BestEffort. Reads `pods: qos`.
+BERTH__HOT BerthId berth_placed_pod_qos(BerthPlacedPod pod) {
+  return BERTH__CELL(BerthId, berth__columns.placed_qos, pod.slot, "pods", "qos");
+}
+
+/// When the pod got its node, in seconds since 1970: the time of the condition PodScheduled, or the host's while the API does not
+/// say; 0 if neither is known. Reads `pods: assignedAt`.
+BERTH__HOT int64_t berth_placed_pod_assigned_at(BerthPlacedPod pod) {
+  return BERTH__CELL(int64_t, berth__columns.placed_assigned_at, pod.slot, "pods", "assignedAt");
+}
+
+/// metadata.creationTimestamp in seconds since 1970; 0 for none. Reads `pods: createdAt`.
+BERTH__HOT int64_t berth_placed_pod_created_at(BerthPlacedPod pod) {
+  return BERTH__CELL(int64_t, berth__columns.placed_created_at, pod.slot, "pods", "createdAt");
+}
+
+/// Reports a pod whose status.phase is Running. Reads `pods: state`.
+BERTH__HOT bool berth_placed_pod_running(BerthPlacedPod pod) {
+  return (BERTH__CELL(uint8_t, berth__columns.placed_state, pod.slot, "pods", "state") & 1) != 0;
+}
+
+/// Reports a pod whose condition Ready is True. Reads `pods: state`.
+BERTH__HOT bool berth_placed_pod_ready(BerthPlacedPod pod) {
+  return (BERTH__CELL(uint8_t, berth__columns.placed_state, pod.slot, "pods", "state") & 2) != 0;
+}

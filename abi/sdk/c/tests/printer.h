@@ -143,6 +143,12 @@ static void cell(uint32_t row, BerthText name) {
   else if (IS("64.0")) id(berth_placed_pod_namespace(pod));
   else if (IS("65.0")) number(berth_placed_pod_priority(pod));
   else if (IS("68.0")) id(berth_placed_pod_annotation(pod, berth_pod_annotation_handle("a")));
+  else if (IS("75.0")) number(berth_placed_pod_limit(pod, berth_resource_handle("cpu")));
+  else if (IS("75.1")) number(berth_placed_pod_limit(pod, berth_resource_handle("memory")));
+  else if (IS("76.0")) id(berth_placed_pod_qos(pod));
+  else if (IS("77.0")) number(berth_placed_pod_assigned_at(pod));
+  else if (IS("78.0")) number(berth_placed_pod_created_at(pod));
+  else if (IS("79.0")) number(berth_placed_pod_running(pod) + 2 * berth_placed_pod_ready(pod));
   else if (IS("224.0")) id(berth_namespace_name(namespace));
   else if (IS("225.0")) pairs(berth_namespace_labels(namespace));
   else if (IS("226.0")) id(berth_namespace_label(namespace, berth_namespace_label_handle("team")));

@@ -61,6 +61,13 @@ type Pod struct {
 	// one with this metadata and node name.
 	Object []byte
 
+	// Limits are by resource; one that is not there is that of a container without a limit. QOS is empty for BestEffort.
+	Limits map[string]int64
+	QOS    string
+	// CreatedAt and AssignedAt, which only pods on nodes have, are in seconds since 1970.
+	CreatedAt, AssignedAt int64
+	Running, Ready        bool // of pods on nodes
+
 	// The following fields are used only for the pod of a call.
 	NodeName        string
 	SchedulingGates []string
@@ -71,13 +78,9 @@ type Pod struct {
 	// required affinity.
 	Required  [][]Requirement
 	Preferred []Preferred
-	// CreatedAt is in seconds since 1970. PreemptionPolicy is empty for the API's default, the others for none.
-	CreatedAt                                              int64
+	// PreemptionPolicy is empty for the API's default, the others for none.
 	PriorityClass, ServiceAccount, PreemptionPolicy, Group string
-	// Limits are by resource; one that is not there is that of a container without a limit. QOS is empty for BestEffort.
-	Limits map[string]int64
-	QOS    string
-	Claims []string
+	Claims                                                 []string
 }
 
 // Port is a host port. An empty IP means 0.0.0.0, an empty protocol TCP.

@@ -87,7 +87,7 @@ func podFields() []string {
 	return []string{
 		"node", "uid", "labels", "annotations", "nodeSelector", "affinity", "preferred", "requests", "priority", "owner", "terminating",
 		"schedulingGates", "images", "hostPorts", "tolerations", "createdAt", "priorityClass", "serviceAccount", "preemptionPolicy", "group",
-		"limits", "qos", "claims",
+		"limits", "qos", "claims", "assignedAt", "running", "ready",
 	}
 }
 
@@ -136,6 +136,12 @@ func (p *Pod) field(field, value string) (known bool, err error) {
 		p.QOS, err = value, oneOf(value, "Guaranteed", "Burstable", "BestEffort")
 	case "claims":
 		p.Claims = list(value)
+	case "assignedAt":
+		p.AssignedAt, err = number(value, 64)
+	case "running":
+		p.Running = true
+	case "ready":
+		p.Ready = true
 	case "images":
 		p.Images = list(value)
 	case "hostPorts":

@@ -105,7 +105,8 @@ func (t *Trial) loaded(name string, size int64, n, length int) Node {
 		node.Images[fmt.Sprintf("%s-%d", text, i)] = size
 		node.Pods = append(node.Pods, Pod{
 			Namespace: text, Name: fmt.Sprintf("%s-%s-%d", name, text, i), Labels: labels, Annotations: annotations, Requests: requests,
-			Priority: []int32{math.MinInt32, 0, math.MaxInt32}[i%3], Owner: "ReplicaSet/" + text,
+			Priority: []int32{math.MinInt32, 0, math.MaxInt32}[i%3], Owner: "ReplicaSet/" + text, Limits: requests,
+			CreatedAt: size, AssignedAt: -size, Running: i%2 == 0, Ready: i%3 == 0,
 		})
 	}
 	return node

@@ -1,6 +1,7 @@
 package berthtest
 
 import (
+	"cmp"
 	"math/rand/v2"
 
 	"github.com/berth-scheduler/berth/abi/internal/region"
@@ -56,8 +57,20 @@ func tablePod(p *Pod) *region.Pod {
 	return &region.Pod{
 		Namespace: p.Namespace, Name: p.Name, UID: p.uid(), Labels: p.Labels, Annotations: p.Annotations, Priority: p.Priority, Owner: p.Owner,
 		Requests: amount(p.Requests), NonZero: nonZero(p), Ports: ports(p.HostPorts), Terminating: p.Terminating,
+		Limits: p.limit, QOS: p.qos(), AssignedAt: p.AssignedAt, CreatedAt: p.CreatedAt, Running: p.Running, Ready: p.Ready,
 	}
 }
+
+// limit returns the limit of a resource; −1 for none.
+func (p *Pod) limit(resource string) int64 {
+	if n, ok := p.Limits[resource]; ok {
+		return n
+	}
+	return -1
+}
+
+// qos returns the QoS class.
+func (p *Pod) qos() string { return cmp.Or(p.QOS, "BestEffort") }
 
 // namespaces returns the rows of namespaces, including an empty one.
 func (img *image) namespaces(all []Namespace) []*region.Namespace {

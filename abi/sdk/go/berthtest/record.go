@@ -92,15 +92,11 @@ func (img *image) record(m *Manifest, c *content, p *Pod) []byte {
 	}
 	if m.shows("limits") {
 		for i, name := range m.Reads["resources"] {
-			limit, ok := p.Limits[name]
-			if !ok {
-				limit = -1
-			}
-			one(159, uint32(i), i64(nil, limit))
+			one(159, uint32(i), i64(nil, p.limit(name)))
 		}
 	}
 	if m.shows("qos") {
-		one(160, 0, u32(nil, d.id(cmp.Or(p.QOS, "BestEffort"))))
+		one(160, 0, u32(nil, d.id(p.qos())))
 	}
 	if m.shows("claims") {
 		var b []byte

@@ -69,7 +69,7 @@ import (
 // taints (key:value:effect,…) and unschedulable; of a pod labels, annotations, requests,
 // nodeSelector, priority, owner, node, uid, terminating, schedulingGates, createdAt (in
 // seconds), priorityClass, serviceAccount, preemptionPolicy, group, limits (a resource that is
-// not there has none), qos, claims (name,…), hostPorts (port/protocol,…), images (name,…),
+// not there has none), qos, assignedAt (in seconds), running, ready, claims (name,…), hostPorts (port/protocol,…), images (name,…),
 // tolerations (key:value:effect:seconds,…; an empty value means operator Exists), affinity
 // ("zone In a b and disk Exists or size Gt 7") and preferred ("10 zone In a or 5 disk Exists",
 // with weights). Spaces and commas need double quotes:

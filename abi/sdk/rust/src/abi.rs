@@ -189,6 +189,11 @@ pub mod column {
     pub const POD_FLAGS: u32 = 71;
     pub const POD_UID: u32 = 73;
     pub const POD_NAME: u32 = 74;
+    pub const POD_LIMITS: u32 = 75;
+    pub const POD_QOS: u32 = 76;
+    pub const POD_ASSIGNED_AT: u32 = 77;
+    pub const POD_CREATED_AT: u32 = 78;
+    pub const POD_STATE: u32 = 79;
 
     pub const STRING: u32 = 192;
 

@@ -86,6 +86,7 @@ pub(crate) struct Columns {
     pub requested_since: Keyed<i64>,
     pub label: Keyed<Id>,
     pub pod_requests: Keyed<i64>,
+    pub pod_limits: Keyed<i64>,
     pub pod_annotation: Keyed<Id>,
     pub pod_label: Keyed<Id>,
     pub namespace_label: Keyed<Id>,
@@ -110,6 +111,10 @@ pub(crate) struct PlainColumns {
     pub pod_labels: Lists<Pair>,
     pub pod_owner: View<Id>,
     pub pod_flags: View<u8>,
+    pub pod_qos: View<Id>,
+    pub pod_assigned: View<i64>,
+    pub pod_created: View<i64>,
+    pub pod_state: View<u8>,
     pub pod_uid: Lists<u8>,
     pub pod_name: Lists<u8>,
 
@@ -137,6 +142,10 @@ impl PlainColumns {
         pod_labels: Lists::EMPTY,
         pod_owner: View::empty(),
         pod_flags: View::empty(),
+        pod_qos: View::empty(),
+        pod_assigned: View::empty(),
+        pod_created: View::empty(),
+        pod_state: View::empty(),
         pod_uid: Lists::EMPTY,
         pod_name: Lists::EMPTY,
         strings: Lists::EMPTY,
@@ -170,6 +179,7 @@ impl Columns {
             requested_since: keyed(memory, resources),
             label: ids("nodeLabels"),
             pod_requests: keyed(memory, resources),
+            pod_limits: keyed(memory, resources),
             pod_annotation: ids("podAnnotations"),
             pod_label: ids("podLabels"),
             namespace_label: ids("namespaceLabels"),
@@ -221,6 +231,7 @@ impl Columns {
         clear(&mut self.requested_since);
         clear(&mut self.label);
         clear(&mut self.pod_requests);
+        clear(&mut self.pod_limits);
         clear(&mut self.pod_annotation);
         clear(&mut self.pod_label);
         clear(&mut self.namespace_label);
@@ -261,6 +272,11 @@ impl Columns {
             column::POD_FLAGS => one(m, e, element::U8, &mut p.pod_flags),
             column::POD_UID => p.pod_uid.set(m, e),
             column::POD_NAME => p.pod_name.set(m, e),
+            column::POD_LIMITS => key(m, e, element::I64, self.pod_limits.slice_mut()),
+            column::POD_QOS => one(m, e, element::U32, &mut p.pod_qos),
+            column::POD_ASSIGNED_AT => one(m, e, element::I64, &mut p.pod_assigned),
+            column::POD_CREATED_AT => one(m, e, element::I64, &mut p.pod_created),
+            column::POD_STATE => one(m, e, element::U8, &mut p.pod_state),
             column::STRING => p.strings.set(m, e),
             column::NAMESPACE_NAME => one(m, e, element::U32, &mut p.namespace_name),
             column::NAMESPACE_LABELS => p.namespace_labels.set(m, e),

@@ -351,6 +351,60 @@ impl<'c> PlacedPod<'c> {
         cell(&self.columns.plain.pod_flags, self.slot, "pods", "flags") & 1 != 0
     }
 
+    /// How much of a resource the pod may use; −1 if a container has no limit. Reads
+    /// `pods: limits`.
+    #[inline]
+    pub fn limit(self, resource: Resource) -> i64 {
+        keyed(
+            &self.columns.pod_limits,
+            resource.0,
+            self.slot,
+            "pods",
+            "limits",
+        )
+    }
+
+    /// The QoS class: Guaranteed, Burstable or BestEffort. Reads `pods: qos`.
+    #[inline]
+    pub fn qos(self) -> Id {
+        cell(&self.columns.plain.pod_qos, self.slot, "pods", "qos")
+    }
+
+    /// When the pod got its node, in seconds since 1970: the time of the condition PodScheduled,
+    /// or the host's while the API does not say; 0 if neither is known. Reads `pods: assignedAt`.
+    #[inline]
+    pub fn assigned_at(self) -> i64 {
+        cell(
+            &self.columns.plain.pod_assigned,
+            self.slot,
+            "pods",
+            "assignedAt",
+        )
+    }
+
+    /// metadata.creationTimestamp in seconds since 1970; 0 for none. Reads `pods: createdAt`.
+    #[inline]
+    pub fn created_at(self) -> i64 {
+        cell(
+            &self.columns.plain.pod_created,
+            self.slot,
+            "pods",
+            "createdAt",
+        )
+    }
+
+    /// Reports a pod whose status.phase is Running. Reads `pods: state`.
+    #[inline]
+    pub fn running(self) -> bool {
+        cell(&self.columns.plain.pod_state, self.slot, "pods", "state") & 1 != 0
+    }
+
+    /// Reports a pod whose condition Ready is True. Reads `pods: state`.
+    #[inline]
+    pub fn ready(self) -> bool {
+        cell(&self.columns.plain.pod_state, self.slot, "pods", "state") & 2 != 0
+    }
+
     /// metadata.uid. Reads `pods: uid`.
     pub fn uid(self) -> &'c str {
         utf8(self.columns.plain.pod_uid.row(self.slot, "pods", "uid"))

@@ -165,6 +165,13 @@ static void see_placed(BerthPods pods) {
     see_number(berth_placed_pod_request(pod, read_by.memory));
     see_number(berth_placed_pod_terminating(pod));
     see_pairs(berth_placed_pod_labels(pod));
+    see_id(berth_placed_pod_qos(pod));
+    see_number(berth_placed_pod_limit(pod, read_by.cpu));
+    see_number(berth_placed_pod_limit(pod, read_by.memory));
+    see_number(berth_placed_pod_assigned_at(pod));
+    see_number(berth_placed_pod_created_at(pod));
+    see_number(berth_placed_pod_running(pod));
+    see_number(berth_placed_pod_ready(pod));
     entry(&list);
   }
   see_entries(&list);

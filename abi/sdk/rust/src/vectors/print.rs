@@ -81,6 +81,14 @@ impl Printer<'_> {
             (abi::table::PODS, "64.0") => self.id(pod.namespace()),
             (abi::table::PODS, "65.0") => pod.priority().to_string(),
             (abi::table::PODS, "68.0") => self.id(pod.annotation(self.0.pod_annotation("a"))),
+            (abi::table::PODS, "75.0") => pod.limit(self.0.resource("cpu")).to_string(),
+            (abi::table::PODS, "75.1") => pod.limit(self.0.resource("memory")).to_string(),
+            (abi::table::PODS, "76.0") => self.id(pod.qos()),
+            (abi::table::PODS, "77.0") => pod.assigned_at().to_string(),
+            (abi::table::PODS, "78.0") => pod.created_at().to_string(),
+            (abi::table::PODS, "79.0") => {
+                (u8::from(pod.running()) + 2 * u8::from(pod.ready())).to_string()
+            }
             (abi::table::NAMESPACES, "224.0") => self.id(namespaces.at(row as usize).name()),
             (abi::table::NAMESPACES, "225.0") => self.pairs(namespaces.at(row as usize).labels()),
             (abi::table::NAMESPACES, "226.0") => self.id(namespaces

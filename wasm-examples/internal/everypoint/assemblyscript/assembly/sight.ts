@@ -148,6 +148,13 @@ class Seen {
     this.number(pod.request(memory));
     this.number(pod.terminating() ? 1 : 0);
     this.pairs(pod.labels());
+    this.id(pod.qos());
+    this.number(pod.limit(cpu));
+    this.number(pod.limit(memory));
+    this.number(pod.assignedAt());
+    this.number(pod.createdAt());
+    this.number(pod.running() ? 1 : 0);
+    this.number(pod.ready() ? 1 : 0);
   }
 
   private taints(all: berth.NodeTaints): void {

@@ -111,6 +111,10 @@ impl Seen<'_> {
         let (priority, terminating) = (pod.priority().into(), pod.terminating().into());
         self.numbers(&[priority, requests[0], requests[1], terminating]);
         self.pairs(pod.labels());
+        self.ids(&[pod.qos()]);
+        self.numbers(&[pod.limit(self.by.cpu), pod.limit(self.by.memory)]);
+        self.numbers(&[pod.assigned_at(), pod.created_at()]);
+        self.numbers(&[pod.running().into(), pod.ready().into()]);
     }
 
     fn node(&mut self, node: Node<'_>) {

@@ -122,6 +122,12 @@ export function cell(row: u32, name: string): string {
   if (name == "64.0") return id(pod.namespace());
   if (name == "65.0") return pod.priority().toString();
   if (name == "68.0") return id(pod.annotation(berth.podAnnotation("a")));
+  if (name == "75.0") return pod.limit(berth.resource("cpu")).toString();
+  if (name == "75.1") return pod.limit(berth.resource("memory")).toString();
+  if (name == "76.0") return id(pod.qos());
+  if (name == "77.0") return pod.assignedAt().toString();
+  if (name == "78.0") return pod.createdAt().toString();
+  if (name == "79.0") return ((pod.running() ? 1 : 0) + (pod.ready() ? 2 : 0)).toString();
   if (name == "224.0") return id(berth.snapshot.namespace(row).name());
   if (name == "225.0") {
     const list = berth.snapshot.namespace(row).labels();
