@@ -26,7 +26,7 @@ func inC() *language {
 			}
 			return data
 		},
-		most: 76 << 10,
+		most: 84 << 10,
 	}
 }
 

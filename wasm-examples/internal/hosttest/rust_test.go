@@ -26,7 +26,7 @@ func inRust() *language {
 			}
 			return data
 		},
-		most: 168 << 10,
+		most: 180 << 10,
 	}
 }
 
