@@ -184,7 +184,7 @@ func releasesSoon(t *testing.T) {
 		return false
 	}})
 	first := run(t, b.Cluster, cluster.Scheduler{Server: gateway.URL(), LeaderElection: true, User: cluster.Berth,
-		Flags: []string{"--kube-api-qps=60", "--kube-api-burst=60"}})
+		Flags: []string{"--kube-api-qps=60", "--kube-api-burst=60", "--leader-elect-lease-duration=15s", "--leader-elect-renew-deadline=10s"}})
 	b.create(1000, func(i int) *v1.Pod { return workload.Pod(b.namespace, fmt.Sprintf("p-%04d", i), 10, 10) })
 	b.reach(200)
 	if err := first.Stop(30 * time.Second); err != nil {
@@ -217,7 +217,7 @@ func bindsNoOldDecisions(t *testing.T) {
 		t.Fatal(err)
 	}
 	there := func() int { return b.count(func(pod *v1.Pod) bool { return pod.Spec.NodeName == node }) }
-	time.Sleep(2 * time.Second) // what the issue counts as old
+	time.Sleep(2 * time.Second) // an older decision is not bound any more
 	before, of := there(), b.placed()
 	if of >= 270 {
 		t.Fatalf("%d pods are placed already, so nothing is shown", of)
