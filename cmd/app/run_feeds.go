@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"time"
 
 	"github.com/berth-scheduler/berth/internal/plain"
 	"github.com/berth-scheduler/berth/runtime/debughttp"
@@ -89,24 +90,22 @@ func describeFeeds(fetched *feeds.Feeds) (out []debughttp.Feed) {
 	return out
 }
 
-// feedOnce has a simulation begin with what the files of feeds say.
-func feedOnce(ctx context.Context, file string, c *sim.Config) error {
+// feedOnce returns the feeds of --feeds, and what their files say, for a simulation that starts at a time; a zero one is its default.
+func feedOnce(ctx context.Context, file string, start time.Time) (ids []string, says []state.Feed, err error) {
 	declared, err := loadFeeds(ctx, file)
-	c.Assembly.Feeds = feeds.IDs(declared)
 	if err != nil || len(declared) == 0 {
-		return err
+		return feeds.IDs(nil), nil, err
 	}
 	for i := range declared {
 		if declared[i].Source.File == nil {
-			return fmt.Errorf("--feeds: %s: feed %s: a simulation asks no server: give it the source file", file, declared[i].Name)
+			return nil, nil, fmt.Errorf("--feeds: %s: feed %s: a simulation asks no server: give it the source file", file, declared[i].Name)
 		}
 	}
-	start := c.Start
 	if start.IsZero() {
 		start = sim.DefaultStart()
 	}
-	if c.Feeds, err = feeds.Once(ctx, feeds.Config{Feeds: declared}, start); err != nil {
-		return fmt.Errorf("--feeds: %s: %w", file, err)
+	if says, err = feeds.Once(ctx, feeds.Config{Feeds: declared}, start); err != nil {
+		return nil, nil, fmt.Errorf("--feeds: %s: %w", file, err)
 	}
-	return nil
+	return feeds.IDs(declared), says, nil
 }

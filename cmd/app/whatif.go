@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -37,6 +38,7 @@ type whatIfOptions struct {
 	recording        string
 	at               string
 	config           string
+	feeds            string
 	seed             int64
 	explain          bool
 	failOnUnschedule bool
@@ -91,6 +93,7 @@ does not fit; and 2 for input that cannot be used.`,
 	f.StringVar(&o.recording, "recording", "", "ask about the cluster in this recording, a `FILE` of berth run --record or berth simulate --record")
 	f.StringVar(&o.at, "at", "", "with --recording: ask about this `TIME`, such as 2026-01-31T12:00:00Z; the end of the recording if not given")
 	f.StringVar(&o.config, "config", "", "with --cluster: KubeSchedulerConfiguration `FILE`; kube-scheduler's defaults if not given")
+	f.StringVar(&o.feeds, "feeds", "", "with --cluster: `FILE` that declares feeds for plugins; their sources must be files")
 	o.gates.flag(f)
 	f.Lookup("feature-gates").Usage = "with --cluster: " + f.Lookup("feature-gates").Usage
 	f.Int64Var(&o.seed, "seed", 42, "with --cluster: seed of all random choices")
@@ -125,7 +128,7 @@ func (o *whatIfOptions) check(given func(flag string) bool) error {
 		errs = append(errs, errors.New("--cluster and --recording exclude each other: ask about one or the other"))
 	}
 	without("cluster", "a running scheduler, and a recording, answer with their own configuration",
-		"config", "plugin", "feature-gates", "seed")
+		"config", "plugin", "feature-gates", "seed", "feeds")
 	without("cluster", "it is about the files of a cluster", "strict")
 	without("recording", "it is a time of a recording", "at")
 	without("add-nodes", "it is about the added nodes", "initialized")
@@ -275,6 +278,10 @@ func (o *whatIfOptions) askFiles(ctx context.Context, stderr io.Writer) (*whatif
 	if err != nil {
 		return nil, stopped(ctx, err)
 	}
+	declared, says, err := feedOnce(ctx, o.feeds, time.Time{})
+	if err != nil {
+		return nil, err
+	}
 	warn(plainly(stderr), append(warnings, more...))
 	leftOut(stderr, objects.LeftOut)
 	doubts(stderr, objects.Warnings)
@@ -290,9 +297,9 @@ func (o *whatIfOptions) askFiles(ctx context.Context, stderr io.Writer) (*whatif
 	}
 	c := &whatif.Cluster{
 		Scheduler: o.program.addTo(assembly.Config{Seed: uint64(o.seed), Gates: o.gates.gates, Modules: modules, Scheduler: scheduler,
-			Reuse: equivalence.Default(), Attached: follow.Attachments(tenants)}),
+			Reuse: equivalence.Default(), Attached: follow.Attachments(tenants), Feeds: declared}),
 		Nodes: objects.Nodes, Namespaces: objects.Namespaces, PodDisruptionBudgets: objects.PodDisruptionBudgets,
-		Storage: objects.Storage(), Owners: objects.Owners(), Known: objects.Known, Log: log,
+		Storage: objects.Storage(), Owners: objects.Owners(), Known: objects.Known, Feeds: says, Log: log,
 	}
 	for _, pod := range objects.Pods {
 		switch {
