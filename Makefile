@@ -177,7 +177,7 @@ chart: ## test deploy/chart with Helm's library: that it installs what kustomize
 	@$(call RUNTESTS_IN,test/chart) -packages . -- -count=1
 
 .PHONY: robustness-real
-BUDGET := 20m
+robustness-real: BUDGET = 20m
 robustness-real: ## kill, pause and cut off Berth and kube-scheduler, the API server and etcd, with the same seed (BUDGET=20m for each scheduler), and print the seconds without a binding
 	cd test && go run ./robustness -budget $(BUDGET)
 
