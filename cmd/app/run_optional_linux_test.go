@@ -30,7 +30,7 @@ import (
 type optionalPart struct {
 	// begin starts the part. again uses it, or tries it again.
 	begin func(t *testing.T, w *watched, dir string, log *slog.Logger) (again, stop func())
-	// file (optional) is what the part reads or serves in the folder; it is garbage instead of the folder.
+	// file (optional) is the name of what the part reads or serves in the folder. The harm "garbage" replaces it, not the folder.
 	file string
 	// harms are those that stop it: at the start, while it runs. It makes a folder again that is missing.
 	harms map[string][2]bool
@@ -177,11 +177,17 @@ func chmod(t *testing.T, path string, mode os.FileMode) {
 	}
 }
 
-// readOnly makes a folder read-only, also for root. Files that are open are written on.
+// readOnly makes a folder read-only. Modes do not stop root, for whom it is mounted so; files that are open can still be written.
 func readOnly(t *testing.T, dir string) (mend func()) {
 	t.Helper()
+	if os.Geteuid() != 0 {
+		chmod(t, dir, 0o555)
+		mend = func() { chmod(t, dir, 0o755) }
+		t.Cleanup(mend) // so that the folder can be removed
+		return mend
+	}
 	if err := syscall.Mount(dir, dir, "", syscall.MS_BIND, ""); err != nil {
-		t.Skip("a folder cannot be mounted: ", err)
+		t.Skip("root without the right to mount has no read-only folder: ", err)
 	}
 	mounted := true
 	mend = func() {

@@ -73,7 +73,8 @@ func (m *metricsAPI) fetch(ctx context.Context, _ time.Time) (map[string]map[str
 	for _, n := range list.Items {
 		window, err := time.ParseDuration(n.Window)
 		if err != nil || n.Timestamp.IsZero() || len(n.Metadata.Name) > maxKey {
-			return nil, fmt.Errorf("the metrics of node %s have no time and window: %q", plain.Quote(n.Metadata.Name, maxKey), plain.Line(n.Window, 64))
+			return nil, fmt.Errorf("the metrics of node %s have no time and window: %q",
+				plain.Quote(n.Metadata.Name, maxKey), plain.Line(n.Window, 64))
 		}
 		begin := n.Timestamp.Add(-window)
 		if q, ok := n.Usage[string(v1.ResourceCPU)]; ok {

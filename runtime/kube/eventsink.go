@@ -45,7 +45,7 @@ type eventSink struct {
 	unsent map[eventSubject]*unsentEvent
 }
 
-// eventSubject is what an event is about. client-go, which counts repetitions, distinguishes the versions of an object, too.
+// eventSubject identifies an object and the reason of an event. Unlike client-go, it does not distinguish versions of the object.
 type eventSubject struct {
 	regarding      types.UID
 	reason, action string

@@ -9,7 +9,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/quantity"
 )
 
-// Cell is what a feed says of a node. The zero value is that of a node of which it has never said anything.
+// Cell is the value of a feed for one node. The zero Cell means that the feed has never had a value for it.
 type Cell struct {
 	// Value is in the feed's unit, rounded to its step.
 	Value int64 `json:"value,omitempty"`

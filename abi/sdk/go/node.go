@@ -39,8 +39,8 @@ func (n Node) NonZeroRequested() (cpu, memory int64) {
 	return n.c.nonZero[0][n.row], n.c.nonZero[1][n.row]
 }
 
-// Feed is what a declared feed says of the node, in its unit; 0 if FeedState is FeedNone. Reads
-// `feeds`.
+// Feed is the value of a declared feed for the node, in the feed's unit; 0 if FeedState is
+// FeedNone. Reads `feeds`.
 func (n Node) Feed(f Feed) int64 { return n.c.feed[f][n.row] }
 
 // FeedState is the state of what a declared feed says of the node. Reads `feeds`.

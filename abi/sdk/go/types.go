@@ -89,7 +89,7 @@ const (
 	ConditionUnknown
 )
 
-// FeedState is what a feed's value of a node is worth.
+// FeedState says whether a feed has a value for a node, and whether it is fresh.
 type FeedState uint8
 
 // The states. FeedNone means that the feed has never had a value of the node, and FeedStale that the last one is too old.

@@ -23,7 +23,7 @@ type Node struct {
 	// Feeds has what feeds say, by their names with units, such as node.cpu.usage:milli. Stale says which of these are stale.
 	Feeds map[string]int64
 	Stale []string
-	// RequestedSince is what pods on the node request that the samples cannot contain; 0 for a resource that is not there.
+	// RequestedSince has, by resource, the sum of the requests of pods that the samples cannot contain; 0 if it is missing.
 	RequestedSince map[string]int64
 	// Images has sizes in bytes by name.
 	Images map[string]int64
