@@ -9,9 +9,12 @@ import (
 	"github.com/berth-scheduler/berth/test/internal/mutate"
 )
 
-// TestLists: each mistake can still be made, once, and docs/oracle.md has those that the oracle must find.
+// TestLists: each mistake can still be made, once, and compiles, and docs/oracle.md has those that the oracle must find.
 func TestLists(t *testing.T) {
-	top := filepath.Join("..", "..", "..")
+	top, err := filepath.Abs(filepath.Join("..", "..", ".."))
+	if err != nil {
+		t.Fatal(err)
+	}
 	page, err := os.ReadFile(filepath.Join(top, "docs", "oracle.md"))
 	if err != nil {
 		t.Fatal(err)
@@ -24,6 +27,9 @@ func TestLists(t *testing.T) {
 		mutants, err := mutate.Read(text)
 		if err != nil {
 			t.Fatalf("%s: %v", list, err)
+		}
+		if err := mutate.Compile(top, mutants); err != nil {
+			t.Errorf("%s: %v", list, err)
 		}
 		for _, m := range mutants {
 			if _, err := m.Apply(top); err != nil {
