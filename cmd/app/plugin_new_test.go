@@ -60,14 +60,13 @@ func pluginNew(t *testing.T) {
 			if err != nil || !strings.Contains(stdout, "\"node(s) had maintenance soon\" was never returned: add a hint\n") {
 				t.Errorf("a reason that never came up is not told: %v\n%s\n%s", err, stdout, stderr)
 			}
-			if sdk := map[string]string{
-				"go": "github.com/berth-scheduler/berth v0.1.0", "rust": "berth 0.1.0", "assemblyscript": "@berth-scheduler/sdk 0.1.0",
-			}[language]; sdk != "" { // C has no lock file
-				stdout, stderr, err = process(t, dir, "plugin", "sbom", "rack-aware")
-				name, version, _ := strings.Cut(sdk, " ")
-				if err != nil || !strings.Contains(stdout, `"name": "`+name+"\",\n      \"version\": \""+version+`"`) {
-					t.Errorf("the SDK's version is not in the bill of materials: %v\n%s\n%s", err, stdout, stderr)
-				}
+			sdk := map[string]string{
+				"go": "github.com/berth-scheduler/berth v0.1.0", "rust": "berth 0.1.0", "c": "berth.h 0.1.0", "assemblyscript": "@berth-scheduler/sdk 0.1.0",
+			}[language]
+			stdout, stderr, err = process(t, dir, "plugin", "sbom", "rack-aware")
+			part, version, _ := strings.Cut(sdk, " ")
+			if err != nil || !strings.Contains(stdout, `"name": "`+part+"\",\n      \"version\": \""+version+`"`) {
+				t.Errorf("the SDK's version is not in the bill of materials: %v\n%s\n%s", err, stdout, stderr)
 			}
 			if language == "go" {
 				checkNewInGo(t, dir)

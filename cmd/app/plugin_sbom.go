@@ -30,8 +30,8 @@ func newPluginSBOM() *cobra.Command {
 		Use:   "sbom DIR|PROGRAM",
 		Short: "Write what a plugin or a program was built from, as CycloneDX JSON",
 		Long: `Sbom builds the plugin in a folder and lists the modules, crates or packages that it was
-built from, with their digests where the toolchain's lock file has them. push attaches the
-same list to the image. For a program in Go, such as berth itself, sbom lists the modules
+built from, with their digests where the toolchain's lock file has them, and for C the SDK's
+berth.h. push attaches the same list to the image. For a program in Go, such as berth itself, sbom lists the modules
 that the program names.
 
 The list has neither a time nor a random number, so that the same sources give the same list.`,
@@ -73,7 +73,7 @@ func describeParts(ctx context.Context, path, version string, stderr io.Writer) 
 	}
 	text, err := pluginParts(ctx, path, l)
 	if err == nil && text == nil {
-		err = fmt.Errorf("%s: its toolchain has no lock file, so nothing tells what it was built from", path)
+		err = fmt.Errorf("%s: there is no lock file, or for C no berth.h, so nothing tells what it was built from", path)
 	}
 	return text, err
 }
@@ -94,8 +94,8 @@ func programParts(ctx context.Context, file, version string) ([]byte, error) {
 	return sbom.Text(whole(filepath.Base(file), version, module.Digest(data)), sbom.Go(info.GoVersion, info.Deps))
 }
 
-// pluginParts lists what a plugin in a folder was built from; nil if its toolchain has no
-// lock file. The plugin has been built, so what the toolchain locks is locked.
+// pluginParts lists what a plugin in a folder was built from; nil if there is no lock file, or for C no
+// berth.h. The plugin has been built, so what the toolchain locks is locked.
 func pluginParts(ctx context.Context, dir string, l *module.Loaded) ([]byte, error) {
 	var parts []cdx.Component
 	var err error
@@ -106,6 +106,8 @@ func pluginParts(ctx context.Context, dir string, l *module.Loaded) ([]byte, err
 		parts, err = lockedParts(dir, l.Manifest.Name, sbom.Cargo, "Cargo.lock")
 	case "assemblyscript":
 		parts, err = lockedParts(dir, l.Manifest.Name, sbom.NPM, "package-lock.json", filepath.Join("berth", "package-lock.json"))
+	case "c":
+		parts, err = headerParts(dir)
 	default:
 		return nil, nil
 	}
@@ -147,6 +149,18 @@ func lockedParts(dir, own string, read func(lock []byte, own string) ([]cdx.Comp
 		}
 		at = filepath.Dir(at)
 	}
+}
+
+// headerParts reads berth.h where clang.Build finds it: in the folder, or in the one above.
+func headerParts(dir string) ([]cdx.Component, error) {
+	data, err := bounded.Regular(filepath.Join(dir, "berth.h"), oci.MaxAttachment)
+	if errors.Is(err, fs.ErrNotExist) {
+		data, err = bounded.Regular(filepath.Join(dir, "..", "berth.h"), oci.MaxAttachment)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return sbom.C(data), nil
 }
 
 // goParts lists the modules whose packages are in a plugin.

@@ -40,7 +40,7 @@ func TestText(t *testing.T) {
 		{Path: "github.com/berth-scheduler/berth", Version: "v0.1.0", Replace: &debug.Module{Path: "./berth"}},
 		{Path: "github.com/example/beside", Version: "v0.0.0", Replace: &debug.Module{Path: "../beside"}},
 	})
-	for name, parts := range map[string][]cdx.Component{"cargo": crates, "npm": packages, "go": modules, "none": nil} {
+	for name, parts := range map[string][]cdx.Component{"cargo": crates, "npm": packages, "go": modules, "c": sbom.C(read(t, "berth.h")), "none": nil} {
 		whole := &cdx.Component{
 			Type: cdx.ComponentTypeApplication, Name: "rack-aware", Version: "0.1.0",
 			Hashes: &[]cdx.Hash{{Algorithm: cdx.HashAlgoSHA256, Value: strings.Repeat("ab", 32)}},

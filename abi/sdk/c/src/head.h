@@ -4,6 +4,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+// The version of this file, which berth plugin sbom and push put into bills of materials.
+#define BERTH_SDK_VERSION "0.1.0"
+
 #if !defined(__clang__) && !defined(__GNUC__)
 #error "berth.h needs clang (or, for native tests, gcc)"
 #endif
