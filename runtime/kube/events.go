@@ -94,29 +94,50 @@ func (w *eventWriter) placed(pod *state.Pod, note string) {
 	if w.recorders[pod.Profile] == nil {
 		return
 	}
+	event := w.newEvent(pod, v1.EventTypeNormal, "Scheduled", "Binding", note)
+	w.write(event, func() {
+		if err := w.sink.once(w.context, event); err != nil {
+			_ = w.broadcaster.(interface {
+				Action(kind watch.EventType, event runtime.Object) error
+			}).Action(watch.Added, event) // it fails only at the end
+		}
+	})
+}
+
+// newEvent makes an event as client-go's recorder does.
+func (w *eventWriter) newEvent(pod *state.Pod, kind, reason, action, note string) *eventsv1.Event {
 	now := clock.Real{}.Now()
-	event := &eventsv1.Event{
+	return &eventsv1.Event{
 		ObjectMeta: metav1.ObjectMeta{Name: util.GenerateEventName(pod.Name, now.UnixNano()), Namespace: pod.Namespace},
-		EventTime:  metav1.MicroTime{Time: now}, Type: v1.EventTypeNormal, Reason: "Scheduled", Action: "Binding", Note: shownNote(note),
+		EventTime:  metav1.MicroTime{Time: now}, Type: kind, Reason: reason, Action: action, Note: shownNote(note),
 		ReportingController: pod.Profile, ReportingInstance: pod.Profile + "-" + w.host,
 		Regarding: v1.ObjectReference{
 			Kind: "Pod", APIVersion: "v1", Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, ResourceVersion: pod.Object.ResourceVersion,
 		},
 	}
+}
+
+// write writes an event beside the loop.
+func (w *eventWriter) write(event *eventsv1.Event, write func()) {
+	key := event.Namespace + "/" + event.Regarding.Name
 	w.beside.Go(func() {
-		_ = w.deps.guard(plugin.InWrite, "an event of pod "+pod.Key(), func() {
-			w.deps.fault("event", pod.Key())
-			if err := w.sink.once(w.context, event); err != nil {
-				_ = w.broadcaster.(interface {
-					Action(kind watch.EventType, event runtime.Object) error
-				}).Action(watch.Added, event) // it fails only at the end
-			}
+		_ = w.deps.guard(plugin.InWrite, "an event of pod "+key, func() {
+			w.deps.fault("event", key)
+			write()
 		})
 	})
 }
 
+// warning reports that a pod failed. If the last such event was not written, the broadcaster, which takes this one for a repetition,
+// would not write it either.
 func (w *eventWriter) warning(pod *state.Pod, reason, action, note string) {
-	if recorder := w.recorders[pod.Profile]; recorder != nil {
+	recorder := w.recorders[pod.Profile]
+	switch {
+	case recorder == nil:
+	case w.sink.isLost(eventSubject{pod.UID, reason, action}):
+		event := w.newEvent(pod, v1.EventTypeWarning, reason, action, note)
+		w.write(event, func() { w.sink.again(w.context, event) })
+	default:
 		recorder.Eventf(pod.Object, nil, v1.EventTypeWarning, reason, action, "%s", shownNote(note))
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/util/flowcontrol"
+	"k8s.io/utils/lru"
 )
 
 // eventsAtOnce is the maximum number of events in flight, and placedAtOnce that of pods that were placed: these are most events, and
@@ -43,12 +44,23 @@ type eventSink struct {
 	waiting map[string]int
 	// unsent has the events that wait for a slot, which a later one may replace.
 	unsent map[eventSubject]*unsentEvent
+
+	// lost has the subjects whose last event was not written. client-go counts later events of such a subject as repetitions, and writes
+	// nothing for up to 30 minutes (tools/events, refreshTime).
+	lost *lru.Cache
 }
+
+// lostSubjects is how many subjects are known as lost. Of more, the oldest are forgotten.
+const lostSubjects = 4096
 
 // eventSubject identifies an object and the reason of an event. Unlike client-go, it does not distinguish versions of the object.
 type eventSubject struct {
 	regarding      types.UID
 	reason, action string
+}
+
+func subjectOf(e *eventsv1.Event) eventSubject {
+	return eventSubject{e.Regarding.UID, e.Reason, e.Action}
 }
 
 // unsentEvent is the latest event of a subject.
@@ -64,19 +76,36 @@ func (s *eventSink) pending() int {
 	return len(s.waiting) + int(s.open.Load())
 }
 
-// written records the result of a write.
+// written records the result of a write, after which client-go may try again.
 func (s *eventSink) written(event *eventsv1.Event, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	name := event.Namespace + "/" + event.Name
 	if err == nil || apierrors.ReasonForError(err) != metav1.StatusReasonUnknown || s.waiting[name]+1 >= eventTries {
 		delete(s.waiting, name)
+		s.ended(event, err)
 		return
 	}
 	if s.waiting == nil {
 		s.waiting = make(map[string]int)
 	}
 	s.waiting[name]++
+}
+
+// ended records whether the last write of an event succeeded. That a patch finds nothing is not the end: client-go creates the event then.
+func (s *eventSink) ended(event *eventsv1.Event, err error) {
+	switch {
+	case err == nil:
+		s.lost.Remove(subjectOf(event))
+	case !apierrors.IsNotFound(err) && !apierrors.IsAlreadyExists(err):
+		s.lost.Add(subjectOf(event), nil)
+	}
+}
+
+// isLost reports whether the last event of a subject was not written.
+func (s *eventSink) isLost(subject eventSubject) bool {
+	_, lost := s.lost.Get(subject)
+	return lost
 }
 
 // quiet is how long no event may arrive before drain assumes that no event is left between
@@ -96,10 +125,10 @@ func (s *eventSink) drain(ctx context.Context) int64 {
 
 func newEventSink(next events.EventSink) *eventSink {
 	return &eventSink{next: next, slots: make(chan struct{}, eventsAtOnce), placed: make(chan struct{}, placedAtOnce),
-		unsent: make(map[eventSubject]*unsentEvent)}
+		unsent: make(map[eventSubject]*unsentEvent), lost: lru.New(lostSubjects)}
 }
 
-// within waits for slots and writes. It gives up, without an error, when the event is too late.
+// within waits for slots and writes. It gives up with errLate when the event is too late.
 func (s *eventSink) within(ctx context.Context, write func(context.Context) error, slots ...chan struct{}) error {
 	s.open.Add(1)
 	defer s.open.Add(-1)
@@ -124,7 +153,7 @@ func (s *eventSink) within(ctx context.Context, write func(context.Context) erro
 		return context.Cause(ctx)
 	case inTime.Err() != nil || errors.Is(err, errLate):
 		s.late.Add(1)
-		return nil
+		return errLate
 	}
 	return err
 }
@@ -143,19 +172,22 @@ func (l untilLate) Wait(ctx context.Context) error {
 	return nil
 }
 
-// once writes an event that client-go does not know. An event that the lease no longer covers is dropped.
+// isDropped reports whether an event is not tried again: it is too late, or the lease no longer covers it.
+func isDropped(err error) bool { return errors.Is(err, errLate) || errors.Is(err, ErrLeaseLost) }
+
+// once writes an event that client-go does not know. An event that is too late, or that the lease no longer covers, is dropped.
 func (s *eventSink) once(ctx context.Context, event *eventsv1.Event) error {
 	err := s.within(ctx, func(ctx context.Context) error {
 		_, err := s.next.Create(ctx, event)
 		return err
 	}, s.placed, s.slots)
-	if errors.Is(err, ErrLeaseLost) {
+	if isDropped(err) {
 		return nil
 	}
 	return err
 }
 
-// write writes an event of client-go's. If the lease no longer covers the write, it reports
+// write writes an event of client-go's. If it is too late, or the lease no longer covers the write, it reports
 // success, because client-go would retry and log it.
 func (s *eventSink) write(ctx context.Context, event *eventsv1.Event, write func(context.Context) (*eventsv1.Event, error)) (*eventsv1.Event, error) {
 	out := event
@@ -163,16 +195,27 @@ func (s *eventSink) write(ctx context.Context, event *eventsv1.Event, write func
 		out, err = write(ctx)
 		return err
 	}, s.slots)
-	if errors.Is(err, ErrLeaseLost) {
-		out, err = event, nil
+	if isDropped(err) {
+		s.ended(event, err)
+		return event, nil
 	}
 	s.written(event, err)
 	return out, err
 }
 
+// again writes an event of a subject that is lost, which client-go does not know. If that fails, the subject is lost still.
+func (s *eventSink) again(ctx context.Context, event *eventsv1.Event) {
+	if _, err := s.Create(ctx, event); err != nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.waiting, event.Namespace+"/"+event.Name) // nobody tries again
+		s.ended(event, err)
+	}
+}
+
 // Create implements events.EventSink. An event about the same as one that waits replaces it, at its place.
 func (s *eventSink) Create(ctx context.Context, event *eventsv1.Event) (*eventsv1.Event, error) {
-	subject := eventSubject{event.Regarding.UID, event.Reason, event.Action}
+	subject := subjectOf(event)
 	s.mu.Lock()
 	waits := s.unsent[subject]
 	if waits != nil {
