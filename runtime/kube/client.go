@@ -81,6 +81,7 @@ func (c *Connection) Connect(ctx context.Context, lease componentconfigv1alpha1.
 	if out.Requests = newRequests(c.Clock); c.Clock == nil {
 		out.Requests.clock = clock.Real{}
 	}
+	again := rewatch{out.Requests.clock}
 	main, events := named("scheduler"), named("events")
 	if out.Pace = newPace(main); out.Pace != nil {
 		main.RateLimiter = prepaid{out.Pace}
@@ -106,7 +107,7 @@ func (c *Connection) Connect(ctx context.Context, lease componentconfigv1alpha1.
 		if err != nil {
 			return nil, fmt.Errorf("connect to %s: %w", base.Host, err)
 		}
-		client, err := kubernetes.NewForConfigAndClient(x.config, out.Requests.client(out.Reach.client(overHTTP)))
+		client, err := kubernetes.NewForConfigAndClient(x.config, again.client(out.Requests.client(out.Reach.client(overHTTP))))
 		if err != nil {
 			return nil, fmt.Errorf("connect to %s: %w", base.Host, err)
 		}
@@ -117,7 +118,7 @@ func (c *Connection) Connect(ctx context.Context, lease componentconfigv1alpha1.
 	plugins.Dial = main.Dial
 	overHTTP, err := rest.HTTPClientFor(plugins)
 	if err == nil {
-		out.Plugins, err = newPluginClient(plugins, out.Requests.client(out.Reach.client(overHTTP)), readAlone)
+		out.Plugins, err = newPluginClient(plugins, again.client(out.Requests.client(out.Reach.client(overHTTP))), readAlone)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("connect to %s: %w", base.Host, err)
