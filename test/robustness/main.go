@@ -1,6 +1,6 @@
 // Command robustness runs Berth and kube-scheduler, two replicas of each in turn, on an API server and etcd, while it creates pods and
-// disturbs them with the same seed: it kills, pauses and cuts off schedulers, and stops and pauses the API server and etcd. It prints the
-// seconds without a binding by fault.
+// disturbs them with the same seed: it kills, pauses and cuts off schedulers, stops, pauses and slows the API server and etcd, and breaks
+// Berth's plugin and fills its disk. It prints the seconds without a binding by fault.
 package main
 
 import (
@@ -16,6 +16,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -41,10 +42,15 @@ const (
 func main() {
 	budget := flag.Duration("budget", 20*time.Minute, "how long each scheduler is disturbed")
 	only := flag.String("scheduler", "", "run only this one: berth or kube-scheduler")
+	match := flag.String("fault", "", "cause only faults that match this `pattern`")
 	seed := flag.Uint64("seed", 1, "seed of the faults")
+	keep := flag.Bool("keep", false, "keep the logs of all processes, and print where they are")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := compare(ctx, cluster.Program(*only), *budget, *seed)
+	matching, err := regexp.Compile(*match)
+	if err == nil {
+		err = compare(ctx, options{cluster.Program(*only), matching, *budget, *seed, *keep})
+	}
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "robustness:", err)
@@ -52,8 +58,17 @@ func main() {
 	}
 }
 
+// options are the flags.
+type options struct {
+	only   cluster.Program
+	match  *regexp.Regexp
+	budget time.Duration
+	seed   uint64
+	keep   bool
+}
+
 // compare runs both schedulers, and prints a table.
-func compare(ctx context.Context, only cluster.Program, budget time.Duration, seed uint64) error {
+func compare(ctx context.Context, o options) error {
 	module, err := filepath.Abs(".")
 	if err != nil {
 		return err
@@ -64,40 +79,40 @@ func compare(ctx context.Context, only cluster.Program, budget time.Duration, se
 	}
 	results := make(map[cluster.Program]map[string][]int)
 	for _, program := range []cluster.Program{cluster.BerthProgram, cluster.UpstreamProgram} {
-		if only != "" && program != only {
+		if o.only != "" && program != o.only {
 			continue
 		}
 		c, err := cluster.Start(ctx, cluster.Config{Binaries: binaries})
 		if err != nil {
 			return err
 		}
-		results[program], err = disturb(ctx, c, program, budget, seed)
+		results[program], err = disturb(ctx, c, program, o)
 		if err = errors.Join(err, c.Stop()); err != nil {
 			return fmt.Errorf("%s: %w (logs are in %s)", program, err, c.Dir())
 		}
-		if err := c.Remove(); err != nil {
+		if o.keep {
+			_, _ = fmt.Fprintln(os.Stderr, "logs are in", c.Dir())
+		} else if err := c.Remove(); err != nil {
 			return err
 		}
 	}
-	fmt.Printf("| fault | times | Berth | kube-scheduler |\n|---|---|---|---|\n")
-	all := results[cluster.UpstreamProgram]
-	if only != cluster.UpstreamProgram {
-		all = results[cluster.BerthProgram]
-	}
+	fmt.Printf("| fault | Berth | kube-scheduler |\n|---|---|---|\n")
+	own, other := results[cluster.BerthProgram], results[cluster.UpstreamProgram]
+	all := maps.Clone(own)
+	maps.Copy(all, other)
 	for _, fault := range slices.Sorted(maps.Keys(all)) {
-		own, other := results[cluster.BerthProgram][fault], results[cluster.UpstreamProgram][fault]
-		fmt.Printf("| %s | %d | %s | %s |\n", fault, max(len(own), len(other)), cell(own), cell(other))
+		fmt.Printf("| %s | %s | %s |\n", fault, cell(own[fault]), cell(other[fault]))
 	}
 	return nil
 }
 
-// cell is the median and the most of seconds.
+// cell has all seconds, in order.
 func cell(seconds []int) string {
 	if len(seconds) == 0 {
 		return "–"
 	}
 	slices.Sort(seconds)
-	return fmt.Sprintf("%d s, up to %d s", seconds[len(seconds)/2], seconds[len(seconds)-1])
+	return strings.Trim(strings.ReplaceAll(fmt.Sprint(seconds), " ", ", "), "[]")
 }
 
 // replica is a scheduler that is started again when it ends.
@@ -119,9 +134,11 @@ func (r *replica) process() *cluster.Process {
 // run is a run of one scheduler.
 type run struct {
 	*cluster.Cluster
+	options
 	client   *kubernetes.Clientset
 	replicas []*replica
 	rand     *rand.Rand
+	parts    *parts // of Berth alone
 }
 
 // keep starts a replica, and starts it again, as the kubelet does, until the context ends.
@@ -134,9 +151,14 @@ func (r *run) keep(ctx context.Context, program cluster.Program) (*replica, <-ch
 	if out.port, err = cluster.FreePort(); err != nil {
 		return nil, nil, err
 	}
+	var flags []string
+	if r.parts != nil {
+		flags = r.parts.flags(out.port)
+	}
 	start := func() error {
 		p, err := r.StartScheduler(cluster.Scheduler{
 			Program: program, User: cluster.Admin, Server: proxy.URL(), Port: out.port, Name: fmt.Sprintf("%s-%d", program, time.Now().UnixNano()),
+			Flags:  flags,
 			Config: "leaderElection: {leaderElect: true, leaseDuration: 15s, renewDeadline: 10s, retryPeriod: 2s, resourceName: robustness}\n",
 		})
 		out.mu.Lock()
@@ -203,52 +225,6 @@ func (r *replica) leads(ctx context.Context, client *http.Client) bool {
 	return false
 }
 
-// fault is what happens once: begin, a time, and its end.
-type fault struct {
-	name  string
-	lasts time.Duration
-	begin func(ctx context.Context) (end func() error, err error)
-}
-
-func (r *run) faults() []fault {
-	none := func() error { return nil }
-	paused := func(of func(context.Context) *cluster.Process) func(context.Context) (func() error, error) {
-		return func(ctx context.Context) (func() error, error) {
-			p := of(ctx)
-			return p.Resume, p.Pause()
-		}
-	}
-	leader := func(ctx context.Context) *cluster.Process { return r.leader(ctx).process() }
-	return []fault{
-		{"leader killed", 0, func(ctx context.Context) (func() error, error) { return none, leader(ctx).Kill() }},
-		{"leader stopped", 0, func(ctx context.Context) (func() error, error) { return none, leader(ctx).Stop(time.Minute) }},
-		{"leader paused for 5 s", 5 * time.Second, paused(leader)},
-		{"leader paused for 20 s", 20 * time.Second, paused(leader)},
-		{"leader cut off for 5 s", 5 * time.Second, func(ctx context.Context) (func() error, error) {
-			one := r.leader(ctx)
-			one.proxy.Cut()
-			return func() error { one.proxy.Mend(); return nil }, nil
-		}},
-		{"leader cut off for 20 s", 20 * time.Second, func(ctx context.Context) (func() error, error) {
-			one := r.leader(ctx)
-			one.proxy.Cut()
-			return func() error { one.proxy.Mend(); return nil }, nil
-		}},
-		{"leader with 200 ms to the API server for 10 s", 10 * time.Second, func(ctx context.Context) (func() error, error) {
-			one := r.leader(ctx)
-			one.proxy.Delay(200 * time.Millisecond)
-			return func() error { one.proxy.Delay(0); return nil }, nil
-		}},
-		{"API server killed, and started", 0, func(ctx context.Context) (func() error, error) {
-			err := r.APIServer().Kill()
-			return func() error { return r.StartAPIServer(ctx) }, err
-		}},
-		{"API server paused for 5 s", 5 * time.Second, paused(func(context.Context) *cluster.Process { return r.APIServer() })},
-		{"etcd killed, and started", 0, func(context.Context) (func() error, error) { return r.StartEtcd, r.Etcd().Kill() }},
-		{"etcd paused for 5 s", 5 * time.Second, paused(func(context.Context) *cluster.Process { return r.Etcd() })},
-	}
-}
-
 // span is when a fault had its effect: until the next one.
 type span struct {
 	name     string
@@ -256,12 +232,18 @@ type span struct {
 }
 
 // disturb runs a scheduler, and returns the seconds without a binding of each fault.
-func disturb(ctx context.Context, c *cluster.Cluster, program cluster.Program, budget time.Duration, seed uint64) (map[string][]int, error) {
+func disturb(ctx context.Context, c *cluster.Cluster, program cluster.Program, o options) (_ map[string][]int, err error) {
 	client, err := c.Client(cluster.Admin)
 	if err != nil {
 		return nil, err
 	}
-	r := &run{Cluster: c, client: client, rand: rand.New(rand.NewPCG(seed, 0))} //nolint:gosec // it shall be the same each time
+	r := &run{Cluster: c, options: o, client: client, rand: rand.New(rand.NewPCG(o.seed, 0))} //nolint:gosec // it shall be the same each time
+	if program == cluster.BerthProgram {
+		if r.parts, err = newParts(ctx, c); err != nil {
+			return nil, err
+		}
+		defer func() { err = errors.Join(err, r.parts.remove()) }()
+	}
 	if err := load.Nodes(ctx, client, 0, nodes, workload.Capacity{CPU: 64, Memory: 256, Pods: 1000}, false); err != nil {
 		return nil, err
 	}
@@ -275,12 +257,12 @@ func disturb(ctx context.Context, c *cluster.Cluster, program cluster.Program, b
 		}
 		r.replicas, ended = append(r.replicas, one), append(ended, done)
 	}
-	creating, enough := context.WithTimeout(ctx, budget+calm)
+	creating, enough := context.WithTimeout(ctx, o.budget+calm)
 	defer enough()
 	var creator sync.WaitGroup
 	creator.Go(func() { r.create(creating) })
 	time.Sleep(calm)
-	spans, err := r.disturb(ctx, program, budget)
+	spans, err := r.disturb(ctx, program)
 	enough()
 	creator.Wait()
 	if err != nil {
@@ -319,13 +301,16 @@ func (r *run) create(ctx context.Context) {
 }
 
 // disturb causes one fault after the other, all in an order that is drawn, then again.
-func (r *run) disturb(ctx context.Context, program cluster.Program, budget time.Duration) (spans []span, err error) {
+func (r *run) disturb(ctx context.Context, program cluster.Program) (spans []span, err error) {
 	faults := r.faults()
 	for begin := time.Now(); ; {
 		r.rand.Shuffle(len(faults), func(i, k int) { faults[i], faults[k] = faults[k], faults[i] })
 		for _, f := range faults {
-			if time.Since(begin) > budget || ctx.Err() != nil {
+			if time.Since(begin) > r.budget || ctx.Err() != nil {
 				return spans, ctx.Err()
+			}
+			if f.begin == nil || !r.match.MatchString(f.name) {
+				continue
 			}
 			s := span{name: f.name, from: time.Now()}
 			_, _ = fmt.Fprintf(os.Stderr, "%s: %s\n", program, f.name)
