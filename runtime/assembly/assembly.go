@@ -49,6 +49,9 @@ type Config struct {
 	Framework Framework
 	// Modules (optional) makes the plugins whose args are a *Module.
 	Modules *Modules
+	// PluginMemory is what the plugins of Modules may have together, in bytes; 0 means ModulesConfig.Memory. Those in shadow have as
+	// much besides.
+	PluginMemory int64
 	// Attached (optional) are plugins beside those of profiles, until Attach replaces them.
 	Attached []Attached
 	// Seed is the source of all randomness.
@@ -192,7 +195,8 @@ type Assembly struct {
 }
 
 // Config returns the configuration with the plugins of the last Reload, to make another
-// scheduler that decides as this one does. It may be called from any goroutine.
+// scheduler that decides as this one does. Its plugins have the memory that those in shadow leave, so that one such scheduler at a
+// time and the shadow take ModulesConfig.Memory together. It may be called from any goroutine.
 func (a *Assembly) Config() Config {
 	a.now.Lock()
 	defer a.now.Unlock()
@@ -202,6 +206,9 @@ func (a *Assembly) Config() Config {
 		s.Profiles = append(s.Profiles, b.profile)
 	}
 	c.Scheduler = &s
+	if a.trials != nil {
+		c.PluginMemory = max(a.trials.Free(), 1)
+	}
 	return c
 }
 
@@ -238,7 +245,8 @@ func New(c Config, d Deps) (*Assembly, error) {
 	}
 	a := &Assembly{config: c, deps: d, clock: clock.NewHeld(d.Clock), workers: workers, extenders: extenders}
 	if c.Modules != nil {
-		a.process, a.trials = memory.NewProcess(c.Modules.config.Memory), memory.NewProcess(c.Modules.config.Memory)
+		total := cmp.Or(c.PluginMemory, c.Modules.config.Memory)
+		a.process, a.trials = memory.NewProcess(total), memory.NewProcess(total)
 	}
 	a.life, a.end = context.WithCancel(context.Background())
 	decide := cycle.Config{TieBreak: c.TieBreak, Candidates: c.Candidates, AllRows: c.AllRows, Reuse: c.Reuse}

@@ -1,6 +1,7 @@
 package assembly
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/module"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/shadow"
+	"github.com/berth-scheduler/berth/runtime/wasm/memory"
 )
 
 // inShadow is a reference to a module that does not decide.
@@ -112,6 +114,28 @@ func TestShadowBesideAttached(t *testing.T) {
 		}
 		if n := len(r.scheduler.Trials()); n != c.trials {
 			t.Errorf("%d trials beside %d attached, want %d", n, len(c.attached), c.trials)
+		}
+	}
+}
+
+// TestQuestionsBesideShadow: another scheduler that is made of Config has the memory that plugins in shadow leave.
+func TestQuestionsBesideShadow(t *testing.T) {
+	for _, shadow := range []bool{false, true} {
+		modules := newModules(t)
+		modules.config.Memory = 200 << 20 // for two plugins
+		s := enabled(t, modules, Default(), module.Reference{Path: guest{}.write(t), Name: "beside"})
+		if shadow {
+			s = enabled(t, modules, s, inShadow(t, guest{}, "next", ""))
+		}
+		r := start(t, Config{Scheduler: s, Modules: modules})
+		c := r.scheduler.Config()
+		c.WithoutShadow = true
+		question, err := New(c, Deps{})
+		if full := new(memory.Full); errors.As(err, &full) != shadow {
+			t.Errorf("shadow %v: %v", shadow, err)
+		}
+		if err == nil {
+			question.Close()
 		}
 	}
 }

@@ -128,6 +128,23 @@ func TestShares(t *testing.T) {
 	})
 }
 
+// TestFree: what plugins need as they run now is not free. Of a version and the one that takes its place, the larger one counts.
+func TestFree(t *testing.T) {
+	p := NewProcess(1000)
+	old, replacement, other := NewBudget(Config{}), NewBudget(Config{}), NewBudget(Config{})
+	p.plugins[old] = &claim{least: 100, most: 900, by: replacement}
+	p.plugins[replacement] = &claim{least: 200, most: 900}
+	p.plugins[other] = &claim{least: 10, most: 900}
+	p.modules["m"] = &code{size: 50, users: 1}
+	for i, c := range []struct{ old, other, free int64 }{{0, 0, 740}, {300, 0, 640}, {300, 600, 50}, {300, 700, 0}} {
+		old.needed.Store(c.old)
+		other.needed.Store(c.other)
+		if free := p.Free(); free != c.free {
+			t.Errorf("case %d: %d bytes are free, want %d", i, free, c.free)
+		}
+	}
+}
+
 // TestStates: the state of pods that wait is limited, apart from what they add later, and its room is free again.
 func TestStates(t *testing.T) {
 	b := NewBudget(Config{Own: 32 << 20, Total: 64 << 20, Manifest: &wire.Manifest{Host: []string{abi.HostStateSet}}})

@@ -36,6 +36,22 @@ type claim struct {
 // Total returns the memory of all plugins, in bytes.
 func (p *Process) Total() int64 { return p.total }
 
+// Free returns what neither modules nor plugins need as they run now, in bytes. A share counts only as far as it is needed.
+func (p *Process) Free() int64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	needs := make(map[*Budget]int64, len(p.plugins)) // by the last one of those that count as one
+	for b, c := range p.plugins {
+		last := p.last(b)
+		needs[last] = max(needs[last], c.least, b.needed.Load())
+	}
+	free := p.left()
+	for _, need := range needs {
+		free -= need
+	}
+	return max(free, 0)
+}
+
 // code is a module in use. Its size is that of its bytes and of the machine code of all its instances. by is the digest of its
 // replacement, if both count as one module; otherwise empty.
 type code struct {
@@ -238,15 +254,20 @@ func (p *Process) left() int64 {
 	return left
 }
 
+// last returns the last one of the plugins that count as one with b.
+func (p *Process) last(b *Budget) *Budget {
+	for p.plugins[b].by != nil {
+		b = p.plugins[b].by
+	}
+	return b
+}
+
 // shares divides the memory that modules leave: no plugin gets more than its limit, and those that get less
 // get the same.
 func (p *Process) shares() map[*Budget]int64 {
 	last, most := make(map[*Budget]*Budget, len(p.plugins)), make(map[*Budget]int64, len(p.plugins))
 	for b, c := range p.plugins {
-		at := b
-		for p.plugins[at].by != nil {
-			at = p.plugins[at].by
-		}
+		at := p.last(b)
 		last[b], most[at] = at, max(most[at], c.most)
 	}
 	ascending := slices.SortedFunc(maps.Keys(most), func(a, b *Budget) int { return cmp.Compare(most[a], most[b]) })
