@@ -47,11 +47,28 @@ func Strict(ctx context.Context, text []byte, most int64, into any) error {
 	return decode(ctx, text, &most, into, true)
 }
 
+// Cost returns how much memory the values of a text, which is JSON, will take that is decoded into a type, in bytes. Values that do
+// not fit the type count as empty ones, which decoders make of them before they say so.
+//
+// # Errors
+//
+// *TooLarge if that is more than most. The cause of the context's end. What is wrong with the text is found by who decodes it.
+func Cost(ctx context.Context, text []byte, most int64, t reflect.Type) (int64, error) {
+	c := newCounter(ctx, text, most, false)
+	c.lax = true
+	err := c.take(int64(t.Size()))
+	if err == nil {
+		err = c.value(t, 0)
+	}
+	if err != nil && !errors.As(err, new(*TooLarge)) && ctx.Err() == nil {
+		err = nil
+	}
+	return most - c.left, err
+}
+
 // decode decodes a text, and takes the memory of its values from left.
 func decode(ctx context.Context, text []byte, left *int64, into any, strict bool) error {
-	c := &counter{ctx: ctx, tokens: json.NewDecoder(bytes.NewReader(text)), text: text, most: *left, left: *left, strict: strict}
-	c.fields = make(map[reflect.Type]map[string]reflect.Type)
-	c.tokens.UseNumber()
+	c := newCounter(ctx, text, *left, strict)
 	if err := c.value(reflect.TypeOf(into).Elem(), 0); err != nil {
 		return c.at(err)
 	}
@@ -60,6 +77,13 @@ func decode(ctx context.Context, text []byte, left *int64, into any, strict bool
 	}
 	*left = c.left
 	return json.Unmarshal(text, into)
+}
+
+func newCounter(ctx context.Context, text []byte, most int64, strict bool) *counter {
+	c := &counter{ctx: ctx, tokens: json.NewDecoder(bytes.NewReader(text)), text: text, most: most, left: most, strict: strict}
+	c.fields = make(map[reflect.Type]map[string]reflect.Type)
+	c.tokens.UseNumber()
+	return c
 }
 
 // counter counts what values take that a type is decoded from.
@@ -72,6 +96,7 @@ type counter struct {
 	left   int64
 	seen   int
 	strict bool
+	lax    bool // mistakes count as empty values
 	fields map[reflect.Type]map[string]reflect.Type
 }
 
@@ -142,12 +167,44 @@ func (c *counter) value(t reflect.Type, depth int) error {
 	switch delim, is := token.(json.Delim); {
 	case token == nil: // null
 		return nil
+	case is && c.lax && !holds(t, delim):
+		return c.skip()
 	case is && delim == '{':
 		return c.object(t, depth)
 	case is:
 		return c.array(t, depth)
 	}
 	return c.leaf(t, token)
+}
+
+// holds reports whether values of a type are decoded from objects, or from lists.
+func holds(t reflect.Type, delim json.Delim) bool {
+	switch t.Kind() {
+	case reflect.Interface:
+		return true
+	case reflect.Struct, reflect.Map:
+		return delim == '{'
+	case reflect.Slice, reflect.Array:
+		return delim == '['
+	}
+	return false
+}
+
+// skip passes over the rest of an object or a list.
+func (c *counter) skip() error {
+	for depth := 1; depth > 0; {
+		token, err := c.next()
+		if err != nil {
+			return err
+		}
+		switch token {
+		case json.Delim('{'), json.Delim('['):
+			depth++
+		case json.Delim('}'), json.Delim(']'):
+			depth--
+		}
+	}
+	return nil
 }
 
 // null reports whether the next value is null.
@@ -200,6 +257,9 @@ func (c *counter) leaf(t reflect.Type, token json.Token) error {
 	}
 	if isText && reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextUnmarshaler]()) {
 		fits = true
+	}
+	if !fits && c.lax {
+		return nil
 	}
 	if !fits {
 		return c.mismatch(t, map[bool]string{isText: "a string", isNumber: "a number", isBool: "a boolean"}[true])

@@ -21,6 +21,18 @@ import (
 	sigsyaml "sigs.k8s.io/yaml"
 )
 
+// A tree may have one node for so many bytes of its text, and fewNodes besides. A node takes some 200 bytes. Texts that people or
+// programs write have one for ten bytes or more, and a list of zeros one for two.
+const bytesOfNode, fewNodes = 5, 400_000
+
+// mostNodes returns how many nodes a text may have.
+func mostNodes(text []byte) (n int) {
+	for _, begins := range []string{",", "\n", ":", "[", "{"} {
+		n += bytes.Count(text, []byte(begins))
+	}
+	return n + 1
+}
+
 // SecondDocument is the error of a text with more than one document.
 type SecondDocument struct{ Line int }
 
@@ -33,9 +45,13 @@ func (e *SecondDocument) Error() string {
 //
 // # Errors
 //
-// A *SecondDocument, a *NodeError for a document that nests too deeply, or what the YAML library
+// A *SecondDocument, a *NodeError for a document that nests too deeply or has very many values for its size, or what the YAML library
 // says. Explain takes them apart.
 func Parse(text []byte) (*yaml.Node, error) {
+	if nodes := mostNodes(text); nodes > fewNodes+len(text)/bytesOfNode {
+		return nil, &NodeError{&yaml.Node{Line: 1}, fmt.Sprintf("%d bytes with up to %d values would take too much memory", len(text), nodes),
+			"remove lists of empty or very short values"}
+	}
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	var root *yaml.Node
 	for first := true; ; first = false {

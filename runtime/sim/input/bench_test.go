@@ -131,7 +131,7 @@ func BenchmarkLargeCluster(b *testing.B) {
 				if err != nil {
 					return nil, err
 				}
-				d.object(place{chunk: &c, first: c.line}, text, nil, header{}, &r)
+				d.object(b.Context(), place{chunk: &c, first: c.line}, text, nil, header{}, &r)
 			}
 			return r.objects, nil
 		},

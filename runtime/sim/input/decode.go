@@ -47,6 +47,7 @@ type decoder struct {
 	usable  bool // leave out objects with mistakes
 	lenient bool // ignore unknown fields
 	bounds  bounds
+	room    *room
 }
 
 func newDecoder(k *kinds, g *gatherer) (*decoder, error) {
@@ -54,7 +55,7 @@ func newDecoder(k *kinds, g *gatherer) (*decoder, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &decoder{usable: g.left != nil, lenient: g.lenient, kinds: k, scheme: scheme, bounds: newBounds(),
+	return &decoder{usable: g.left != nil, lenient: g.lenient, kinds: k, scheme: scheme, bounds: newBounds(), room: &room{},
 		strict: json.NewSerializerWithOptions(json.DefaultMetaFactory, scheme, scheme, json.SerializerOptions{Strict: true}),
 	}, nil
 }
@@ -128,7 +129,7 @@ func (d *decoder) document(ctx context.Context, at place, top *yaml.Node, in nes
 	kind := scalarAt(top, "kind")
 	items := child(top, "items")
 	if !strings.HasSuffix(kind, "List") || items == nil && !d.kinds.list(kind) {
-		d.node(at, top, in.header, r)
+		d.node(ctx, at, top, in.header, r)
 		return
 	}
 	switch {
@@ -148,6 +149,9 @@ func (d *decoder) document(ctx context.Context, at place, top *yaml.Node, in nes
 	}
 	switch {
 	case items.Kind == yaml.SequenceNode:
+		if !d.items(at.chunk, len(items.Content), r) {
+			return
+		}
 		for i, item := range items.Content {
 			if ctx.Err() != nil {
 				return
@@ -200,7 +204,7 @@ func listHeader(apiVersion, kind string) header {
 }
 
 // node decodes one object from its tree.
-func (d *decoder) node(at place, n *yaml.Node, list header, r *result) {
+func (d *decoder) node(ctx context.Context, at place, n *yaml.Node, list header, r *result) {
 	if n.Kind == yaml.AliasNode {
 		n = n.Alias
 	}
@@ -229,11 +233,15 @@ func (d *decoder) node(at place, n *yaml.Node, list header, r *result) {
 		return
 	}
 	at.first = at.line(n)
-	d.object(at, text, n, list, r)
+	d.object(ctx, at, text, n, list, r)
 }
 
 // object decodes one object from JSON. n is its tree if it exists already.
-func (d *decoder) object(at place, text []byte, n *yaml.Node, list header, r *result) {
+func (d *decoder) object(ctx context.Context, at place, text []byte, n *yaml.Node, list header, r *result) {
+	if ok, first := d.room.forObject(ctx, text, d.scheme); !ok {
+		r.noRoom(at.chunk, first)
+		return
+	}
 	gv, _ := schema.ParseGroupVersion(list.apiVersion) // an invalid one is refused with the kind
 	given := gv.WithKind(list.kind)
 	obj, gvk, err := d.strict.Decode(text, &given, nil)
@@ -247,7 +255,9 @@ func (d *decoder) object(at place, text []byte, n *yaml.Node, list header, r *re
 		return
 	}
 	if bad := d.kinds.refuse(*gvk); bad != nil {
-		bad.File, bad.Line = at.chunk.file, at.lineOf(n, bad.Path)
+		if bad.File, bad.Line = at.chunk.file, at.first; len(r.errs)+len(r.spare) < MaxErrors { // more are only counted
+			bad.Line = at.lineOf(n, bad.Path)
+		}
 		r.errs = append(r.errs, bad)
 		switch known := d.kinds.knows(gvk.Kind); {
 		case *gvk == (schema.GroupVersionKind{}):

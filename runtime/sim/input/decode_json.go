@@ -62,7 +62,7 @@ func (d *decoder) jsonValue(ctx context.Context, c *chunk, in nested, r *result)
 	fields, items, twice := jsonList(ctx, c)
 	kind, given := fields["kind"], fields["items"]
 	if !strings.HasSuffix(kind, "List") || given == "" && !d.kinds.list(kind) {
-		d.object(at, c.text, nil, in.header, r)
+		d.object(ctx, at, c.text, nil, in.header, r)
 		return
 	}
 	if in.depth == deepest {
@@ -83,6 +83,9 @@ func (d *decoder) jsonValue(ctx context.Context, c *chunk, in nested, r *result)
 	}
 	if given != "" && given != "null" && given != "[" {
 		r.errs = append(r.errs, at.at(nil, "items", "must be a list", "write the objects between [ and ]"))
+		return
+	}
+	if !d.items(c, len(items), r) {
 		return
 	}
 	list := listHeader(fields["apiVersion"], kind)

@@ -23,8 +23,14 @@ func decodeFiles(ctx context.Context, files []source, k *kinds, g *gatherer) ([]
 		if ctx.Err() != nil {
 			break
 		}
+		before := len(chunks)
 		for _, c := range splitFile(f) {
 			chunks = append(chunks, d.cut(c)...)
+		}
+		var r result
+		if !d.items(&chunk{file: f.file, line: 1, text: f.data}, len(chunks)-before, &r) {
+			chunks = chunks[:before]
+			g.add(r.errs...)
 		}
 	}
 	results := make([]result, len(chunks))
