@@ -116,7 +116,11 @@ func (w *apiServer) bindInitial(pod *state.Pod) {
 
 // admit adds a pod that arrives.
 func (w *apiServer) admit(a input.Arrival) *state.Pod {
-	p := &simPod{pod: state.NewPod(w.volumes.appears(a.Pod)), runs: a.Runs}
+	var before *state.Pod // of which this one may be a copy
+	if n := len(w.pods); n > 0 {
+		before = w.pods[n-1].pod
+	}
+	p := &simPod{pod: state.NewCopy(w.volumes.appears(a.Pod), before), runs: a.Runs}
 	if a.Until > 0 {
 		p.until = w.start.Add(a.Until)
 		w.leaving.Push(p)

@@ -91,7 +91,11 @@ type Pod struct {
 }
 
 // NewPod decodes a pod.
-func NewPod(object *v1.Pod) *Pod {
+func NewPod(object *v1.Pod) *Pod { return NewCopy(object, nil) }
+
+// NewCopy decodes a pod that may be another copy of what of (optional) was decoded from: affinity that both share in memory is not
+// compiled again. Ten thousand copies with hundreds of terms take gigabytes otherwise.
+func NewCopy(object *v1.Pod, of *Pod) *Pod {
 	p := &Pod{
 		Object:      object,
 		UID:         object.UID,
@@ -105,7 +109,6 @@ func NewPod(object *v1.Pod) *Pod {
 		Images:      images(object),
 		Features:    FeaturesOf(object),
 		Spread:      CompileSpread(object.Spec.TopologySpreadConstraints, object.Labels),
-		Affinity:    compilePodAffinity(object),
 		AssignedAt:  assignedAt(object),
 	}
 	p.Needs, p.NeedsErr = needs(&declared.PodInfo{Spec: &object.Spec})
@@ -126,6 +129,11 @@ func NewPod(object *v1.Pod) *Pod {
 	if len(p.HostPorts) > 0 {
 		p.Features |= FeatureHostPorts
 	}
+	if of != nil && object.Spec.Affinity != nil && object.Spec.Affinity == of.Object.Spec.Affinity && object.Namespace == of.Namespace {
+		p.Affinity, p.HasRequired, p.Required, p.Preferred = of.Affinity, of.HasRequired, of.Required, of.Preferred
+		return p
+	}
+	p.Affinity = compilePodAffinity(object)
 	if a := object.Spec.Affinity; a != nil && a.NodeAffinity != nil {
 		if required := a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution; required != nil {
 			p.HasRequired = true

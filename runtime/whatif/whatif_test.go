@@ -422,3 +422,27 @@ func TestBombs(t *testing.T) {
 		})
 	}
 }
+
+// TestManyCopies: what copies of a pod have in common is not made for each of them.
+func TestManyCopies(t *testing.T) {
+	const copies, terms = 2000, 480
+	template := pod("p", "1", 0)
+	anti := &v1.PodAntiAffinity{}
+	for i := range terms {
+		anti.RequiredDuringSchedulingIgnoredDuringExecution = append(anti.RequiredDuringSchedulingIgnoredDuringExecution, v1.PodAffinityTerm{
+			TopologyKey: "zone", LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"a": fmt.Sprint(i)}},
+		})
+	}
+	template.Spec.Affinity = &v1.Affinity{PodAntiAffinity: anti}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	answer := ask(t, full(), &whatif.Request{Pods: []whatif.Pods{{Pod: template, Count: copies}}})
+	runtime.ReadMemStats(&after)
+	if len(answer.Pods) != copies {
+		t.Errorf("%d answers", len(answer.Pods))
+	}
+	// A term takes some 500 bytes.
+	if made := (after.TotalAlloc - before.TotalAlloc) / copies; made > terms*100 {
+		t.Errorf("%d KiB are allocated for each copy", made>>10)
+	}
+}
