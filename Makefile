@@ -120,13 +120,13 @@ test-all: test test-rest ## run all tests
 # What strangers reach, by test: generated bombs for each reader, hostile registries and indexes, recordings, and floods of tenants
 # beside a quiet one. make test runs the same tests, so CI has no step for it.
 PERIMETER := Bombs ProtobufBombs ReadmeBombs LayoutBombs Attacks ManifestAttacks Bounds Depth ManyTwice HostileCounts ManyMistakes \
-	HugeFiles Files TooLarge SlowQuestion Pipes PipesThatStay KubeconfigOfPipe ServerEndless \
+	HugeFiles Files TooLarge Room ManyCopies KubeconfigBombs SlowQuestion Pipes PipesThatStay KubeconfigOfPipe ServerEndless \
 	HostileRegistry HostileTarballs HostileIndex Hostile HostilePages LyingReferrers EndlessTags Guard Redirect ServerRedirects \
 	LyingIndex HostileAttachments AttachedByStrangers YankedElsewhere \
 	Hole Damaged DamagedSize Endless Stranger StrangersExtender \
 	Flood RefusedConfigurations LargeConfigurations ManyNamespaces ServerThatNeverAnswers ManyOfAServer ServerNames GrantsInTurn Turns \
 	EndsLookAtFew LargeIsNotStarved LargeModules QuietTenant SeriesGoWithTheirPlugin MetadataOfPlugins
-OUTSIDE := internal/bounded abi/schema abi/wire cmd/app runtime/internal/strictyaml $(addprefix runtime/,module record replay whatif market tenancy \
+OUTSIDE := internal/bounded abi/schema abi/wire cmd/app runtime/internal/strictyaml $(addprefix runtime/,module record replay whatif market tenancy sim/input \
 	kube extender debughttp telemetry)
 empty :=
 .PHONY: perimeter

@@ -14,7 +14,9 @@ import (
 	componentconfigv1alpha1 "k8s.io/component-base/config/v1alpha1"
 
 	"github.com/berth-scheduler/berth/internal/bounded"
+	"github.com/berth-scheduler/berth/internal/plain"
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
+	"github.com/berth-scheduler/berth/runtime/internal/strictyaml"
 )
 
 // Connection says how to connect to the API server.
@@ -194,9 +196,12 @@ func kubeconfig(ctx context.Context, path string) (*api.Config, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := strictyaml.Bounded(text); err != nil {
+		return nil, err
+	}
 	file, err := clientcmd.Load(text)
 	if err != nil {
-		return nil, err
+		return nil, plain.Error(err, 512) // it may show all clusters
 	}
 	for _, cluster := range file.Clusters {
 		cluster.LocationOfOrigin = path

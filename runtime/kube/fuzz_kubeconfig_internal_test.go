@@ -3,6 +3,7 @@ package kube
 import (
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -37,4 +38,22 @@ func FuzzKubeconfig(f *testing.F) {
 			t.Errorf("it quotes the token: %s", says)
 		}
 	})
+}
+
+// TestKubeconfigBombs: a kubeconfig with very many values is refused before they are made, and no message shows them all.
+func TestKubeconfigBombs(t *testing.T) {
+	for _, n := range []int{20_000, 1_000_000} {
+		path := filepath.Join(t.TempDir(), "config")
+		text := `{"apiVersion":"v1","kind":"Config","clusters":[` + strings.Repeat("{},", n) + `{}]}`
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, err := kubeconfig(t.Context(), path)
+		runtime.ReadMemStats(&after)
+		if made := (after.TotalAlloc - before.TotalAlloc) >> 20; err == nil || len(err.Error()) > 600 || made > 64 {
+			t.Errorf("%d MiB are allocated: %.700v", made, err)
+		}
+	}
 }

@@ -25,6 +25,19 @@ import (
 // programs write have one for ten bytes or more, and a list of zeros one for two.
 const bytesOfNode, fewNodes = 5, 400_000
 
+// Bounded refuses a text with very many values for its size, for those who have another library read it.
+//
+// # Errors
+//
+// A *NodeError.
+func Bounded(text []byte) error {
+	if nodes := mostNodes(text); nodes > fewNodes+len(text)/bytesOfNode {
+		return &NodeError{&yaml.Node{Line: 1}, fmt.Sprintf("%d bytes with up to %d values would take too much memory", len(text), nodes),
+			"remove lists of empty or very short values"}
+	}
+	return nil
+}
+
 // mostNodes returns how many nodes a text may have.
 func mostNodes(text []byte) (n int) {
 	for _, begins := range []string{",", "\n", ":", "[", "{"} {
@@ -48,9 +61,8 @@ func (e *SecondDocument) Error() string {
 // A *SecondDocument, a *NodeError for a document that nests too deeply or has very many values for its size, or what the YAML library
 // says. Explain takes them apart.
 func Parse(text []byte) (*yaml.Node, error) {
-	if nodes := mostNodes(text); nodes > fewNodes+len(text)/bytesOfNode {
-		return nil, &NodeError{&yaml.Node{Line: 1}, fmt.Sprintf("%d bytes with up to %d values would take too much memory", len(text), nodes),
-			"remove lists of empty or very short values"}
+	if err := Bounded(text); err != nil {
+		return nil, err
 	}
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	var root *yaml.Node
