@@ -169,7 +169,7 @@ func design() rules {
 			{pkg: "runtime/experiment", on: "runtime/sim runtime/record",
 				why: "an experiment simulates what a recording says of a cluster",
 				fix: "read recordings here, and simulate in runtime/sim"},
-			{pkg: "runtime/kube", on: "runtime/scheduler hostplugins runtime/api/v1alpha1",
+			{pkg: "runtime/kube", on: "runtime/scheduler hostplugins runtime/api/v1alpha1 runtime/internal/strictyaml",
 				why: "a real cluster is one of the environments that a scheduler runs in, beside runtime/sim",
 				fix: "share through runtime/scheduler, never from one environment to the other"},
 
