@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/berth-scheduler/berth/runtime/api/v1alpha1"
 	"github.com/berth-scheduler/berth/runtime/kube"
@@ -127,14 +128,27 @@ func (v *verb) apply(cmd *cobra.Command, visitor *kube.Visitor, o *kube.PluginOb
 		_, err = fmt.Fprintf(cmd.OutOrStdout(), "kubectl patch %s --type json -p '%s'\n", resource, strings.ReplaceAll(string(patch), "'", `'\''`))
 		return err
 	}
-	if len(changes) > 0 {
-		if err := visitor.ChangePlugin(cmd.Context(), o, "berth-plugin-"+v.use, changes...); err != nil {
+	for tries := 1; len(changes) > 0; tries++ {
+		err := visitor.ChangePlugin(cmd.Context(), o, "berth-plugin-"+v.use, changes...)
+		if err == nil {
+			break
+		}
+		// The API server does not say that it is the version that differs.
+		next, failed := visitor.Plugin(cmd.Context(), o.Namespace, o.Name)
+		if !apierrors.IsInvalid(err) || failed != nil || next.ResourceVersion == o.ResourceVersion || tries == mostTries {
+			return err
+		}
+		o = next
+		if changes, done, err = v.change(o, all); err != nil {
 			return err
 		}
 	}
 	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", o, done)
 	return err
 }
+
+// mostTries is how often a command patches an object that others, such as the scheduler in its status, change meanwhile.
+const mostTries = 10
 
 func set(path string, value any) kube.Change {
 	return kube.Change{Op: "add", Path: path, Value: value}

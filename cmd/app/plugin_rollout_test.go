@@ -49,12 +49,64 @@ func pluginAPI(t *testing.T, spec, status string) (kubeconfig string, patches *[
 	}
 	server := httptest.NewServer(mux)
 	t.Cleanup(server.Close)
-	kubeconfig = filepath.Join(t.TempDir(), "kubeconfig")
-	text := "apiVersion: v1\nkind: Config\ncurrent-context: x\ncontexts: [{name: x, context: {cluster: x}}]\nclusters: [{name: x, cluster: {server: \"" + server.URL + "\"}}]\n"
-	if err := os.WriteFile(kubeconfig, []byte(text), 0o600); err != nil {
+	return kubeconfigOf(t, server.URL), patches
+}
+
+// kubeconfigOf writes a kubeconfig without credentials.
+func kubeconfigOf(t *testing.T, url string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "kubeconfig")
+	text := "apiVersion: v1\nkind: Config\ncurrent-context: x\ncontexts: [{name: x, context: {cluster: x}}]\nclusters: [{name: x, cluster: {server: \"" + url + "\"}}]\n"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return kubeconfig, patches
+	return file
+}
+
+// TestVerbMeanwhile: a verb whose object changes between its read and its patch, as the scheduler's status does, decides again. A patch
+// that the API server refuses for another reason ends it.
+func TestVerbMeanwhile(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		refused int // the first patches
+		changes bool
+		patched int
+		says    string
+	}{
+		{"twice", 2, true, 3, "zones: the plugin is stopped"},
+		{"all the time", 100, true, mostTries, "rejected our request"},
+		{"another reason", 100, false, 1, "rejected our request"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			version, patched := 7, 0
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Content-Type", "application/json")
+				if r.Method == http.MethodPatch {
+					if patched++; patched <= test.refused {
+						if test.changes {
+							version++
+						}
+						w.WriteHeader(http.StatusUnprocessableEntity)
+						_, _ = io.WriteString(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Invalid","code":422,"message":"the server rejected our request"}`)
+						return
+					}
+				}
+				_, _ = fmt.Fprintf(w, `{"apiVersion":"berth.dev/v1alpha1","kind":"SchedulerPlugin","metadata":{"name":"zones","resourceVersion":"%d"},"spec":{}}`, version)
+			}))
+			defer server.Close()
+			var out bytes.Buffer
+			root := Command()
+			root.SetOut(&out)
+			root.SetErr(io.Discard)
+			root.SilenceErrors, root.SilenceUsage = true, true
+			root.SetArgs([]string{"plugin", "disable", "zones", "--kubeconfig", kubeconfigOf(t, server.URL)})
+			err := root.ExecuteContext(t.Context())
+			says := out.String() + fmt.Sprint(err)
+			if patched != test.patched || !strings.Contains(says, test.says) || (err == nil) != (test.patched > test.refused) {
+				t.Errorf("%d patches, want %d: %s", patched, test.patched, says)
+			}
+		})
+	}
 }
 
 // TestRolloutVerbs: each verb is one patch of the object that was read, which kubectl could send as well.
