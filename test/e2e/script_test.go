@@ -98,6 +98,8 @@ func filesOf(t *testing.T, dir string) []string {
 //	until RE PROGRAM ARG …       run a program until what it prints matches
 //	told POD TEXT                wait until a condition or an event of a pod has a text, and print all of them
 //	metrics SOCKET               print the metrics that Berth serves at its debug socket
+//
+// ready and await wait for at most $WITHIN, if it is set.
 func scripts(t testscript.T, on func(*testing.T) *cluster.Cluster, files []string) {
 	testscript.RunT(t, testscript.Params{
 		Files: files, UpdateScripts: golden.Rewriting(), RequireUniqueNames: true,
@@ -269,11 +271,19 @@ func (s *script) await(args []string) error {
 		return fmt.Errorf("want STATE POD …")
 	}
 	for _, pod := range args[1:] {
-		if err := s.view.await(s.ctx, pod, state(args[0]), "", patience); err != nil {
+		if err := s.view.await(s.ctx, pod, state(args[0]), "", s.within(patience)); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// within returns how long to wait: $WITHIN, or else most.
+func (s *script) within(most time.Duration) time.Duration {
+	if d, err := time.ParseDuration(s.Getenv("WITHIN")); err == nil {
+		return d
+	}
+	return most
 }
 
 func (s *script) rejected(args []string) error {

@@ -89,7 +89,7 @@ func (s *script) ready(args []string) error {
 	if err != nil {
 		return err
 	}
-	for end := time.Now().Add(statusPatience); ; time.Sleep(100 * time.Millisecond) {
+	for end := time.Now().Add(s.within(statusPatience)); ; time.Sleep(100 * time.Millisecond) {
 		status, err := s.objects.Status(s.ctx, args[0], args[1])
 		if err != nil {
 			return err
