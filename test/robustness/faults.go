@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"fmt"
+	"os"
 	"time"
 
 	"github.com/berth-scheduler/berth/test/internal/cluster"
@@ -25,7 +27,7 @@ func (r *run) faults() []fault {
 	leader := func(ctx context.Context) *cluster.Process { return r.leader(ctx).process() }
 	return append([]fault{
 		{"leader killed", 0, func(ctx context.Context) (func() error, error) { return none, leader(ctx).Kill() }},
-		{"leader stopped", 0, func(ctx context.Context) (func() error, error) { return none, leader(ctx).Stop(time.Minute) }},
+		{"leader stopped", 0, func(ctx context.Context) (func() error, error) { stop(leader(ctx)); return none, nil }},
 		{"leader paused for 5 s", 5 * time.Second, paused(leader)},
 		{"leader paused for 20 s", 20 * time.Second, paused(leader)},
 		{"leader cut off for 5 s", 5 * time.Second, func(ctx context.Context) (func() error, error) {
@@ -52,6 +54,13 @@ func (r *run) faults() []fault {
 		{"etcd paused for 5 s", 5 * time.Second, paused(func(context.Context) *cluster.Process { return r.Etcd() })},
 		{"etcd slow for 10 s", 10 * time.Second, r.slowEtcd},
 	}, r.ofParts(leader)...)
+}
+
+// stop stops a scheduler, which may just end by itself, because it lost its Lease.
+func stop(p *cluster.Process) {
+	if err := p.Stop(time.Minute); err != nil {
+		_, _ = fmt.Fprintln(os.Stderr, err)
+	}
 }
 
 // slowEtcd lets etcd run for 50 ms of each 300 ms, so that a write takes as long as with a slow disk.

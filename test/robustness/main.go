@@ -78,6 +78,7 @@ func compare(ctx context.Context, o options) error {
 		return err
 	}
 	results := make(map[cluster.Program]map[string][]int)
+	var errs []error
 	for _, program := range []cluster.Program{cluster.BerthProgram, cluster.UpstreamProgram} {
 		if o.only != "" && program != o.only {
 			continue
@@ -87,13 +88,13 @@ func compare(ctx context.Context, o options) error {
 			return err
 		}
 		results[program], err = disturb(ctx, c, program, o)
-		if err = errors.Join(err, c.Stop()); err != nil {
-			return fmt.Errorf("%s: %w (logs are in %s)", program, err, c.Dir())
-		}
-		if o.keep {
+		switch err = errors.Join(err, c.Stop()); {
+		case err != nil:
+			errs = append(errs, fmt.Errorf("%s: %w (logs are in %s)", program, err, c.Dir()))
+		case o.keep:
 			_, _ = fmt.Fprintln(os.Stderr, "logs are in", c.Dir())
-		} else if err := c.Remove(); err != nil {
-			return err
+		default:
+			errs = append(errs, c.Remove())
 		}
 	}
 	fmt.Printf("| fault | Berth | kube-scheduler |\n|---|---|---|\n")
@@ -103,7 +104,7 @@ func compare(ctx context.Context, o options) error {
 	for _, fault := range slices.Sorted(maps.Keys(all)) {
 		fmt.Printf("| %s | %s | %s |\n", fault, cell(own[fault]), cell(other[fault]))
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // cell has all seconds, in order.
@@ -270,11 +271,8 @@ func disturb(ctx context.Context, c *cluster.Cluster, program cluster.Program, o
 	}
 	last, cancel := context.WithTimeout(ctx, drained)
 	defer cancel()
-	err = load.AwaitPlaced(last, client, namespace)
 	out := make(map[string][]int)
-	if err == nil {
-		err = r.count(ctx, spans, out)
-	}
+	err = errors.Join(load.AwaitPlaced(last, client, namespace), r.count(ctx, spans, out))
 	end()
 	for _, done := range ended {
 		err = errors.Join(err, <-done)

@@ -121,7 +121,8 @@ func (r *run) ofParts(leader func(context.Context) *cluster.Process) []fault {
 			if err != nil {
 				return nil, err
 			}
-			return free, leader(ctx).Stop(time.Minute)
+			stop(leader(ctx))
+			return free, nil
 		}
 	}
 	return []fault{
