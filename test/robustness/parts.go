@@ -46,7 +46,7 @@ func newParts(ctx context.Context, c *cluster.Cluster) (*parts, error) {
 		p.module, err = os.ReadFile(file)
 	}
 	if err == nil {
-		err = errors.Join(p.put("moody.yaml", good), p.put("moody.wasm", p.module))
+		err = errors.Join(p.put("moody.yaml", []byte(good)), p.put("moody.wasm", p.module))
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("plugin: %w\n%s", err, out), p.remove())
@@ -55,7 +55,7 @@ func newParts(ctx context.Context, c *cluster.Cluster) (*parts, error) {
 }
 
 // Settings of the plugin: good passes all nodes, and bad crashes in each call.
-var good, bad = []byte("config: {}\n"), []byte("config: {faultEvery: 1}\n")
+const good, bad = "config: {}\n", "config: {faultEvery: 1}\n"
 
 // put replaces a file of the plugin folder at once.
 func (p *parts) put(name string, data []byte) error {
@@ -127,7 +127,7 @@ func (r *run) ofParts(leader func(context.Context) *cluster.Process) []fault {
 	}
 	return []fault{
 		{"plugin's module is garbage for 10 s", 10 * time.Second, replaced("moody.wasm", is([]byte("garbage")), module)},
-		{"plugin crashes in each call for 10 s", 10 * time.Second, replaced("moody.yaml", is(bad), is(good))},
+		{"plugin crashes in each call for 10 s", 10 * time.Second, replaced("moody.yaml", is([]byte(bad)), is([]byte(good)))},
 		{"disk full for 10 s, leader stopped", 10 * time.Second, full},
 	}
 }
