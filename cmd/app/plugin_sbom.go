@@ -31,8 +31,8 @@ func newPluginSBOM() *cobra.Command {
 		Short: "Write what a plugin or a program was built from, as CycloneDX JSON",
 		Long: `Sbom builds the plugin in a folder and lists the modules, crates or packages that it was
 built from, with their digests where the toolchain's lock file has them, and for C the SDK's
-berth.h. push attaches the same list to the image. For a program in Go, such as berth itself, sbom lists the modules
-that the program names.
+berth.h. push attaches the same list to the image. For a program in Go, such as berth itself,
+sbom lists the modules that the program names.
 
 The list has neither a time nor a random number, so that the same sources give the same list.`,
 		Example: `  berth plugin sbom ./rack-aware
