@@ -258,7 +258,7 @@ func disturb(ctx context.Context, c *cluster.Cluster, program cluster.Program, o
 		}
 		r.replicas, ended = append(r.replicas, one), append(ended, done)
 	}
-	creating, enough := context.WithTimeout(ctx, o.budget+calm)
+	creating, enough := context.WithCancel(ctx) // until the last fault is over
 	defer enough()
 	var creator sync.WaitGroup
 	creator.Go(func() { r.create(creating) })
