@@ -43,6 +43,10 @@ type Entry struct {
 	Size     int
 	// Meaning is what the elements are, with their unit, as SPEC.md has it.
 	Meaning string
+	// Doc is what the SDKs say of a column's reader after its name, if that is not "is" and Meaning; {Absent} stands in it for the id of
+	// no string. Enum is the type in the SDKs of elements that are numbers with names, and Bits are the readers of flags.
+	Doc, Enum string
+	Bits      []Bit
 	// Since is the minor version of the ABI that first had it.
 	Since int
 	// Points are the extension points that see it. ClusterOnly says that no answer of scope node may depend on it (ABI-4.12, ABI-4.15).
@@ -58,6 +62,12 @@ type Entry struct {
 	Refers bool
 	// Native says that only native plugins read it, and Reserved that nobody does; SPEC.md has no meaning for it.
 	Native, Reserved bool
+}
+
+// Bit is a flag in a column. They are in the order of their bits.
+type Bit struct {
+	// Go is the name of its constant in package abi, Name that of its reader, and Doc what the SDKs say of that after its name.
+	Go, Name, Doc string
 }
 
 // Arg is what the arg of a column or a field numbers (ABI-4.9).

@@ -54,7 +54,7 @@ func files() []file {
 	} {
 		out[2].parts = append(out[2].parts, part{heading, "\n\n", strings.TrimSuffix(specRows(abi.TableID(table)), "\n")})
 	}
-	return append(out, readers()...)
+	return append(out, append(readers(), columnReaders()...)...)
 }
 
 const columnsHead = "| id | name in the manifest | arg | type | meaning |\n|---:|---|---|---|---|\n"
@@ -94,7 +94,7 @@ func goIDs() string {
 			if by != "" {
 				by = " (" + by + ")"
 			}
-			for _, line := range wrap(fmt.Sprintf("%s%s: %s.", e.Go, by, strings.ReplaceAll(e.Meaning, "`", ""))) {
+			for _, line := range wrap(fmt.Sprintf("%s%s: %s.", e.Go, by, strings.ReplaceAll(e.Meaning, "`", "")), 110) {
 				b.WriteString("\t// " + line + "\n")
 			}
 			fmt.Fprintf(&b, "\t%s ColumnID = %d\n", e.Go, e.ID)
@@ -103,11 +103,15 @@ func goIDs() string {
 	return b.String()
 }
 
-// wrap breaks a text into lines.
-func wrap(text string) (lines []string) {
-	const width = 110
-	line := ""
+// wrap breaks a text into lines, but not between backquotes.
+func wrap(text string, width int) (lines []string) {
+	line, open := "", ""
 	for word := range strings.FieldsSeq(text) {
+		if open += word; strings.Count(open, "`")%2 == 1 {
+			open += " "
+			continue
+		}
+		word, open = open, ""
 		if line != "" && len(line)+1+len(word) > width {
 			lines, line = append(lines, line), ""
 		}

@@ -1546,18 +1546,17 @@ struct berth__columns {
   uint32_t layout;
   const struct berth__table *tables[BERTH__TABLES];
 
-  struct berth__lists name, labels, taints, ports, images, pods;
-  struct berth__column flags, generation, zone, created_at, non_zero[2];
-  struct berth__lists placed_labels, placed_uid, placed_name;
-  struct berth__column placed_namespace, placed_priority, placed_owner, placed_flags;
-  struct berth__column placed_qos, placed_assigned_at, placed_created_at, placed_state;
-  struct berth__lists namespace_labels;
-  struct berth__column namespace_name;
   struct berth__lists strings;
-
+  // Generated from abi/fields.
+  struct berth__lists node_name, node_labels, node_taints, node_ports, node_images, node_pods, placed_labels, placed_uid,
+      placed_name, namespace_labels;
+  struct berth__column node_flags, node_non_zero_requested[2], node_generation, node_zone, node_created_at,
+      placed_namespace, placed_priority, placed_owner, placed_flags, placed_qos, placed_assigned_at, placed_created_at,
+      placed_state, namespace_name;
   // By the number of a handle; that of number 0 is never there.
-  struct berth__column *allocatable, *capacity, *requested, *annotation, *condition, *label, *feed, *feed_state, *requested_since;
-  struct berth__column *placed_requests, *placed_limits, *placed_annotation, *placed_label, *namespace_label;
+  struct berth__column *node_allocatable, *node_requested, *node_annotation, *node_condition, *node_label, *node_capacity,
+      *node_feed, *node_feed_state, *node_requested_since, *placed_requests, *placed_annotation, *placed_label,
+      *placed_limits, *namespace_label;
   uint32_t lengths[BERTH__LISTS];
 };
 
@@ -1601,26 +1600,28 @@ struct berth__place {
 // The place of a column. Unknown ones have none (ABI-4.5).
 BERTH__COLD const struct berth__place *berth__place(uint32_t id) {
   static const struct berth__place places[] = {
-      BERTH__SPANS(BERTH__NODE_NAME, BERTH__BYTES, name),
-      BERTH__ONE(BERTH__NODE_FLAGS, BERTH__U8, flags),
-      BERTH__KEYED(BERTH__NODE_ALLOCATABLE, BERTH__I64, allocatable, BERTH__RESOURCES),
-      BERTH__KEYED(BERTH__NODE_REQUESTED, BERTH__I64, requested, BERTH__RESOURCES),
-      BERTH__ONE(BERTH__NODE_NON_ZERO_REQUESTED, BERTH__I64, non_zero),
-      BERTH__SPANS(BERTH__NODE_LABELS, BERTH__PAIR, labels),
-      BERTH__KEYED(BERTH__NODE_ANNOTATION, BERTH__U32, annotation, BERTH__NODE_ANNOTATION_KEYS),
-      BERTH__SPANS(BERTH__NODE_TAINTS, BERTH__TAINT, taints),
-      BERTH__SPANS(BERTH__NODE_PORTS, BERTH__PORT, ports),
-      BERTH__SPANS(BERTH__NODE_IMAGES, BERTH__IMAGE, images),
-      BERTH__KEYED(BERTH__NODE_CONDITION, BERTH__U8, condition, BERTH__NODE_CONDITION_TYPES),
-      BERTH__SPANS(BERTH__NODE_PODS, BERTH__U32, pods),
-      BERTH__ONE(BERTH__NODE_GENERATION, BERTH__U64, generation),
-      BERTH__KEYED(BERTH__NODE_LABEL, BERTH__U32, label, BERTH__NODE_LABEL_KEYS),
-      BERTH__ONE(BERTH__NODE_ZONE, BERTH__U32, zone),
-      BERTH__KEYED(BERTH__NODE_CAPACITY, BERTH__I64, capacity, BERTH__RESOURCES),
-      BERTH__ONE(BERTH__NODE_CREATED_AT, BERTH__I64, created_at),
-      BERTH__KEYED(BERTH__NODE_FEED, BERTH__I64, feed, BERTH__FEEDS),
-      BERTH__KEYED(BERTH__NODE_FEED_STATE, BERTH__U8, feed_state, BERTH__FEEDS),
-      BERTH__KEYED(BERTH__NODE_REQUESTED_SINCE, BERTH__I64, requested_since, BERTH__RESOURCES),
+      BERTH__SPANS(BERTH__STRING, BERTH__BYTES, strings),
+      // Generated from abi/fields.
+      BERTH__SPANS(BERTH__NODE_NAME, BERTH__BYTES, node_name),
+      BERTH__ONE(BERTH__NODE_FLAGS, BERTH__U8, node_flags),
+      BERTH__KEYED(BERTH__NODE_ALLOCATABLE, BERTH__I64, node_allocatable, BERTH__RESOURCES),
+      BERTH__KEYED(BERTH__NODE_REQUESTED, BERTH__I64, node_requested, BERTH__RESOURCES),
+      BERTH__ONE(BERTH__NODE_NON_ZERO_REQUESTED, BERTH__I64, node_non_zero_requested),
+      BERTH__SPANS(BERTH__NODE_LABELS, BERTH__PAIR, node_labels),
+      BERTH__KEYED(BERTH__NODE_ANNOTATION, BERTH__U32, node_annotation, BERTH__NODE_ANNOTATION_KEYS),
+      BERTH__SPANS(BERTH__NODE_TAINTS, BERTH__TAINT, node_taints),
+      BERTH__SPANS(BERTH__NODE_PORTS, BERTH__PORT, node_ports),
+      BERTH__SPANS(BERTH__NODE_IMAGES, BERTH__IMAGE, node_images),
+      BERTH__KEYED(BERTH__NODE_CONDITION, BERTH__U8, node_condition, BERTH__NODE_CONDITION_TYPES),
+      BERTH__SPANS(BERTH__NODE_PODS, BERTH__U32, node_pods),
+      BERTH__ONE(BERTH__NODE_GENERATION, BERTH__U64, node_generation),
+      BERTH__KEYED(BERTH__NODE_LABEL, BERTH__U32, node_label, BERTH__NODE_LABEL_KEYS),
+      BERTH__ONE(BERTH__NODE_ZONE, BERTH__U32, node_zone),
+      BERTH__KEYED(BERTH__NODE_CAPACITY, BERTH__I64, node_capacity, BERTH__RESOURCES),
+      BERTH__ONE(BERTH__NODE_CREATED_AT, BERTH__I64, node_created_at),
+      BERTH__KEYED(BERTH__NODE_FEED, BERTH__I64, node_feed, BERTH__FEEDS),
+      BERTH__KEYED(BERTH__NODE_FEED_STATE, BERTH__U8, node_feed_state, BERTH__FEEDS),
+      BERTH__KEYED(BERTH__NODE_REQUESTED_SINCE, BERTH__I64, node_requested_since, BERTH__RESOURCES),
       BERTH__ONE(BERTH__PLACED_NAMESPACE, BERTH__U32, placed_namespace),
       BERTH__ONE(BERTH__PLACED_PRIORITY, BERTH__I32, placed_priority),
       BERTH__KEYED(BERTH__PLACED_REQUESTS, BERTH__I64, placed_requests, BERTH__RESOURCES),
@@ -1636,7 +1637,6 @@ BERTH__COLD const struct berth__place *berth__place(uint32_t id) {
       BERTH__ONE(BERTH__PLACED_ASSIGNED_AT, BERTH__I64, placed_assigned_at),
       BERTH__ONE(BERTH__PLACED_CREATED_AT, BERTH__I64, placed_created_at),
       BERTH__ONE(BERTH__PLACED_STATE, BERTH__U8, placed_state),
-      BERTH__SPANS(BERTH__STRING, BERTH__BYTES, strings),
       BERTH__ONE(BERTH__NAMESPACE_NAME, BERTH__U32, namespace_name),
       BERTH__SPANS(BERTH__NAMESPACE_LABELS, BERTH__PAIR, namespace_labels),
       BERTH__KEYED(BERTH__NAMESPACE_LABEL, BERTH__U32, namespace_label, BERTH__NAMESPACE_LABEL_KEYS),
@@ -1933,14 +1933,16 @@ BERTH__FN void berth__reasons_begin(void) {
 
 // ---- node.h
 
-// Nodes and the pods on them, as views of rows (SPEC.md, section 4). Their functions name what the
-// manifest must list.
+// Nodes, the pods on them and namespaces, as views of rows (SPEC.md, section 4).
 
 /// A node, as a view of its row.
 typedef struct { uint32_t row; } BerthNode;
 
 /// A pod on a node, as a view of its slot.
 typedef struct { uint32_t slot; } BerthPlacedPod;
+
+/// A namespace, as a view of its row.
+typedef struct { uint32_t row; } BerthNamespace;
 
 /// Pods on a node, in no order.
 typedef struct { const uint32_t *slots; uint32_t n; } BerthPods;
@@ -1949,125 +1951,127 @@ typedef struct { const uint32_t *slots; uint32_t n; } BerthPods;
 /// depend on it.
 BERTH__HOT uint32_t berth_node_row(BerthNode node) { return node.row; }
 
-/// metadata.name. Reads `node: name`.
-BERTH__FN BerthText berth_node_name(BerthNode node) { return BERTH__LIST(BerthText, berth__columns.name, node.row, "node", "name"); }
-
-/// spec.unschedulable. Reads `node: flags`.
-BERTH__HOT bool berth_node_unschedulable(BerthNode node) {
-  return (BERTH__CELL(uint8_t, berth__columns.flags, node.row, "node", "flags") & 1) != 0;
-}
-
-/// status.allocatable in milli-CPU, bytes or a count. Reads `node: allocatable`.
-BERTH__HOT int64_t berth_node_allocatable(BerthNode node, BerthResource r) {
-  return BERTH__CELL(int64_t, berth__columns.allocatable[r.number], node.row, "node", "allocatable, or resources the resource");
-}
-
-/// status.capacity in milli-CPU, bytes or a count. Reads `node: capacity`.
-BERTH__HOT int64_t berth_node_capacity(BerthNode node, BerthResource r) {
-  return BERTH__CELL(int64_t, berth__columns.capacity[r.number], node.row, "node", "capacity, or resources the resource");
-}
-
-/// metadata.creationTimestamp in seconds since 1970; 0 for none. Reads `node: createdAt`.
-BERTH__HOT int64_t berth_node_created_at(BerthNode node) {
-  return BERTH__CELL(int64_t, berth__columns.created_at, node.row, "node", "createdAt");
-}
-
-/// The sum of what the pods on the node request; for `pods` their number. Reads `node: requested`.
-BERTH__HOT int64_t berth_node_requested(BerthNode node, BerthResource r) {
-  return BERTH__CELL(int64_t, berth__columns.requested[r.number], node.row, "node", "requested, or resources the resource");
-}
-
-/// What the pods on the node request, where a container without a request counts 100 milli-CPU and
-/// 200 MiB. Reads `node: nonZeroRequested`.
-BERTH__FN BerthNonZero berth_node_non_zero_requested(BerthNode node) {
-  const struct berth__column *c = berth__columns.non_zero;
-  return (BerthNonZero){BERTH__CELL(int64_t, c[0], node.row, "node", "nonZeroRequested"),
-                        BERTH__CELL(int64_t, c[1], node.row, "node", "nonZeroRequested")};
-}
-
-/// The value of a declared label key; BERTH_ABSENT if the node does not have it. Reads `nodeLabels`.
-BERTH__HOT BerthId berth_node_label(BerthNode node, BerthNodeLabel key) {
-  return BERTH__CELL(BerthId, berth__columns.label[key.number], node.row, "nodeLabels", "the key");
-}
-
-/// All labels, in no order. Reads `node: labels`.
-BERTH__HOT BerthPairs berth_node_labels(BerthNode node) {
-  return BERTH__LIST(BerthPairs, berth__columns.labels, node.row, "node", "labels");
-}
-
-/// The value of any label key, found among all labels; BERTH_ABSENT if the node does not have it.
-/// Reads `node: labels`.
-BERTH__HOT BerthId berth_node_label_by_key(BerthNode node, BerthId key) { return berth_pairs_find(berth_node_labels(node), key); }
-
-/// The value of a declared annotation key. Reads `nodeAnnotations`.
-BERTH__HOT BerthId berth_node_annotation(BerthNode node, BerthNodeAnnotation key) {
-  return BERTH__CELL(BerthId, berth__columns.annotation[key.number], node.row, "nodeAnnotations", "the key");
-}
-
-/// spec.taints. Reads `node: taints`.
-BERTH__HOT BerthTaints berth_node_taints(BerthNode node) {
-  return BERTH__LIST(BerthTaints, berth__columns.taints, node.row, "node", "taints");
-}
-
-/// The host ports in use. Reads `node: ports`.
-BERTH__HOT BerthPorts berth_node_ports(BerthNode node) { return BERTH__LIST(BerthPorts, berth__columns.ports, node.row, "node", "ports"); }
-
-/// status.images, an entry a name. Reads `node: images`.
-BERTH__HOT BerthImages berth_node_images(BerthNode node) {
-  return BERTH__LIST(BerthImages, berth__columns.images, node.row, "node", "images");
-}
-
-/// The status of a declared type of condition. Reads `nodeConditions`.
-BERTH__HOT BerthCondition berth_node_condition(BerthNode node, BerthNodeCondition type) {
-  return (BerthCondition)BERTH__CELL(uint8_t, berth__columns.condition[type.number], node.row, "nodeConditions", "the type");
-}
-
-/// What a declared feed says of the node, in its unit; 0 if the state is BERTH_FEED_NONE. Reads `feeds`.
-BERTH__HOT int64_t berth_node_feed(BerthNode node, BerthFeed feed) {
-  return BERTH__CELL(int64_t, berth__columns.feed[feed.number], node.row, "feeds", "the feed");
-}
-
-/// The state of what a declared feed says of the node. Reads `feeds`.
-BERTH__HOT BerthFeedState berth_node_feed_state(BerthNode node, BerthFeed feed) {
-  return (BerthFeedState)BERTH__CELL(uint8_t, berth__columns.feed_state[feed.number], node.row, "feeds", "the feed");
-}
-
-/// The sum of the requests of pods on the node that the samples of the declared feeds cannot contain, by the oldest of them. Reads
-/// `node: requestedSince`.
-BERTH__HOT int64_t berth_node_requested_since(BerthNode node, BerthResource r) {
-  return BERTH__CELL(int64_t, berth__columns.requested_since[r.number], node.row, "node", "requestedSince, or resources the resource");
-}
-
-/// The pods on the node that the plugin may see. Reads `node: pods`.
-BERTH__HOT BerthPods berth_node_pods(BerthNode node) {
-  struct list { const uint32_t *at; uint32_t n; };
-  struct list slots = BERTH__LIST(struct list, berth__columns.pods, node.row, "node", "pods");
-  return (BerthPods){slots.at, slots.n};
-}
-
-/// The value of the label topology.kubernetes.io/zone, or else of its older name; BERTH_ABSENT if
-/// the node has neither. Reads `node: zone`.
-BERTH__HOT BerthId berth_node_zone(BerthNode node) { return BERTH__CELL(BerthId, berth__columns.zone, node.row, "node", "zone"); }
-
-/// The row's generation. Reads `node: generation`.
-BERTH__HOT uint64_t berth_node_generation(BerthNode node) {
-  return BERTH__CELL(uint64_t, berth__columns.generation, node.row, "node", "generation");
-}
-
 /// The i-th of a list of pods.
 BERTH__HOT BerthPlacedPod berth_pods_at(BerthPods pods, uint32_t i) {
   if (BERTH__RARE(i >= pods.n)) berth__stop(BERTH_TEXT("berth: no such pod"));
   return (BerthPlacedPod){pods.slots[i]};
 }
 
-/// metadata.name. Reads `pods: name`.
-BERTH__FN BerthText berth_placed_pod_name(BerthPlacedPod pod) {
-  return BERTH__LIST(BerthText, berth__columns.placed_name, pod.slot, "pods", "name");
+// ---- node_fields.h
+
+// What nodes, the pods on them and namespaces have. The functions name what the manifest must list.
+// Generated from abi/fields.
+
+/// metadata.name. Reads `node: name`.
+BERTH__FN BerthText berth_node_name(BerthNode node) {
+  return BERTH__LIST(BerthText, berth__columns.node_name, node.row, "node", "name");
 }
 
-/// metadata.uid. Reads `pods: uid`.
-BERTH__FN BerthText berth_placed_pod_uid(BerthPlacedPod pod) {
-  return BERTH__LIST(BerthText, berth__columns.placed_uid, pod.slot, "pods", "uid");
+/// spec.unschedulable. Reads `node: flags`.
+BERTH__HOT bool berth_node_unschedulable(BerthNode node) {
+  return (BERTH__CELL(uint8_t, berth__columns.node_flags, node.row, "node", "flags") & 1) != 0;
+}
+
+/// status.allocatable, in milli-CPU, bytes or a count. Reads `node: allocatable`.
+BERTH__HOT int64_t berth_node_allocatable(BerthNode node, BerthResource r) {
+  return BERTH__CELL(int64_t, berth__columns.node_allocatable[r.number], node.row, "node", "allocatable, or resources the resource");
+}
+
+/// The sum of the requests of the pods on the node; for `pods` their number. Reads `node: requested`.
+BERTH__HOT int64_t berth_node_requested(BerthNode node, BerthResource r) {
+  return BERTH__CELL(int64_t, berth__columns.node_requested[r.number], node.row, "node", "requested, or resources the resource");
+}
+
+/// Milli-CPU and bytes requested, where a container without a request counts 100 milli-CPU and 200 MiB. Reads
+/// `node: nonZeroRequested`.
+BERTH__FN BerthNonZero berth_node_non_zero_requested(BerthNode node) {
+  const struct berth__column *c = berth__columns.node_non_zero_requested;
+  return (BerthNonZero){BERTH__CELL(int64_t, c[0], node.row, "node", "nonZeroRequested"),
+                        BERTH__CELL(int64_t, c[1], node.row, "node", "nonZeroRequested")};
+}
+
+/// All labels, unordered. Reads `node: labels`.
+BERTH__HOT BerthPairs berth_node_labels(BerthNode node) {
+  return BERTH__LIST(BerthPairs, berth__columns.node_labels, node.row, "node", "labels");
+}
+
+/// The value of any label key, found among all labels; BERTH_ABSENT if there is none. Reads `node: labels`.
+BERTH__HOT BerthId berth_node_label_by_key(BerthNode node, BerthId key) {
+  return berth_pairs_find(berth_node_labels(node), key);
+}
+
+/// The value of a declared annotation key; BERTH_ABSENT if the node does not have it. Reads `nodeAnnotations`.
+BERTH__HOT BerthId berth_node_annotation(BerthNode node, BerthNodeAnnotation key) {
+  return BERTH__CELL(BerthId, berth__columns.node_annotation[key.number], node.row, "nodeAnnotations", "the key");
+}
+
+/// spec.taints. Reads `node: taints`.
+BERTH__HOT BerthTaints berth_node_taints(BerthNode node) {
+  return BERTH__LIST(BerthTaints, berth__columns.node_taints, node.row, "node", "taints");
+}
+
+/// The host ports in use. Reads `node: ports`.
+BERTH__HOT BerthPorts berth_node_ports(BerthNode node) {
+  return BERTH__LIST(BerthPorts, berth__columns.node_ports, node.row, "node", "ports");
+}
+
+/// status.images, an entry a name. Reads `node: images`.
+BERTH__HOT BerthImages berth_node_images(BerthNode node) {
+  return BERTH__LIST(BerthImages, berth__columns.node_images, node.row, "node", "images");
+}
+
+/// The status of a declared type of condition. Reads `nodeConditions`.
+BERTH__HOT BerthCondition berth_node_condition(BerthNode node, BerthNodeCondition type) {
+  return (BerthCondition)BERTH__CELL(uint8_t, berth__columns.node_condition[type.number], node.row, "nodeConditions", "the type");
+}
+
+/// The pods on the node that the plugin may see. Reads `node: pods`.
+BERTH__HOT BerthPods berth_node_pods(BerthNode node) {
+  struct list { const uint32_t *at; uint32_t n; };
+  struct list slots = BERTH__LIST(struct list, berth__columns.node_pods, node.row, "node", "pods");
+  return (BerthPods){slots.at, slots.n};
+}
+
+/// The row's generation. Reads `node: generation`.
+BERTH__HOT uint64_t berth_node_generation(BerthNode node) {
+  return BERTH__CELL(uint64_t, berth__columns.node_generation, node.row, "node", "generation");
+}
+
+/// The value of a declared label key; BERTH_ABSENT if the node does not have it. Reads `nodeLabels`.
+BERTH__HOT BerthId berth_node_label(BerthNode node, BerthNodeLabel key) {
+  return BERTH__CELL(BerthId, berth__columns.node_label[key.number], node.row, "nodeLabels", "the key");
+}
+
+/// The value of the label topology.kubernetes.io/zone, or else of its older name; BERTH_ABSENT if the node has neither. Reads
+/// `node: zone`.
+BERTH__HOT BerthId berth_node_zone(BerthNode node) {
+  return BERTH__CELL(BerthId, berth__columns.node_zone, node.row, "node", "zone");
+}
+
+/// status.capacity, in milli-CPU, bytes or a count; a change of it alone is no event. Reads `node: capacity`.
+BERTH__HOT int64_t berth_node_capacity(BerthNode node, BerthResource r) {
+  return BERTH__CELL(int64_t, berth__columns.node_capacity[r.number], node.row, "node", "capacity, or resources the resource");
+}
+
+/// metadata.creationTimestamp in seconds since 1970; 0 for none. Reads `node: createdAt`.
+BERTH__HOT int64_t berth_node_created_at(BerthNode node) {
+  return BERTH__CELL(int64_t, berth__columns.node_created_at, node.row, "node", "createdAt");
+}
+
+/// What a declared feed says of the node, in the feed's unit; 0 if it has never said anything. Reads `feeds`.
+BERTH__HOT int64_t berth_node_feed(BerthNode node, BerthFeed feed) {
+  return BERTH__CELL(int64_t, berth__columns.node_feed[feed.number], node.row, "feeds", "the feed");
+}
+
+/// The state of what a declared feed says of the node. Reads `feeds`.
+BERTH__HOT BerthFeedState berth_node_feed_state(BerthNode node, BerthFeed feed) {
+  return (BerthFeedState)BERTH__CELL(uint8_t, berth__columns.node_feed_state[feed.number], node.row, "feeds", "the feed");
+}
+
+/// The sum of the requests of pods on the node that the samples of the declared feeds cannot contain, by the oldest of them. Reads
+/// `node: requestedSince`.
+BERTH__HOT int64_t berth_node_requested_since(BerthNode node, BerthResource r) {
+  return BERTH__CELL(int64_t, berth__columns.node_requested_since[r.number], node.row, "node", "requestedSince, or resources the resource");
 }
 
 /// metadata.namespace. Reads `pods: namespace`.
@@ -2085,17 +2089,12 @@ BERTH__HOT int64_t berth_placed_pod_request(BerthPlacedPod pod, BerthResource r)
   return BERTH__CELL(int64_t, berth__columns.placed_requests[r.number], pod.slot, "pods", "requests, or resources the resource");
 }
 
-/// The value of a declared label key. Reads `podLabels`.
-BERTH__HOT BerthId berth_placed_pod_label(BerthPlacedPod pod, BerthPodLabel key) {
-  return BERTH__CELL(BerthId, berth__columns.placed_label[key.number], pod.slot, "podLabels", "the key");
-}
-
-/// All labels, in no order. Reads `pods: labels`.
+/// All labels, unordered. Reads `pods: labels`.
 BERTH__HOT BerthPairs berth_placed_pod_labels(BerthPlacedPod pod) {
   return BERTH__LIST(BerthPairs, berth__columns.placed_labels, pod.slot, "pods", "labels");
 }
 
-/// The value of any label key. Reads `pods: labels`.
+/// The value of any label key, found among all labels; BERTH_ABSENT if there is none. Reads `pods: labels`.
 BERTH__HOT BerthId berth_placed_pod_label_by_key(BerthPlacedPod pod, BerthId key) {
   return berth_pairs_find(berth_placed_pod_labels(pod), key);
 }
@@ -2110,9 +2109,24 @@ BERTH__HOT BerthId berth_placed_pod_owner(BerthPlacedPod pod) {
   return BERTH__CELL(BerthId, berth__columns.placed_owner, pod.slot, "pods", "owner");
 }
 
-/// Reports a pod that is being deleted. Reads `pods: flags`.
+/// The value of a declared label key. Reads `podLabels`.
+BERTH__HOT BerthId berth_placed_pod_label(BerthPlacedPod pod, BerthPodLabel key) {
+  return BERTH__CELL(BerthId, berth__columns.placed_label[key.number], pod.slot, "podLabels", "the key");
+}
+
+/// Reports whether the pod is being deleted. Reads `pods: flags`.
 BERTH__HOT bool berth_placed_pod_terminating(BerthPlacedPod pod) {
   return (BERTH__CELL(uint8_t, berth__columns.placed_flags, pod.slot, "pods", "flags") & 1) != 0;
+}
+
+/// metadata.uid. Reads `pods: uid`.
+BERTH__FN BerthText berth_placed_pod_uid(BerthPlacedPod pod) {
+  return BERTH__LIST(BerthText, berth__columns.placed_uid, pod.slot, "pods", "uid");
+}
+
+/// metadata.name. Reads `pods: name`.
+BERTH__FN BerthText berth_placed_pod_name(BerthPlacedPod pod) {
+  return BERTH__LIST(BerthText, berth__columns.placed_name, pod.slot, "pods", "name");
 }
 
 /// How much of a resource the pod may use; −1 if a container has no limit. Reads `pods: limits`.
@@ -2136,14 +2150,34 @@ BERTH__HOT int64_t berth_placed_pod_created_at(BerthPlacedPod pod) {
   return BERTH__CELL(int64_t, berth__columns.placed_created_at, pod.slot, "pods", "createdAt");
 }
 
-/// Reports a pod whose status.phase is Running. Reads `pods: state`.
+/// Reports whether status.phase is Running. Reads `pods: state`.
 BERTH__HOT bool berth_placed_pod_running(BerthPlacedPod pod) {
   return (BERTH__CELL(uint8_t, berth__columns.placed_state, pod.slot, "pods", "state") & 1) != 0;
 }
 
-/// Reports a pod whose condition Ready is True. Reads `pods: state`.
+/// Reports whether the condition Ready is True. Reads `pods: state`.
 BERTH__HOT bool berth_placed_pod_ready(BerthPlacedPod pod) {
   return (BERTH__CELL(uint8_t, berth__columns.placed_state, pod.slot, "pods", "state") & 2) != 0;
+}
+
+/// metadata.name; BERTH_ABSENT for an empty row. Reads `namespaces: name`.
+BERTH__HOT BerthId berth_namespace_name(BerthNamespace namespace) {
+  return BERTH__CELL(BerthId, berth__columns.namespace_name, namespace.row, "namespaces", "name");
+}
+
+/// All labels, unordered. Reads `namespaces: labels`.
+BERTH__HOT BerthPairs berth_namespace_labels(BerthNamespace namespace) {
+  return BERTH__LIST(BerthPairs, berth__columns.namespace_labels, namespace.row, "namespaces", "labels");
+}
+
+/// The value of any label key, found among all labels; BERTH_ABSENT if there is none. Reads `namespaces: labels`.
+BERTH__HOT BerthId berth_namespace_label_by_key(BerthNamespace namespace, BerthId key) {
+  return berth_pairs_find(berth_namespace_labels(namespace), key);
+}
+
+/// The value of a declared label key. Reads `namespaceLabels`.
+BERTH__HOT BerthId berth_namespace_label(BerthNamespace namespace, BerthNamespaceLabel key) {
+  return BERTH__CELL(BerthId, berth__columns.namespace_label[key.number], namespace.row, "namespaceLabels", "the key");
 }
 
 // ---- snapshot.h
@@ -2187,9 +2221,6 @@ BERTH__FN BerthCode berth_judged_code(BerthJudged judged, uint32_t i) {
   return (BerthCode)judged.codes[i];
 }
 
-/// A namespace, as a view of its row.
-typedef struct { uint32_t row; } BerthNamespace;
-
 /// The number of rows of the namespaces that have an object and that the plugin may see, the empty
 /// ones included; none in the points before pre_filter and from reserve on. A point of scope node
 /// must not let an answer depend on them (ABI-4.15). Reads `namespaces`.
@@ -2201,11 +2232,6 @@ BERTH__FN BerthNamespace berth_namespaces_at(uint32_t i) {
   return (BerthNamespace){i};
 }
 
-/// metadata.name; BERTH_ABSENT for an empty row. Reads `namespaces: name`.
-BERTH__FN BerthId berth_namespace_name(BerthNamespace namespace) {
-  return BERTH__CELL(BerthId, berth__columns.namespace_name, namespace.row, "namespaces", "name");
-}
-
 /// Finds the namespace of a name, such as that of a pod; false if it has no object. It looks at all
 /// rows. Reads `namespaces: name`.
 BERTH__FN bool berth_namespaces_find(BerthId name, BerthNamespace *found) {
@@ -2214,21 +2240,6 @@ BERTH__FN bool berth_namespaces_find(BerthId name, BerthNamespace *found) {
     if (berth_namespace_name(*found) == name) return true;
   }
   return false;
-}
-
-/// The value of a declared label key. Reads `namespaceLabels`.
-BERTH__FN BerthId berth_namespace_label(BerthNamespace namespace, BerthNamespaceLabel key) {
-  return BERTH__CELL(BerthId, berth__columns.namespace_label[key.number], namespace.row, "namespaceLabels", "the key");
-}
-
-/// All labels, in no order. Reads `namespaces: labels`.
-BERTH__FN BerthPairs berth_namespace_labels(BerthNamespace namespace) {
-  return BERTH__LIST(BerthPairs, berth__columns.namespace_labels, namespace.row, "namespaces", "labels");
-}
-
-/// The value of any label key. Reads `namespaces: labels`.
-BERTH__FN BerthId berth_namespace_label_by_key(BerthNamespace namespace, BerthId key) {
-  return berth_pairs_find(berth_namespace_labels(namespace), key);
 }
 
 // ---- pod_fields.h

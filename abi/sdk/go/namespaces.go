@@ -38,15 +38,3 @@ type Namespace struct {
 	c   *columns
 	row uint32
 }
-
-// Name is metadata.name; Absent for an empty row. Reads `namespaces: name`.
-func (n Namespace) Name() ID { return n.c.namespaceName[n.row] }
-
-// Label is the value of a declared label key. Reads `namespaceLabels`.
-func (n Namespace) Label(key NamespaceLabel) ID { return n.c.namespaceLabel[key][n.row] }
-
-// Labels are all labels, unordered. Reads `namespaces: labels`.
-func (n Namespace) Labels() []Pair { return of(n.c.namespaceLabels, n.c.namespacePairs, n.row) }
-
-// LabelByKey is the value of any label key. Reads `namespaces: labels`.
-func (n Namespace) LabelByKey(key ID) ID { return find(n.Labels(), key) }

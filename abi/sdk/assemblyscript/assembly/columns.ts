@@ -10,50 +10,50 @@ import { ABSENT, ID } from "./types";
 
 /** Places of columns, 8 bytes each: address and number of elements, 0 if it is not there. A column of spans is before its arena. */
 export const enum Slot {
-  NodeName = 0,
-  NodeLabels = 2,
-  NodeTaints = 4,
-  NodePorts = 6,
-  NodeImages = 8,
-  NodePods = 10,
-  PlacedLabels = 12,
-  PlacedUID = 14,
-  PlacedName = 16,
-  NamespaceLabels = 18,
-  Strings = 20,
+  Strings = 0,
+  // Generated from abi/fields.
+  NodeName = 2,
+  NodeNonZeroRequested = 4,
+  NodeLabels = 6,
+  NodeTaints = 8,
+  NodePorts = 10,
+  NodeImages = 12,
+  NodePods = 14,
+  PlacedLabels = 16,
+  PlacedUID = 18,
+  PlacedName = 20,
+  NamespaceLabels = 22,
+  NodeFlags = 24,
+  NodeGeneration = 25,
+  NodeZone = 26,
+  NodeCreatedAt = 27,
+  PlacedNamespace = 28,
+  PlacedPriority = 29,
+  PlacedOwner = 30,
+  PlacedFlags = 31,
+  PlacedQOS = 32,
+  PlacedAssignedAt = 33,
+  PlacedCreatedAt = 34,
+  PlacedState = 35,
+  NamespaceName = 36,
 
-  NodeFlags = 22,
-  NodeGeneration = 23,
-  NodeZone = 24,
-  NonZeroCPU = 25,
-  NonZeroMemory = 26,
-  PlacedNamespace = 27,
-  PlacedPriority = 28,
-  PlacedOwner = 29,
-  PlacedFlags = 30,
-  NamespaceName = 31,
-  NodeCreatedAt = 32,
-  PlacedQOS = 33,
-  PlacedAssignedAt = 34,
-  PlacedCreatedAt = 35,
-  PlacedState = 36,
-
-  // Of declared keys: the address of a place for each, by the number of the handle, of which that of
+  // Of declared keys, from Keyed on: the address of a place for each, by the number of the handle, of which that of
   // number 0 is never there.
+  Keyed = 37,
   NodeAllocatable = 37,
   NodeRequested = 38,
   NodeAnnotation = 39,
   NodeCondition = 40,
   NodeLabel = 41,
-  PlacedRequests = 42,
-  PlacedAnnotation = 43,
-  PlacedLabel = 44,
-  NamespaceLabel = 45,
-  NodeCapacity = 46,
-  PlacedLimits = 47,
-  NodeFeed = 48,
-  NodeFeedState = 49,
-  NodeRequestedSince = 50,
+  NodeCapacity = 42,
+  NodeFeed = 43,
+  NodeFeedState = 44,
+  NodeRequestedSince = 45,
+  PlacedRequests = 46,
+  PlacedAnnotation = 47,
+  PlacedLabel = 48,
+  PlacedLimits = 49,
+  NamespaceLabel = 50,
 
   Count = 51,
 }
@@ -108,12 +108,13 @@ export function textOf(slot: i32, row: u32, list: string, name: string): string 
 /** The slot of a column, its type, and if it is of declared keys their number; all ones for an unknown column. */
 function place(id: u32): u32 {
   switch (id) {
+    // Generated from abi/fields.
     case Column.NodeName: return where(Slot.NodeName, Type.Span, 1);
     case Column.NodeName + ARENA: return where(Slot.NodeName + 1, Type.Bytes, 1);
     case Column.NodeFlags: return where(Slot.NodeFlags, Type.U8, 1);
     case Column.NodeAllocatable: return where(Slot.NodeAllocatable, Type.I64, declared.RESOURCES.length);
     case Column.NodeRequested: return where(Slot.NodeRequested, Type.I64, declared.RESOURCES.length);
-    case Column.NodeNonZeroRequested: return where(Slot.NonZeroCPU, Type.I64, 2);
+    case Column.NodeNonZeroRequested: return where(Slot.NodeNonZeroRequested, Type.I64, 2);
     case Column.NodeLabels: return where(Slot.NodeLabels, Type.Span, 1);
     case Column.NodeLabels + ARENA: return where(Slot.NodeLabels + 1, Type.Pair, 1);
     case Column.NodeAnnotation: return where(Slot.NodeAnnotation, Type.U32, declared.NODE_ANNOTATIONS.length);
@@ -152,12 +153,12 @@ function place(id: u32): u32 {
     case Column.PlacedAssignedAt: return where(Slot.PlacedAssignedAt, Type.I64, 1);
     case Column.PlacedCreatedAt: return where(Slot.PlacedCreatedAt, Type.I64, 1);
     case Column.PlacedState: return where(Slot.PlacedState, Type.U8, 1);
-    case Column.String: return where(Slot.Strings, Type.Span, 1);
-    case Column.String + ARENA: return where(Slot.Strings + 1, Type.Bytes, 1);
     case Column.NamespaceName: return where(Slot.NamespaceName, Type.U32, 1);
     case Column.NamespaceLabels: return where(Slot.NamespaceLabels, Type.Span, 1);
     case Column.NamespaceLabels + ARENA: return where(Slot.NamespaceLabels + 1, Type.Pair, 1);
     case Column.NamespaceLabel: return where(Slot.NamespaceLabel, Type.U32, declared.NAMESPACE_LABELS.length);
+    case Column.String: return where(Slot.Strings, Type.Span, 1);
+    case Column.String + ARENA: return where(Slot.Strings + 1, Type.Bytes, 1);
     default: return ~0;
   }
 }
@@ -172,23 +173,34 @@ function take(entry: usize): void {
   const p = place(load<u32>(entry)), arg = load<u32>(entry, 4);
   if (p == ~0 || load<u32>(entry, 8) != ((p >> 8) & 0xff) || arg >= p >> 16) return;
   const slot = <i32>(p & 0xff);
-  const at = slot < Slot.NodeAllocatable ? slots + (slot + arg) * 8 : load<usize>(slots + slot * 8) + (arg + 1) * 8;
+  const at = slot < Slot.Keyed ? slots + (slot + arg) * 8 : load<usize>(slots + slot * 8) + (arg + 1) * 8;
   store<usize>(at, load<usize>(entry, 12));
   store<u32>(at, load<u32>(entry, 16), 4);
 }
 
 /** Makes room for the columns of declared keys, once, and forgets them. */
 function clear(): void {
-  memory.fill(slots, 0, Slot.NodeAllocatable * 8);
+  memory.fill(slots, 0, Slot.Keyed * 8);
   memory.fill(tables, 0, 5 * 4);
   const lengths: StaticArray<i32> = [
-    declared.RESOURCES.length, declared.RESOURCES.length, declared.NODE_ANNOTATIONS.length, declared.NODE_CONDITIONS.length,
-    declared.NODE_LABELS.length, declared.RESOURCES.length, declared.POD_ANNOTATIONS.length, declared.POD_LABELS.length,
-    declared.NAMESPACE_LABELS.length, declared.RESOURCES.length, declared.RESOURCES.length, declared.FEEDS.length, declared.FEEDS.length,
+    // Generated from abi/fields.
     declared.RESOURCES.length,
+    declared.RESOURCES.length,
+    declared.NODE_ANNOTATIONS.length,
+    declared.NODE_CONDITIONS.length,
+    declared.NODE_LABELS.length,
+    declared.RESOURCES.length,
+    declared.FEEDS.length,
+    declared.FEEDS.length,
+    declared.RESOURCES.length,
+    declared.RESOURCES.length,
+    declared.POD_ANNOTATIONS.length,
+    declared.POD_LABELS.length,
+    declared.RESOURCES.length,
+    declared.NAMESPACE_LABELS.length,
   ];
   for (let i = 0; i < lengths.length; i++) {
-    const slot = slots + (Slot.NodeAllocatable + i) * 8, n = <usize>lengths[i] + 1;
+    const slot = slots + (Slot.Keyed + i) * 8, n = <usize>lengths[i] + 1;
     if (load<usize>(slot) == 0) store<usize>(slot, keepZero(n, 8));
     memory.fill(load<usize>(slot), 0, n * 8);
   }

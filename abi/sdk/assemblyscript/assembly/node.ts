@@ -9,6 +9,13 @@ import { scratch } from "./memory";
 import { PlacedPod } from "./placed";
 import { ABSENT, Feed, ID, Image, NodeAnnotation, NodeCondition, NodeLabel, NonZero, Pair, Port, Resource, Taint } from "./types";
 
+/** The address of the i-th element of a row's list. */
+// @ts-ignore: decorator
+@inline export function element(slot: i32, row: u32, i: i32, length: i32, size: usize): usize {
+  if (<u32>i >= <u32>length) outside("no such element");
+  return elementsOf(slot, row, size) + <usize>i * size;
+}
+
 /** A node, as a view of its row. */
 @final @unmanaged
 export class Node {
@@ -16,6 +23,8 @@ export class Node {
   @inline row(): u32 {
     return changetype<u32>(this) - 1;
   }
+
+  // Generated from abi/fields.
 
   /** metadata.name. Reads `node: name`. */
   name(): string {
@@ -27,51 +36,39 @@ export class Node {
     return (cell<u8>(Slot.NodeFlags, this.row(), "node", "flags") & 1) != 0;
   }
 
-  /** status.allocatable in milli-CPU, bytes or a count. Reads `node: allocatable`. */
+  /** status.allocatable, in milli-CPU, bytes or a count. Reads `node: allocatable`. */
   @inline allocatable(resource: Resource): i64 {
     return keyed<i64>(Slot.NodeAllocatable, changetype<usize>(resource), this.row(), "node", "allocatable, or resources the resource");
   }
 
-  /** status.capacity in milli-CPU, bytes or a count. Reads `node: capacity`. */
-  @inline capacity(resource: Resource): i64 {
-    return keyed<i64>(Slot.NodeCapacity, changetype<usize>(resource), this.row(), "node", "capacity, or resources the resource");
-  }
-
-  /** metadata.creationTimestamp in seconds since 1970; 0 for none. Reads `node: createdAt`. */
-  @inline createdAt(): i64 {
-    return cell<i64>(Slot.NodeCreatedAt, this.row(), "node", "createdAt");
-  }
-
-  /** The sum of what the pods on the node request; for `pods` their number. Reads `node: requested`. */
+  /** The sum of the requests of the pods on the node; for `pods` their number. Reads `node: requested`. */
   @inline requested(resource: Resource): i64 {
     return keyed<i64>(Slot.NodeRequested, changetype<usize>(resource), this.row(), "node", "requested, or resources the resource");
   }
 
-  /** What the pods on the node request, where a container without a request counts 100 milli-CPU and 200 MiB. Reads `node: nonZeroRequested`. */
+  /**
+   * Milli-CPU and bytes requested, where a container without a request counts 100 milli-CPU and 200 MiB. Reads
+   * `node: nonZeroRequested`.
+   */
   nonZeroRequested(): NonZero {
     const both = changetype<NonZero>(scratch(offsetof<NonZero>()));
-    both.cpu = cell<i64>(Slot.NonZeroCPU, this.row(), "node", "nonZeroRequested");
-    both.memory = cell<i64>(Slot.NonZeroMemory, this.row(), "node", "nonZeroRequested");
+    both.cpu = cell<i64>(Slot.NodeNonZeroRequested, this.row(), "node", "nonZeroRequested");
+    both.memory = cell<i64>(Slot.NodeNonZeroRequested + 1, this.row(), "node", "nonZeroRequested");
     return both;
   }
 
-  /** The value of a declared label key; ABSENT if the node does not have it. Reads `nodeLabels`. */
-  @inline label(key: NodeLabel): ID {
-    return keyed<ID>(Slot.NodeLabel, changetype<usize>(key), this.row(), "nodeLabels", "the key");
-  }
-
-  /** All labels, in no order. Reads `node: labels`. */
+  /** All labels, unordered. Reads `node: labels`. */
   @inline labels(): NodeLabels {
     return changetype<NodeLabels>(this);
   }
 
-  /** The value of any label key, found among all labels; ABSENT if the node does not have it. Reads `node: labels`. */
+  /** The value of any label key, found among all labels; ABSENT if there is none. Reads `node: labels`. */
   @inline labelByKey(key: ID): ID {
     const n = lengthOf(Slot.NodeLabels, this.row(), "node", "labels");
     return n == 0 ? ABSENT : findIn(elementsOf(Slot.NodeLabels, this.row(), 8), n, key);
   }
 
-  /** The value of a declared annotation key. Reads `nodeAnnotations`. */
+  /** The value of a declared annotation key; ABSENT if the node does not have it. Reads `nodeAnnotations`. */
   @inline annotation(key: NodeAnnotation): ID {
     return keyed<ID>(Slot.NodeAnnotation, changetype<usize>(key), this.row(), "nodeAnnotations", "the key");
   }
@@ -91,7 +88,44 @@ export class Node {
     return changetype<NodeImages>(this);
   }
 
-  /** What a declared feed says of the node, in its unit; 0 if the state is None. Reads `feeds`. */
+  /** The status of a declared type of condition, a Condition. Reads `nodeConditions`. */
+  @inline condition(type: NodeCondition): u8 {
+    return keyed<u8>(Slot.NodeCondition, changetype<usize>(type), this.row(), "nodeConditions", "the type");
+  }
+
+  /** The pods on the node that the plugin may see. Reads `node: pods`. */
+  @inline pods(): Pods {
+    return changetype<Pods>(this);
+  }
+
+  /** The row's generation. Reads `node: generation`. */
+  @inline generation(): u64 {
+    return cell<u64>(Slot.NodeGeneration, this.row(), "node", "generation");
+  }
+
+  /** The value of a declared label key; ABSENT if the node does not have it. Reads `nodeLabels`. */
+  @inline label(key: NodeLabel): ID {
+    return keyed<ID>(Slot.NodeLabel, changetype<usize>(key), this.row(), "nodeLabels", "the key");
+  }
+
+  /**
+   * The value of the label topology.kubernetes.io/zone, or else of its older name; ABSENT if the node has neither. Reads `node: zone`.
+   */
+  @inline zone(): ID {
+    return cell<ID>(Slot.NodeZone, this.row(), "node", "zone");
+  }
+
+  /** status.capacity, in milli-CPU, bytes or a count; a change of it alone is no event. Reads `node: capacity`. */
+  @inline capacity(resource: Resource): i64 {
+    return keyed<i64>(Slot.NodeCapacity, changetype<usize>(resource), this.row(), "node", "capacity, or resources the resource");
+  }
+
+  /** metadata.creationTimestamp in seconds since 1970; 0 for none. Reads `node: createdAt`. */
+  @inline createdAt(): i64 {
+    return cell<i64>(Slot.NodeCreatedAt, this.row(), "node", "createdAt");
+  }
+
+  /** What a declared feed says of the node, in the feed's unit; 0 if it has never said anything. Reads `feeds`. */
   @inline feed(feed: Feed): i64 {
     return keyed<i64>(Slot.NodeFeed, changetype<usize>(feed), this.row(), "feeds", "the feed");
   }
@@ -108,39 +142,14 @@ export class Node {
   @inline requestedSince(resource: Resource): i64 {
     return keyed<i64>(Slot.NodeRequestedSince, changetype<usize>(resource), this.row(), "node", "requestedSince, or resources the resource");
   }
-
-  /** The status of a declared type of condition, a Condition. Reads `nodeConditions`. */
-  @inline condition(type: NodeCondition): u8 {
-    return keyed<u8>(Slot.NodeCondition, changetype<usize>(type), this.row(), "nodeConditions", "the type");
-  }
-
-  /** The pods on the node that the plugin may see. Reads `node: pods`. */
-  @inline pods(): Pods {
-    return changetype<Pods>(this);
-  }
-
-  /** The value of the label topology.kubernetes.io/zone, or else of its older name; ABSENT if the node has neither. Reads `node: zone`. */
-  @inline zone(): ID {
-    return cell<ID>(Slot.NodeZone, this.row(), "node", "zone");
-  }
-
-  /** The row's generation. Reads `node: generation`. */
-  @inline generation(): u64 {
-    return cell<u64>(Slot.NodeGeneration, this.row(), "node", "generation");
-  }
 }
 
-/** The address of the i-th element of a row's list. */
-// @ts-ignore: decorator
-@inline export function element(slot: i32, row: u32, i: i32, length: i32, size: usize): usize {
-  if (<u32>i >= <u32>length) outside("no such element");
-  return elementsOf(slot, row, size) + <usize>i * size;
-}
+// Lists. Generated from abi/fields.
 
-/** The labels of a node, in no order. */
+/** All labels, unordered. */
 @final @unmanaged
 export class NodeLabels {
-  /** The number of labels. */
+  /** Their number. */
   @inline get length(): i32 {
     return <i32>lengthOf(Slot.NodeLabels, changetype<u32>(this) - 1, "node", "labels");
   }
@@ -151,10 +160,10 @@ export class NodeLabels {
   }
 }
 
-/** The taints of a node. */
+/** spec.taints. */
 @final @unmanaged
 export class NodeTaints {
-  /** The number of taints. */
+  /** Their number. */
   @inline get length(): i32 {
     return <i32>lengthOf(Slot.NodeTaints, changetype<u32>(this) - 1, "node", "taints");
   }
@@ -165,24 +174,24 @@ export class NodeTaints {
   }
 }
 
-/** The host ports in use on a node. */
+/** The host ports in use. */
 @final @unmanaged
 export class NodePorts {
-  /** The number of ports. */
+  /** Their number. */
   @inline get length(): i32 {
     return <i32>lengthOf(Slot.NodePorts, changetype<u32>(this) - 1, "node", "ports");
   }
 
   /** The i-th port. */
   @inline at(i: i32): Port {
-    return changetype<Port>(element(Slot.NodePorts, changetype<u32>(this) - 1, i, this.length, 8));
+    return changetype<Port>(element(Slot.NodePorts, changetype<u32>(this) - 1, i, this.length, offsetof<Port>()));
   }
 }
 
-/** The images on a node. */
+/** status.images, an entry a name. */
 @final @unmanaged
 export class NodeImages {
-  /** The number of images. */
+  /** Their number. */
   @inline get length(): i32 {
     return <i32>lengthOf(Slot.NodeImages, changetype<u32>(this) - 1, "node", "images");
   }
@@ -193,10 +202,10 @@ export class NodeImages {
   }
 }
 
-/** The pods on a node, in no order. */
+/** The pods on the node that the plugin may see. */
 @final @unmanaged
 export class Pods {
-  /** The number of pods. */
+  /** Their number. */
   @inline get length(): i32 {
     return <i32>lengthOf(Slot.NodePods, changetype<u32>(this) - 1, "node", "pods");
   }

@@ -13,15 +13,7 @@ export class PlacedPod {
     return changetype<u32>(this) - 1;
   }
 
-  /** metadata.name. Reads `pods: name`. */
-  name(): string {
-    return textOf(Slot.PlacedName, this._slot(), "pods", "name");
-  }
-
-  /** metadata.uid. Reads `pods: uid`. */
-  uid(): string {
-    return textOf(Slot.PlacedUID, this._slot(), "pods", "uid");
-  }
+  // Generated from abi/fields.
 
   /** metadata.namespace. Reads `pods: namespace`. */
   @inline namespace(): ID {
@@ -38,17 +30,12 @@ export class PlacedPod {
     return keyed<i64>(Slot.PlacedRequests, changetype<usize>(resource), this._slot(), "pods", "requests, or resources the resource");
   }
 
-  /** The value of a declared label key. Reads `podLabels`. */
-  @inline label(key: PodLabel): ID {
-    return keyed<ID>(Slot.PlacedLabel, changetype<usize>(key), this._slot(), "podLabels", "the key");
-  }
-
-  /** All labels, in no order. Reads `pods: labels`. */
+  /** All labels, unordered. Reads `pods: labels`. */
   @inline labels(): PlacedLabels {
     return changetype<PlacedLabels>(this);
   }
 
-  /** The value of any label key. Reads `pods: labels`. */
+  /** The value of any label key, found among all labels; ABSENT if there is none. Reads `pods: labels`. */
   @inline labelByKey(key: ID): ID {
     const n = lengthOf(Slot.PlacedLabels, this._slot(), "pods", "labels");
     return n == 0 ? ABSENT : findIn(elementsOf(Slot.PlacedLabels, this._slot(), 8), n, key);
@@ -64,9 +51,24 @@ export class PlacedPod {
     return cell<ID>(Slot.PlacedOwner, this._slot(), "pods", "owner");
   }
 
-  /** Reports a pod that is being deleted. Reads `pods: flags`. */
+  /** The value of a declared label key. Reads `podLabels`. */
+  @inline label(key: PodLabel): ID {
+    return keyed<ID>(Slot.PlacedLabel, changetype<usize>(key), this._slot(), "podLabels", "the key");
+  }
+
+  /** Reports whether the pod is being deleted. Reads `pods: flags`. */
   @inline terminating(): bool {
     return (cell<u8>(Slot.PlacedFlags, this._slot(), "pods", "flags") & 1) != 0;
+  }
+
+  /** metadata.uid. Reads `pods: uid`. */
+  uid(): string {
+    return textOf(Slot.PlacedUID, this._slot(), "pods", "uid");
+  }
+
+  /** metadata.name. Reads `pods: name`. */
+  name(): string {
+    return textOf(Slot.PlacedName, this._slot(), "pods", "name");
   }
 
   /** How much of a resource the pod may use; −1 if a container has no limit. Reads `pods: limits`. */
@@ -80,8 +82,8 @@ export class PlacedPod {
   }
 
   /**
-   * When the pod got its node, in seconds since 1970: the time of the condition PodScheduled, or the host's while the API does not say;
-   * 0 if neither is known. Reads `pods: assignedAt`.
+   * When the pod got its node, in seconds since 1970: the time of the condition PodScheduled, or the host's while the API does not
+   * say; 0 if neither is known. Reads `pods: assignedAt`.
    */
   @inline assignedAt(): i64 {
     return cell<i64>(Slot.PlacedAssignedAt, this._slot(), "pods", "assignedAt");
@@ -92,21 +94,23 @@ export class PlacedPod {
     return cell<i64>(Slot.PlacedCreatedAt, this._slot(), "pods", "createdAt");
   }
 
-  /** Reports a pod whose status.phase is Running. Reads `pods: state`. */
+  /** Reports whether status.phase is Running. Reads `pods: state`. */
   @inline running(): bool {
     return (cell<u8>(Slot.PlacedState, this._slot(), "pods", "state") & 1) != 0;
   }
 
-  /** Reports a pod whose condition Ready is True. Reads `pods: state`. */
+  /** Reports whether the condition Ready is True. Reads `pods: state`. */
   @inline ready(): bool {
     return (cell<u8>(Slot.PlacedState, this._slot(), "pods", "state") & 2) != 0;
   }
 }
 
-/** The labels of a pod on a node, in no order. */
+// Lists. Generated from abi/fields.
+
+/** All labels, unordered. */
 @final @unmanaged
 export class PlacedLabels {
-  /** The number of labels. */
+  /** Their number. */
   @inline get length(): i32 {
     return <i32>lengthOf(Slot.PlacedLabels, changetype<u32>(this) - 1, "pods", "labels");
   }

@@ -96,38 +96,42 @@ export class Namespace {
     return changetype<u32>(this) - 1;
   }
 
+  // Generated from abi/fields.
+
   /** metadata.name; ABSENT for an empty row. Reads `namespaces: name`. */
-  name(): ID {
+  @inline name(): ID {
     return cell<ID>(Slot.NamespaceName, this._row(), "namespaces", "name");
   }
 
-  /** The value of a declared label key. Reads `namespaceLabels`. */
-  label(key: NamespaceLabel): ID {
-    return keyed<ID>(Slot.NamespaceLabel, changetype<usize>(key), this._row(), "namespaceLabels", "the key");
-  }
-
-  /** All labels, in no order. Reads `namespaces: labels`. */
-  labels(): NamespaceLabels {
+  /** All labels, unordered. Reads `namespaces: labels`. */
+  @inline labels(): NamespaceLabels {
     return changetype<NamespaceLabels>(this);
   }
 
-  /** The value of any label key. Reads `namespaces: labels`. */
-  labelByKey(key: ID): ID {
+  /** The value of any label key, found among all labels; ABSENT if there is none. Reads `namespaces: labels`. */
+  @inline labelByKey(key: ID): ID {
     const n = lengthOf(Slot.NamespaceLabels, this._row(), "namespaces", "labels");
     return n == 0 ? ABSENT : findIn(elementsOf(Slot.NamespaceLabels, this._row(), 8), n, key);
   }
+
+  /** The value of a declared label key. Reads `namespaceLabels`. */
+  @inline label(key: NamespaceLabel): ID {
+    return keyed<ID>(Slot.NamespaceLabel, changetype<usize>(key), this._row(), "namespaceLabels", "the key");
+  }
 }
 
-/** The labels of a namespace, in no order. */
+// Lists. Generated from abi/fields.
+
+/** All labels, unordered. */
 @final @unmanaged
 export class NamespaceLabels {
-  /** The number of labels. */
-  get length(): i32 {
+  /** Their number. */
+  @inline get length(): i32 {
     return <i32>lengthOf(Slot.NamespaceLabels, changetype<u32>(this) - 1, "namespaces", "labels");
   }
 
   /** The i-th label. */
-  at(i: i32): Pair {
+  @inline at(i: i32): Pair {
     return changetype<Pair>(element(Slot.NamespaceLabels, changetype<u32>(this) - 1, i, this.length, offsetof<Pair>()));
   }
 }

@@ -20,6 +20,7 @@
 #include "constants.h"
 #include "reasons.h"
 #include "node.h"
+#include "node_fields.h"
 #include "snapshot.h"
 #include "pod_fields.h"
 #include "pod.h"

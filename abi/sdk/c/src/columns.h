@@ -16,18 +16,17 @@ struct berth__columns {
   uint32_t layout;
   const struct berth__table *tables[BERTH__TABLES];
 
-  struct berth__lists name, labels, taints, ports, images, pods;
-  struct berth__column flags, generation, zone, created_at, non_zero[2];
-  struct berth__lists placed_labels, placed_uid, placed_name;
-  struct berth__column placed_namespace, placed_priority, placed_owner, placed_flags;
-  struct berth__column placed_qos, placed_assigned_at, placed_created_at, placed_state;
-  struct berth__lists namespace_labels;
-  struct berth__column namespace_name;
   struct berth__lists strings;
-
+  // Generated from abi/fields.
+  struct berth__lists node_name, node_labels, node_taints, node_ports, node_images, node_pods, placed_labels, placed_uid,
+      placed_name, namespace_labels;
+  struct berth__column node_flags, node_non_zero_requested[2], node_generation, node_zone, node_created_at,
+      placed_namespace, placed_priority, placed_owner, placed_flags, placed_qos, placed_assigned_at, placed_created_at,
+      placed_state, namespace_name;
   // By the number of a handle; that of number 0 is never there.
-  struct berth__column *allocatable, *capacity, *requested, *annotation, *condition, *label, *feed, *feed_state, *requested_since;
-  struct berth__column *placed_requests, *placed_limits, *placed_annotation, *placed_label, *namespace_label;
+  struct berth__column *node_allocatable, *node_requested, *node_annotation, *node_condition, *node_label, *node_capacity,
+      *node_feed, *node_feed_state, *node_requested_since, *placed_requests, *placed_annotation, *placed_label,
+      *placed_limits, *namespace_label;
   uint32_t lengths[BERTH__LISTS];
 };
 
@@ -71,26 +70,28 @@ struct berth__place {
 // The place of a column. Unknown ones have none (ABI-4.5).
 BERTH__COLD const struct berth__place *berth__place(uint32_t id) {
   static const struct berth__place places[] = {
-      BERTH__SPANS(BERTH__NODE_NAME, BERTH__BYTES, name),
-      BERTH__ONE(BERTH__NODE_FLAGS, BERTH__U8, flags),
-      BERTH__KEYED(BERTH__NODE_ALLOCATABLE, BERTH__I64, allocatable, BERTH__RESOURCES),
-      BERTH__KEYED(BERTH__NODE_REQUESTED, BERTH__I64, requested, BERTH__RESOURCES),
-      BERTH__ONE(BERTH__NODE_NON_ZERO_REQUESTED, BERTH__I64, non_zero),
-      BERTH__SPANS(BERTH__NODE_LABELS, BERTH__PAIR, labels),
-      BERTH__KEYED(BERTH__NODE_ANNOTATION, BERTH__U32, annotation, BERTH__NODE_ANNOTATION_KEYS),
-      BERTH__SPANS(BERTH__NODE_TAINTS, BERTH__TAINT, taints),
-      BERTH__SPANS(BERTH__NODE_PORTS, BERTH__PORT, ports),
-      BERTH__SPANS(BERTH__NODE_IMAGES, BERTH__IMAGE, images),
-      BERTH__KEYED(BERTH__NODE_CONDITION, BERTH__U8, condition, BERTH__NODE_CONDITION_TYPES),
-      BERTH__SPANS(BERTH__NODE_PODS, BERTH__U32, pods),
-      BERTH__ONE(BERTH__NODE_GENERATION, BERTH__U64, generation),
-      BERTH__KEYED(BERTH__NODE_LABEL, BERTH__U32, label, BERTH__NODE_LABEL_KEYS),
-      BERTH__ONE(BERTH__NODE_ZONE, BERTH__U32, zone),
-      BERTH__KEYED(BERTH__NODE_CAPACITY, BERTH__I64, capacity, BERTH__RESOURCES),
-      BERTH__ONE(BERTH__NODE_CREATED_AT, BERTH__I64, created_at),
-      BERTH__KEYED(BERTH__NODE_FEED, BERTH__I64, feed, BERTH__FEEDS),
-      BERTH__KEYED(BERTH__NODE_FEED_STATE, BERTH__U8, feed_state, BERTH__FEEDS),
-      BERTH__KEYED(BERTH__NODE_REQUESTED_SINCE, BERTH__I64, requested_since, BERTH__RESOURCES),
+      BERTH__SPANS(BERTH__STRING, BERTH__BYTES, strings),
+      // Generated from abi/fields.
+      BERTH__SPANS(BERTH__NODE_NAME, BERTH__BYTES, node_name),
+      BERTH__ONE(BERTH__NODE_FLAGS, BERTH__U8, node_flags),
+      BERTH__KEYED(BERTH__NODE_ALLOCATABLE, BERTH__I64, node_allocatable, BERTH__RESOURCES),
+      BERTH__KEYED(BERTH__NODE_REQUESTED, BERTH__I64, node_requested, BERTH__RESOURCES),
+      BERTH__ONE(BERTH__NODE_NON_ZERO_REQUESTED, BERTH__I64, node_non_zero_requested),
+      BERTH__SPANS(BERTH__NODE_LABELS, BERTH__PAIR, node_labels),
+      BERTH__KEYED(BERTH__NODE_ANNOTATION, BERTH__U32, node_annotation, BERTH__NODE_ANNOTATION_KEYS),
+      BERTH__SPANS(BERTH__NODE_TAINTS, BERTH__TAINT, node_taints),
+      BERTH__SPANS(BERTH__NODE_PORTS, BERTH__PORT, node_ports),
+      BERTH__SPANS(BERTH__NODE_IMAGES, BERTH__IMAGE, node_images),
+      BERTH__KEYED(BERTH__NODE_CONDITION, BERTH__U8, node_condition, BERTH__NODE_CONDITION_TYPES),
+      BERTH__SPANS(BERTH__NODE_PODS, BERTH__U32, node_pods),
+      BERTH__ONE(BERTH__NODE_GENERATION, BERTH__U64, node_generation),
+      BERTH__KEYED(BERTH__NODE_LABEL, BERTH__U32, node_label, BERTH__NODE_LABEL_KEYS),
+      BERTH__ONE(BERTH__NODE_ZONE, BERTH__U32, node_zone),
+      BERTH__KEYED(BERTH__NODE_CAPACITY, BERTH__I64, node_capacity, BERTH__RESOURCES),
+      BERTH__ONE(BERTH__NODE_CREATED_AT, BERTH__I64, node_created_at),
+      BERTH__KEYED(BERTH__NODE_FEED, BERTH__I64, node_feed, BERTH__FEEDS),
+      BERTH__KEYED(BERTH__NODE_FEED_STATE, BERTH__U8, node_feed_state, BERTH__FEEDS),
+      BERTH__KEYED(BERTH__NODE_REQUESTED_SINCE, BERTH__I64, node_requested_since, BERTH__RESOURCES),
       BERTH__ONE(BERTH__PLACED_NAMESPACE, BERTH__U32, placed_namespace),
       BERTH__ONE(BERTH__PLACED_PRIORITY, BERTH__I32, placed_priority),
       BERTH__KEYED(BERTH__PLACED_REQUESTS, BERTH__I64, placed_requests, BERTH__RESOURCES),
@@ -106,7 +107,6 @@ BERTH__COLD const struct berth__place *berth__place(uint32_t id) {
       BERTH__ONE(BERTH__PLACED_ASSIGNED_AT, BERTH__I64, placed_assigned_at),
       BERTH__ONE(BERTH__PLACED_CREATED_AT, BERTH__I64, placed_created_at),
       BERTH__ONE(BERTH__PLACED_STATE, BERTH__U8, placed_state),
-      BERTH__SPANS(BERTH__STRING, BERTH__BYTES, strings),
       BERTH__ONE(BERTH__NAMESPACE_NAME, BERTH__U32, namespace_name),
       BERTH__SPANS(BERTH__NAMESPACE_LABELS, BERTH__PAIR, namespace_labels),
       BERTH__KEYED(BERTH__NAMESPACE_LABEL, BERTH__U32, namespace_label, BERTH__NAMESPACE_LABEL_KEYS),

@@ -37,9 +37,6 @@ BERTH__FN BerthCode berth_judged_code(BerthJudged judged, uint32_t i) {
   return (BerthCode)judged.codes[i];
 }
 
-/// A namespace, as a view of its row.
-typedef struct { uint32_t row; } BerthNamespace;
-
 /// The number of rows of the namespaces that have an object and that the plugin may see, the empty
 /// ones included; none in the points before pre_filter and from reserve on. A point of scope node
 /// must not let an answer depend on them (ABI-4.15). Reads `namespaces`.
@@ -51,11 +48,6 @@ BERTH__FN BerthNamespace berth_namespaces_at(uint32_t i) {
   return (BerthNamespace){i};
 }
 
-/// metadata.name; BERTH_ABSENT for an empty row. Reads `namespaces: name`.
-BERTH__FN BerthId berth_namespace_name(BerthNamespace namespace) {
-  return BERTH__CELL(BerthId, berth__columns.namespace_name, namespace.row, "namespaces", "name");
-}
-
 /// Finds the namespace of a name, such as that of a pod; false if it has no object. It looks at all
 /// rows. Reads `namespaces: name`.
 BERTH__FN bool berth_namespaces_find(BerthId name, BerthNamespace *found) {
@@ -64,19 +56,4 @@ BERTH__FN bool berth_namespaces_find(BerthId name, BerthNamespace *found) {
     if (berth_namespace_name(*found) == name) return true;
   }
   return false;
-}
-
-/// The value of a declared label key. Reads `namespaceLabels`.
-BERTH__FN BerthId berth_namespace_label(BerthNamespace namespace, BerthNamespaceLabel key) {
-  return BERTH__CELL(BerthId, berth__columns.namespace_label[key.number], namespace.row, "namespaceLabels", "the key");
-}
-
-/// All labels, in no order. Reads `namespaces: labels`.
-BERTH__FN BerthPairs berth_namespace_labels(BerthNamespace namespace) {
-  return BERTH__LIST(BerthPairs, berth__columns.namespace_labels, namespace.row, "namespaces", "labels");
-}
-
-/// The value of any label key. Reads `namespaces: labels`.
-BERTH__FN BerthId berth_namespace_label_by_key(BerthNamespace namespace, BerthId key) {
-  return berth_pairs_find(berth_namespace_labels(namespace), key);
 }

@@ -73,6 +73,7 @@ extern crate std;
 
 pub mod abi;
 mod base;
+mod column_fields;
 mod columns;
 mod constants;
 mod directives;
@@ -90,6 +91,7 @@ pub mod json;
 mod manifest;
 mod memory;
 mod node;
+mod node_fields;
 #[cfg(any(test, all(feature = "alloc", target_arch = "wasm32")))]
 mod pieces;
 mod plugin;

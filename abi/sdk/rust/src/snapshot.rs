@@ -1,9 +1,9 @@
 //! The snapshot, its nodes and its namespaces.
 
 use crate::abi::table;
-use crate::columns::{cell, keyed, Columns};
+use crate::columns::Columns;
 use crate::node::Node;
-use crate::types::{find, Code, Id, NamespaceLabel, Pair};
+use crate::types::{Code, Id};
 
 /// The cluster as of this call.
 #[derive(Clone, Copy)]
@@ -154,43 +154,6 @@ impl<'c> Namespaces<'c> {
 /// A namespace, as a view of its row.
 #[derive(Clone, Copy)]
 pub struct Namespace<'c> {
-    columns: &'c Columns,
-    row: u32,
-}
-
-impl<'c> Namespace<'c> {
-    /// metadata.name. Reads `namespaces: name`.
-    pub fn name(self) -> Id {
-        cell(
-            &self.columns.plain.namespace_name,
-            self.row,
-            "namespaces",
-            "name",
-        )
-    }
-
-    /// All labels, in no order. Reads `namespaces: labels`.
-    pub fn labels(self) -> &'c [Pair] {
-        self.columns
-            .plain
-            .namespace_labels
-            .row(self.row, "namespaces", "labels")
-    }
-
-    /// The value of any label key; ABSENT if the namespace does not have it. Reads
-    /// `namespaces: labels`.
-    pub fn label_by_key(self, key: Id) -> Id {
-        find(self.labels(), key)
-    }
-
-    /// The value of a declared label key. Reads `namespaceLabels`.
-    pub fn label(self, key: NamespaceLabel) -> Id {
-        keyed(
-            &self.columns.namespace_label,
-            key.0,
-            self.row,
-            "namespaceLabels",
-            "the key",
-        )
-    }
+    pub(crate) columns: &'c Columns,
+    pub(crate) row: u32,
 }

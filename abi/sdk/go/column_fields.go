@@ -1,0 +1,217 @@
+package berth
+
+import "github.com/berth-scheduler/berth/abi"
+
+// Generated from abi/fields.
+
+// columnsByRow has the columns without keys. Spans and their arena are adjacent.
+type columnsByRow struct {
+	nodeName             []span
+	nodeNameArena        []byte
+	nodeFlags            []uint8
+	nodeNonZeroRequested [2][]int64
+	nodeLabels           []span
+	nodeLabelsArena      []Pair
+	nodeTaints           []span
+	nodeTaintsArena      []Taint
+	nodePorts            []span
+	nodePortsArena       []Port
+	nodeImages           []span
+	nodeImagesArena      []Image
+	nodePods             []span
+	nodePodsArena        []uint32
+	nodeGeneration       []uint64
+	nodeZone             []ID
+	nodeCreatedAt        []int64
+	placedNamespace      []ID
+	placedPriority       []int32
+	placedLabels         []span
+	placedLabelsArena    []Pair
+	placedOwner          []ID
+	placedFlags          []uint8
+	placedUID            []span
+	placedUIDArena       []byte
+	placedName           []span
+	placedNameArena      []byte
+	placedQOS            []ID
+	placedAssignedAt     []int64
+	placedCreatedAt      []int64
+	placedState          []uint8
+	namespaceName        []ID
+	namespaceLabels      []span
+	namespaceLabelsArena []Pair
+}
+
+// columnsByKey has the columns of declared keys.
+type columnsByKey struct {
+	nodeAllocatable    [][]int64
+	nodeRequested      [][]int64
+	nodeAnnotation     [][]ID
+	nodeCondition      [][]Condition
+	nodeLabel          [][]ID
+	nodeCapacity       [][]int64
+	nodeFeed           [][]int64
+	nodeFeedState      [][]FeedState
+	nodeRequestedSince [][]int64
+	placedRequests     [][]int64
+	placedAnnotation   [][]ID
+	placedLabel        [][]ID
+	placedLimits       [][]int64
+	namespaceLabel     [][]ID
+}
+
+// size makes room for the columns.
+func (c *columnsByKey) size(r *reads) {
+	c.nodeAllocatable = make([][]int64, len(r.lists[listResources]))
+	c.nodeRequested = make([][]int64, len(r.lists[listResources]))
+	c.nodeAnnotation = make([][]ID, len(r.lists[listNodeAnnotations]))
+	c.nodeCondition = make([][]Condition, len(r.lists[listNodeConditions]))
+	c.nodeLabel = make([][]ID, len(r.lists[listNodeLabels]))
+	c.nodeCapacity = make([][]int64, len(r.lists[listResources]))
+	c.nodeFeed = make([][]int64, len(r.lists[listFeeds]))
+	c.nodeFeedState = make([][]FeedState, len(r.lists[listFeeds]))
+	c.nodeRequestedSince = make([][]int64, len(r.lists[listResources]))
+	c.placedRequests = make([][]int64, len(r.lists[listResources]))
+	c.placedAnnotation = make([][]ID, len(r.lists[listPodAnnotations]))
+	c.placedLabel = make([][]ID, len(r.lists[listPodLabels]))
+	c.placedLimits = make([][]int64, len(r.lists[listResources]))
+	c.namespaceLabel = make([][]ID, len(r.lists[listNamespaceLabels]))
+}
+
+// forget drops all slices.
+func (c *columnsByKey) forget() {
+	clear(c.nodeAllocatable)
+	clear(c.nodeRequested)
+	clear(c.nodeAnnotation)
+	clear(c.nodeCondition)
+	clear(c.nodeLabel)
+	clear(c.nodeCapacity)
+	clear(c.nodeFeed)
+	clear(c.nodeFeedState)
+	clear(c.nodeRequestedSince)
+	clear(c.placedRequests)
+	clear(c.placedAnnotation)
+	clear(c.placedLabel)
+	clear(c.placedLimits)
+	clear(c.namespaceLabel)
+}
+
+// setNode makes the slice of one column. It skips unknown columns and types.
+func (c *columns) setNode(m *memory, e *columnEntry) {
+	switch e.id {
+	case abi.NodeName:
+		column(m, e, abi.TypeSpan, &c.nodeName)
+	case abi.NodeName + abi.ArenaOf:
+		column(m, e, abi.TypeBytes, &c.nodeNameArena)
+	case abi.NodeFlags:
+		column(m, e, abi.TypeU8, &c.nodeFlags)
+	case abi.NodeAllocatable:
+		keyed(m, e, abi.TypeI64, c.nodeAllocatable)
+	case abi.NodeRequested:
+		keyed(m, e, abi.TypeI64, c.nodeRequested)
+	case abi.NodeNonZeroRequested:
+		keyed(m, e, abi.TypeI64, c.nodeNonZeroRequested[:])
+	case abi.NodeLabels:
+		column(m, e, abi.TypeSpan, &c.nodeLabels)
+	case abi.NodeLabels + abi.ArenaOf:
+		column(m, e, abi.TypePair, &c.nodeLabelsArena)
+	case abi.NodeAnnotations:
+		keyed(m, e, abi.TypeU32, c.nodeAnnotation)
+	case abi.NodeTaints:
+		column(m, e, abi.TypeSpan, &c.nodeTaints)
+	case abi.NodeTaints + abi.ArenaOf:
+		column(m, e, abi.TypeTaint, &c.nodeTaintsArena)
+	case abi.NodePorts:
+		column(m, e, abi.TypeSpan, &c.nodePorts)
+	case abi.NodePorts + abi.ArenaOf:
+		column(m, e, abi.TypePort, &c.nodePortsArena)
+	case abi.NodeImages:
+		column(m, e, abi.TypeSpan, &c.nodeImages)
+	case abi.NodeImages + abi.ArenaOf:
+		column(m, e, abi.TypeImage, &c.nodeImagesArena)
+	case abi.NodeConditions:
+		keyed(m, e, abi.TypeU8, c.nodeCondition)
+	case abi.NodePods:
+		column(m, e, abi.TypeSpan, &c.nodePods)
+	case abi.NodePods + abi.ArenaOf:
+		column(m, e, abi.TypeU32, &c.nodePodsArena)
+	case abi.NodeGenerations:
+		column(m, e, abi.TypeU64, &c.nodeGeneration)
+	case abi.NodeLabel:
+		keyed(m, e, abi.TypeU32, c.nodeLabel)
+	case abi.NodeZone:
+		column(m, e, abi.TypeU32, &c.nodeZone)
+	case abi.NodeCapacity:
+		keyed(m, e, abi.TypeI64, c.nodeCapacity)
+	case abi.NodeCreatedAt:
+		column(m, e, abi.TypeI64, &c.nodeCreatedAt)
+	case abi.NodeFeed:
+		keyed(m, e, abi.TypeI64, c.nodeFeed)
+	case abi.NodeFeedState:
+		keyed(m, e, abi.TypeU8, c.nodeFeedState)
+	case abi.NodeRequestedSince:
+		keyed(m, e, abi.TypeI64, c.nodeRequestedSince)
+	default:
+		c.setPlacedPod(m, e)
+	}
+}
+
+// setPlacedPod makes the slice of one column. It skips unknown columns and types.
+func (c *columns) setPlacedPod(m *memory, e *columnEntry) {
+	switch e.id {
+	case abi.PodNamespace:
+		column(m, e, abi.TypeU32, &c.placedNamespace)
+	case abi.PodPriority:
+		column(m, e, abi.TypeI32, &c.placedPriority)
+	case abi.PodRequests:
+		keyed(m, e, abi.TypeI64, c.placedRequests)
+	case abi.PodLabels:
+		column(m, e, abi.TypeSpan, &c.placedLabels)
+	case abi.PodLabels + abi.ArenaOf:
+		column(m, e, abi.TypePair, &c.placedLabelsArena)
+	case abi.PodAnnotations:
+		keyed(m, e, abi.TypeU32, c.placedAnnotation)
+	case abi.PodOwner:
+		column(m, e, abi.TypeU32, &c.placedOwner)
+	case abi.PodLabel:
+		keyed(m, e, abi.TypeU32, c.placedLabel)
+	case abi.PodFlags:
+		column(m, e, abi.TypeU8, &c.placedFlags)
+	case abi.PodUID:
+		column(m, e, abi.TypeSpan, &c.placedUID)
+	case abi.PodUID + abi.ArenaOf:
+		column(m, e, abi.TypeBytes, &c.placedUIDArena)
+	case abi.PlacedPodName:
+		column(m, e, abi.TypeSpan, &c.placedName)
+	case abi.PlacedPodName + abi.ArenaOf:
+		column(m, e, abi.TypeBytes, &c.placedNameArena)
+	case abi.PlacedPodLimits:
+		keyed(m, e, abi.TypeI64, c.placedLimits)
+	case abi.PlacedPodQOS:
+		column(m, e, abi.TypeU32, &c.placedQOS)
+	case abi.PlacedPodAssignedAt:
+		column(m, e, abi.TypeI64, &c.placedAssignedAt)
+	case abi.PlacedPodCreatedAt:
+		column(m, e, abi.TypeI64, &c.placedCreatedAt)
+	case abi.PlacedPodState:
+		column(m, e, abi.TypeU8, &c.placedState)
+	default:
+		c.setNamespace(m, e)
+	}
+}
+
+// setNamespace makes the slice of one column. It skips unknown columns and types.
+func (c *columns) setNamespace(m *memory, e *columnEntry) {
+	switch e.id {
+	case abi.NamespaceName:
+		column(m, e, abi.TypeU32, &c.namespaceName)
+	case abi.NamespaceLabels:
+		column(m, e, abi.TypeSpan, &c.namespaceLabels)
+	case abi.NamespaceLabels + abi.ArenaOf:
+		column(m, e, abi.TypePair, &c.namespaceLabelsArena)
+	case abi.NamespaceLabel:
+		keyed(m, e, abi.TypeU32, c.namespaceLabel)
+	default:
+		c.setStrings(m, e)
+	}
+}
