@@ -40,4 +40,5 @@ const (
 	ActionUpdatePodSchedulingGatesEliminated EventAction = 1 << 11
 	ActionUpdatePodGeneratedResourceClaim    EventAction = 1 << 12
 	ActionUpdateOther                        EventAction = 1 << 13
+	ActionUpdatePodReady                     EventAction = 1 << 14
 )

@@ -64,7 +64,7 @@ type Action struct {
 	Since int
 }
 
-// Actions returns the actions in the order of their bits. The last is every other update, whose name in manifests is Update.
+// Actions returns the actions in the order of their bits. UpdateOther is every other update, whose name in manifests is Update.
 func Actions() []Action {
 	out := []Action{
 		{Name: "Add"}, {Name: "Delete"},
@@ -73,6 +73,7 @@ func Actions() []Action {
 		{Name: "UpdatePodLabel"}, {Name: "UpdatePodScaleDown"}, {Name: "UpdatePodToleration"}, {Name: "UpdatePodSchedulingGatesEliminated"},
 		{Name: "UpdatePodGeneratedResourceClaim"},
 		{Name: "UpdateOther", Meaning: "another update"},
+		{Name: "UpdatePodReady", Since: 1},
 	}
 	for i := range out {
 		out[i].Bit = 1 << i

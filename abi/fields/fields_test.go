@@ -77,7 +77,7 @@ func TestEventsAndFunctions(t *testing.T) {
 		t.Error("resources have other numbers than in package abi")
 	}
 	actions := fields.Actions()
-	if last := actions[len(actions)-1]; last.Bit != abi.ActionUpdateOther || actions[0].Bit != abi.ActionAdd {
+	if last := actions[len(actions)-1]; last.Bit != abi.ActionUpdatePodReady || actions[0].Bit != abi.ActionAdd {
 		t.Errorf("actions end with %v", last)
 	}
 	seen := map[string]bool{}

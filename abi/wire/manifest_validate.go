@@ -219,6 +219,16 @@ func needsResources(r *ManifestReads) string {
 	return ""
 }
 
+// perResource returns the names of the reads that have a column for each resource.
+func perResource() (out []string) {
+	for _, e := range fields.All() {
+		if e.Arg == fields.ArgResource && !slices.Contains(out, e.Name) {
+			out = append(out, e.Name)
+		}
+	}
+	return out
+}
+
 func (v manifestValidator) events(events []ManifestEvent) {
 	const rule = "ABI-9.7"
 	seen := map[string]int{}

@@ -65,6 +65,9 @@ const (
 	UpdateNodePreemptionPolicy
 	// UpdatePodScaleUp is a larger request for any resource.
 	UpdatePodScaleUp
+	// UpdatePodReady is a change of whether a pod runs or is ready, as Pod.State says. It comes with UpdateOther if nothing else changed,
+	// because k8s.io/kube-scheduler/framework does not have it.
+	UpdatePodReady
 
 	// AllActions is every action.
 	AllActions = 1<<iota - 1
@@ -78,6 +81,7 @@ func actionNames() []string {
 		"Add", "Delete", "UpdateNodeAllocatable", "UpdateNodeLabel", "UpdateNodeTaint", "UpdateNodeCondition",
 		"UpdateNodeAnnotation", "UpdateNodeDeclaredFeature", "UpdatePodLabel", "UpdatePodScaleDown", "UpdatePodToleration",
 		"UpdatePodSchedulingGatesEliminated", "UpdatePodGeneratedResourceClaim", "", "UpdateNodePreemptionPolicy", "UpdatePodScaleUp",
+		"UpdatePodReady",
 	}
 }
 

@@ -122,8 +122,15 @@ func (p *Pod) Changes(old *Pod, resource EventResource) []ClusterEvent {
 		!equality.Semantic.DeepEqual(a.Status.ExtendedResourceClaimStatus, b.Status.ExtendedResourceClaimStatus) {
 		add(UpdatePodGeneratedResourceClaim)
 	}
-	if len(out) == 0 {
-		add(UpdateOther)
+	ready := Action(0)
+	if old.State() != p.State() {
+		ready = UpdatePodReady
+	}
+	switch {
+	case len(out) == 0:
+		add(UpdateOther | ready)
+	case ready != 0:
+		add(ready)
 	}
 	return out
 }

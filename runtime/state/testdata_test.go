@@ -148,6 +148,7 @@ func TestChanges(t *testing.T) {
 		state.UpdatePodToleration:                "UpdatePodToleration",
 		state.UpdatePodSchedulingGatesEliminated: "UpdatePodSchedulingGatesEliminated",
 		state.UpdatePodGeneratedResourceClaim:    "UpdatePodGeneratedResourceClaim", state.UpdateOther: "UpdateOther",
+		state.UpdateOther | state.UpdatePodReady: "UpdateOther+UpdatePodReady", state.UpdatePodReady: "UpdatePodReady",
 		state.UpdatePodScaleUp: "UpdatePodScaleUp", state.UpdateNodePreemptionPolicy: "UpdateNodePreemptionPolicy",
 	}
 	covered := map[string]bool{}

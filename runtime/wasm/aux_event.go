@@ -46,11 +46,15 @@ func eventRoom(e *wire.EventView) (bytes uint64) {
 	return bytes
 }
 
-// eventActions returns the actions as the ABI has them: one that it does not know is ActionUpdateOther.
+// eventActions returns the actions as the ABI has them: one that it does not know is ActionUpdateOther. The bits up to
+// ActionUpdateOther are those of package state.
 func eventActions(a state.Action) abi.EventAction {
-	const known = abi.ActionUpdateOther<<1 - 1
-	actions := abi.EventAction(a) & known
-	if abi.EventAction(a)&^known != 0 {
+	const same = state.UpdateOther<<1 - 1
+	actions := abi.EventAction(a & same)
+	if a&state.UpdatePodReady != 0 {
+		actions |= abi.ActionUpdatePodReady
+	}
+	if a&^(same|state.UpdatePodReady) != 0 {
 		actions |= abi.ActionUpdateOther
 	}
 	return actions

@@ -5,7 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/abi/wire"
+	"github.com/berth-scheduler/berth/runtime/state"
 	"github.com/berth-scheduler/berth/runtime/wasm/fault"
 	"github.com/berth-scheduler/berth/runtime/wasm/mirror"
 )
@@ -42,6 +44,23 @@ func TestState(t *testing.T) {
 	clone.set("A", []byte{3})
 	if many.values["A"][0] != 2 || clone.values["A"][0] != 3 {
 		t.Error("a clone shares its values with the original")
+	}
+}
+
+// TestEventActions: actions that the ABI does not have are another update, though their bits may have a meaning there.
+func TestEventActions(t *testing.T) {
+	for action, want := range map[state.Action]abi.EventAction{
+		state.UpdatePodGeneratedResourceClaim:         abi.ActionUpdatePodGeneratedResourceClaim,
+		state.UpdateOther:                             abi.ActionUpdateOther,
+		state.UpdateNodePreemptionPolicy:              abi.ActionUpdateOther,
+		state.UpdatePodScaleUp:                        abi.ActionUpdateOther,
+		state.UpdatePodReady:                          abi.ActionUpdatePodReady,
+		state.UpdateOther | state.UpdatePodReady:      abi.ActionUpdateOther | abi.ActionUpdatePodReady,
+		state.UpdatePodLabel | state.UpdatePodScaleUp: abi.ActionUpdatePodLabel | abi.ActionUpdateOther,
+	} {
+		if got := eventActions(action); got != want {
+			t.Errorf("%b: got %b, want %b", action, got, want)
+		}
 	}
 }
 

@@ -206,6 +206,7 @@ typedef enum {
   BERTH_UPDATE_POD_SCHEDULING_GATES_ELIMINATED = 1 << 11,
   BERTH_UPDATE_POD_GENERATED_RESOURCE_CLAIM = 1 << 12,
   BERTH_UPDATE_OTHER = 1 << 13,
+  BERTH_UPDATE_POD_READY = 1 << 14,
 } BerthEventAction;
 
 // Tables, columns and fields (SPEC.md, sections 4 and 6).

@@ -112,7 +112,10 @@ func asPods(pods []cluster.Pod) []*state.Pod {
 
 // asEvent converts the event of a hint.
 func asEvent(e *conformance.Event) (state.ClusterEvent, state.Object) {
-	event := state.ClusterEvent{Resource: resources()[e.Resource], Action: state.Action(e.Actions)}
+	event := state.ClusterEvent{Resource: resources()[e.Resource], Action: state.Action(e.Actions &^ abi.ActionUpdatePodReady)}
+	if e.Actions&abi.ActionUpdatePodReady != 0 {
+		event.Action |= state.UpdatePodReady
+	}
 	var o state.Object
 	if e.OldPod != nil {
 		o.OldPod = state.NewPod(object[v1.Pod](e.OldPod))

@@ -50,6 +50,7 @@ export const enum EventAction {
   UpdatePodSchedulingGatesEliminated = 1 << 11,
   UpdatePodGeneratedResourceClaim = 1 << 12,
   UpdateOther = 1 << 13,
+  UpdatePodReady = 1 << 14,
 }
 
 /** Begins the snapshot header: the bytes BRTH (ABI-4.1). */

@@ -186,6 +186,8 @@ impl EventAction {
     pub const UPDATE_POD_GENERATED_RESOURCE_CLAIM: EventAction = EventAction(1 << 12);
     /// Another update.
     pub const UPDATE_OTHER: EventAction = EventAction(1 << 13);
+    /// UpdatePodReady.
+    pub const UPDATE_POD_READY: EventAction = EventAction(1 << 14);
 }
 
 impl core::ops::BitOr for EventAction {
