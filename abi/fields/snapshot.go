@@ -97,27 +97,27 @@ func nodes() []Entry {
 		{
 			ID: 190, Table: abi.TableNodes, Go: "NodeFeed", SDK: "Feed", List: "feeds", Arg: ArgKey, Type: abi.TypeI64,
 			Meaning: "what the feed says of the node, in its unit, rounded to its step; the last that it said if it is stale, 0 for none",
-			Points:  PointsPods, Grant: feedsGrant, Source: FromFeeds, Since: 1,
+			Points:  PointsPods, Grant: GrantFeeds, Source: FromFeeds, Since: 1,
 			Doc: "is what a declared feed says of the node, in the feed's unit; 0 if it has never said anything",
 		},
 		{
 			ID: 191, Table: abi.TableNodes, Go: "NodeFeedState", SDK: "FeedState", List: "feeds", Arg: ArgKey, Type: abi.TypeU8,
-			Meaning: "of the feed's value: 0 none, 1 fresh, 2 stale", Points: PointsPods, Grant: feedsGrant, Source: FromFeeds, Since: 1,
+			Meaning: "of the feed's value: 0 none, 1 fresh, 2 stale", Points: PointsPods, Grant: GrantFeeds, Source: FromFeeds, Since: 1,
 			Doc: "is the state of what a declared feed says of the node", Enum: "FeedState",
 		},
 		{
 			ID: 193, Table: abi.TableNodes, Go: "NodeRequestedSince", List: "node", Name: "requestedSince", Arg: ArgResource,
 			Type: abi.TypeI64, Meaning: "sum of the requests of the pods on the node, of all namespaces, assumed ones included, which the " +
 				"samples of the declared feeds cannot contain, by the oldest of these samples; feeds by a label of nodes do not count",
-			Points: PointsPods, Grant: feedsGrant, Source: FromPods | FromFeeds, Since: 1,
+			Points: PointsPods, Grant: GrantFeeds, Source: FromPods | FromFeeds, Since: 1,
 			Doc: "is the sum of the requests of pods on the node that the samples of the declared feeds cannot contain, by the oldest of " +
 				"them",
 		},
 	}
 }
 
-// feedsGrant is the grant for what feeds say: the load of a node tells of all tenants on it.
-const feedsGrant = "feeds"
+// GrantFeeds is the grant for what feeds say: the load of a node tells of all tenants on it. A grant names the feeds.
+const GrantFeeds = "feeds"
 
 // pods returns table 2: one row (a slot) a pod on a node.
 func pods() []Entry {

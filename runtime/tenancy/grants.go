@@ -151,6 +151,11 @@ func readGrant(p *v1alpha1.PluginGrant) (grant, error) {
 			return g, fmt.Errorf("spec.reads[%d]: %q is not something that can be granted; known are %s", i, read, strings.Trim(fmt.Sprint(allReads()), "[]"))
 		}
 	}
+	for i, feed := range s.Feeds {
+		if err := feed.Check(); err != nil {
+			return g, fmt.Errorf("spec.feeds[%d]: %w", i, err)
+		}
+	}
 	for i := range s.Modules {
 		item, err := readItem(&s.Modules[i])
 		if err != nil {

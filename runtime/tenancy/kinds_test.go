@@ -6,6 +6,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"github.com/berth-scheduler/berth/runtime/api/v1alpha1"
 	"github.com/berth-scheduler/berth/runtime/module"
 	"github.com/berth-scheduler/berth/runtime/tenancy"
 )
@@ -55,14 +56,34 @@ func TestKinds(t *testing.T) {
 // TestGrantsSayWhatIsKnown: a point or a read that a grant misspells is answered by what it may name.
 func TestGrantsSayWhatIsKnown(t *testing.T) {
 	for field, want := range map[string]string{
-		"points: [filtr]": `spec.points[0]: "filtr" is not an extension point for tenants; did you mean "filter"?`,
-		"points: [bind]":  `spec.points[0]: "bind" is not an extension point for tenants; known are preEnqueue, preFilter, filter, preScore, score, reserve, permit, preBind, postBind`,
-		"reads: [port]":   `spec.reads[0]: "port" is not something that can be granted; known are ports images generations nodeObjects volumeEvents namespaces feeds published seed`,
+		"points: [filtr]":                   `spec.points[0]: "filtr" is not an extension point for tenants; did you mean "filter"?`,
+		"points: [bind]":                    `spec.points[0]: "bind" is not an extension point for tenants; known are preEnqueue, preFilter, filter, preScore, score, reserve, permit, preBind, postBind`,
+		"reads: [port]":                     `spec.reads[0]: "port" is not something that can be granted; known are ports images generations nodeObjects volumeEvents namespaces published seed`,
+		"feeds: [\"node.cpu.usage:milli\"]": `spec.feeds[0]: "node.cpu.usage:milli" is not a pattern of feeds: write a name such as node.cpu.usage, or its beginning as node.*, without a unit`,
+		"feeds: [node*]":                    `spec.feeds[0]: "node*" is not a pattern of feeds: write a name such as node.cpu.usage, or its beginning as node.*, without a unit`,
 	} {
 		o := newWorld(t).objects("kind: PluginGrant\nmetadata: {name: all}\nspec: {namespaceSelector: {}, modules: [{repositories: [ghcr.io/example/*]}], " + field + "}")
 		r := tenancy.Resolve(o, tenancy.Config{})
 		if len(r.Grants) != 1 || r.Grants[0].Refusal == nil || r.Grants[0].Refusal.Message != want {
 			t.Errorf("%s: %+v", field, r.Grants[0].Refusal)
+		}
+	}
+}
+
+// TestFeedPatterns: a pattern is a whole name, or stands for names that go on after its dot.
+func TestFeedPatterns(t *testing.T) {
+	for pattern, feeds := range map[v1alpha1.FeedPattern]map[string]bool{
+		"node.cpu.usage": {"node.cpu.usage": true, "node.cpu.usage.max": false, "node.cpu": false},
+		"node.*":         {"node.cpu.usage": true, "node.": true, "node": false, "nodes": false, "my.node.cpu": false},
+		"*":              {"node.cpu.usage": true, "price": true},
+		"node*":          {"node.cpu.usage": false},
+		"*.usage":        {"node.cpu.usage": false},
+		"":               {"": false, "price": false},
+	} {
+		for feed, want := range feeds {
+			if got := pattern.Matches(feed); got != want {
+				t.Errorf("%q matches %q: %t", pattern, feed, got)
+			}
 		}
 	}
 }

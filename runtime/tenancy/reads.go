@@ -2,6 +2,7 @@ package tenancy
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/abi/fields"
@@ -38,7 +39,7 @@ func points(m *wire.Manifest) (out []string) {
 func allReads() []v1alpha1.Read {
 	return []v1alpha1.Read{
 		v1alpha1.ReadPorts, v1alpha1.ReadImages, v1alpha1.ReadGenerations, v1alpha1.ReadNodeObjects,
-		v1alpha1.ReadVolumeEvents, v1alpha1.ReadNamespaces, v1alpha1.ReadFeeds, v1alpha1.ReadPublished, v1alpha1.ReadSeed,
+		v1alpha1.ReadVolumeEvents, v1alpha1.ReadNamespaces, v1alpha1.ReadPublished, v1alpha1.ReadSeed,
 	}
 }
 
@@ -48,13 +49,13 @@ type telling struct {
 	by   string // as the manifest has it
 }
 
-// tells returns what a module reads that tells it of other tenants.
+// tells returns what a module reads that tells it of other tenants, but for feeds, which a grant names one by one.
 func tells(m *wire.Manifest) (out []telling) {
 	add := func(read v1alpha1.Read, by string) { out = append(out, telling{read, by}) }
 	for _, e := range fields.All() {
 		read := v1alpha1.Read(e.Grant)
 		known := slices.ContainsFunc(out, func(t telling) bool { return t.read == read })
-		if read != "" && !known && m.Reads.Declares(&e) {
+		if read != "" && e.Grant != fields.GrantFeeds && !known && m.Reads.Declares(&e) {
 			add(read, e.Manifest())
 		}
 	}
@@ -72,6 +73,15 @@ func tells(m *wire.Manifest) (out []telling) {
 		}
 	}
 	slices.SortFunc(out, func(a, b telling) int { return slices.Index(allReads(), a.read) - slices.Index(allReads(), b.read) })
+	return out
+}
+
+// feeds returns the names of the feeds that a module reads.
+func feeds(m *wire.Manifest) (out []string) {
+	for _, feed := range m.Reads.Feeds {
+		name, _, _ := strings.Cut(feed, ":")
+		out = append(out, name)
+	}
 	return out
 }
 

@@ -21,6 +21,7 @@ func TestGrantsOfFields(t *testing.T) {
 		grants[f.Grant] = f.Name
 	}
 	delete(grants, "")
+	delete(grants, fields.GrantFeeds) // a list of its own
 	if len(grants) == 0 {
 		t.Error("nothing needs a grant; the test checks nothing")
 	}

@@ -77,6 +77,13 @@ type PluginGrantSpec struct {
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=16
 	Reads []Read `json:"reads,omitempty"`
+	// The feeds that plugins may read, because they tell them of other tenants; nothing by default. An item is the name of a feed, or ends in
+	// .* and stands for all names that begin so, as node.* for node.cpu.usage; * stands for all.
+	//
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=64
+	Feeds []FeedPattern `json:"feeds,omitempty"`
 	// The highest weight of a plugin's score.
 	//
 	// +optional
@@ -251,6 +258,29 @@ type Publisher struct {
 	Keys []Key `json:"keys"`
 }
 
+// FeedPattern is the name of a feed, or a part of names that ends in .*, or *.
+//
+// +kubebuilder:validation:MaxLength=255
+// +kubebuilder:validation:Pattern=`^([a-z0-9]([a-z0-9.-]*[a-z0-9])?(\.\*)?|\*)$`
+type FeedPattern string
+
+// feedPattern is that of the schema.
+var feedPattern = regexp.MustCompile(`^([a-z0-9]([a-z0-9.-]*[a-z0-9])?(\.\*)?|\*)$`)
+
+// Check returns what is wrong with a pattern, and what to write; nil if the schema accepts it.
+func (f FeedPattern) Check() error {
+	if feedPattern.MatchString(string(f)) {
+		return nil
+	}
+	return fmt.Errorf("%q is not a pattern of feeds: write a name such as node.cpu.usage, or its beginning as node.*, without a unit", string(f))
+}
+
+// Matches reports whether it is a pattern of a feed's name.
+func (f FeedPattern) Matches(feed string) bool {
+	beginning, open := strings.CutSuffix(string(f), "*")
+	return f.Check() == nil && (string(f) == feed || open && strings.HasPrefix(feed, beginning))
+}
+
 // TenantPoint is an extension point at which a tenant's plugin may run.
 //
 // +kubebuilder:validation:Enum=preEnqueue;preFilter;filter;preScore;score;reserve;permit;preBind;postBind
@@ -258,7 +288,7 @@ type TenantPoint string
 
 // Read is a kind of data that tells a plugin of other tenants.
 //
-// +kubebuilder:validation:Enum=ports;images;generations;nodeObjects;volumeEvents;namespaces;feeds;published;seed
+// +kubebuilder:validation:Enum=ports;images;generations;nodeObjects;volumeEvents;namespaces;published;seed
 type Read string
 
 // What tells a plugin of other tenants.
@@ -275,8 +305,6 @@ const (
 	ReadVolumeEvents Read = "volumeEvents"
 	// ReadNamespaces are the names and labels of namespaces.
 	ReadNamespaces Read = "namespaces"
-	// ReadFeeds are what feeds say of nodes, such as their load, and what pods request that samples cannot contain.
-	ReadFeeds Read = "feeds"
 	// ReadPublished are values that other plugins publish.
 	ReadPublished Read = "published"
 	// ReadSeed is the random number of a cycle, from which the number of earlier attempts follows.

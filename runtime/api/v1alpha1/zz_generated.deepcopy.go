@@ -469,6 +469,11 @@ func (in *PluginGrantSpec) DeepCopyInto(out *PluginGrantSpec) {
 		*out = make([]Read, len(*in))
 		copy(*out, *in)
 	}
+	if in.Feeds != nil {
+		in, out := &in.Feeds, &out.Feeds
+		*out = make([]FeedPattern, len(*in))
+		copy(*out, *in)
+	}
 	if in.MaxPriority != nil {
 		in, out := &in.MaxPriority, &out.MaxPriority
 		*out = new(int32)
