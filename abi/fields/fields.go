@@ -201,6 +201,7 @@ func Lists() []List {
 		{"nodeConditions", "the condition ", " of nodes"},
 		{"resources", "the resource ", " of nodes and pods"},
 		{"feeds", "the feed ", " of nodes"},
+		{"requiredFeeds", "the feed ", ", without which its pods wait"},
 		{"pods", "", " of placed pods"},
 		{"podLabels", "the label ", " of placed pods"},
 		{"podAnnotations", "the annotation ", " of pods"},

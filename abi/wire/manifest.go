@@ -63,6 +63,8 @@ type ManifestReads struct {
 	Namespaces, NamespaceLabels                                                                        []string
 	// Feeds are names of feeds with their units, as "node.cpu.usage:milli".
 	Feeds []string
+	// RequiredFeeds are those of Feeds without which the plugin's pods wait.
+	RequiredFeeds []string
 	// Published are keys that other plugins publish, as "plugin/key".
 	Published []string
 }
@@ -130,7 +132,7 @@ type readList struct {
 func (r *ManifestReads) lists() []readList {
 	return []readList{
 		{"node", &r.Node}, {"nodeLabels", &r.NodeLabels}, {"nodeAnnotations", &r.NodeAnnotations},
-		{"nodeConditions", &r.NodeConditions}, {"resources", &r.Resources}, {"feeds", &r.Feeds}, {"pods", &r.Pods},
+		{"nodeConditions", &r.NodeConditions}, {"resources", &r.Resources}, {"feeds", &r.Feeds}, {"requiredFeeds", &r.RequiredFeeds}, {"pods", &r.Pods},
 		{"podLabels", &r.PodLabels}, {"podAnnotations", &r.PodAnnotations}, {"pod", &r.Pod},
 		{"namespaces", &r.Namespaces}, {"namespaceLabels", &r.NamespaceLabels}, {"published", &r.Published},
 	}

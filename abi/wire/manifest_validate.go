@@ -204,6 +204,11 @@ func (v manifestValidator) reads(r *ManifestReads) {
 	if slices.Contains(r.Node, "requestedSince") && len(r.Feeds) == 0 {
 		v.add("reads.feeds", "it is missing, but node: requestedSince counts from the samples of the feeds listed there", "list the feeds", rule)
 	}
+	for i, feed := range r.RequiredFeeds {
+		if !slices.Contains(r.Feeds, feed) {
+			v.add(index("reads.requiredFeeds", i), quoted(feed)+" is not in reads.feeds", "add it there, too", rule)
+		}
+	}
 	if slices.Contains(r.Pod, "annotations") && len(r.PodAnnotations) == 0 {
 		v.add("reads.podAnnotations", "it is missing, but pod: annotations has the keys listed there", "list the keys", rule)
 	}

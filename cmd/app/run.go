@@ -135,7 +135,7 @@ func (o *runOptions) check(level *slog.LevelVar, stderr io.Writer) (*slog.Logger
 	if o.declared, err = loadFeeds(context.Background(), o.feeds); err != nil {
 		return nil, err
 	}
-	if _, err = o.newFeeds(nil, nil); err != nil {
+	if _, err = o.newFeeds(nil, nil, nil); err != nil {
 		return nil, err
 	}
 	if o.stopped, err = tenancy.ParseStopped(o.disable); err != nil {
@@ -285,7 +285,7 @@ func (o *runOptions) schedule(ctx context.Context, s *config.Scheduler, modules 
 	if err != nil {
 		return err
 	}
-	fetched, err := o.newFeeds(clients, log)
+	fetched, err := o.newFeeds(clients, cluster.NodeObject, log)
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
+
 	"github.com/berth-scheduler/berth/internal/plain"
 	"github.com/berth-scheduler/berth/runtime/debughttp"
 	"github.com/berth-scheduler/berth/runtime/feeds"
@@ -28,11 +30,11 @@ func loadFeeds(ctx context.Context, file string) ([]feeds.Feed, error) {
 }
 
 // newFeeds returns the fetching of what is declared; nil if nothing is.
-func (o *runOptions) newFeeds(clients *kube.Clients, log *slog.Logger) (*feeds.Feeds, error) {
+func (o *runOptions) newFeeds(clients *kube.Clients, node func(name string) *v1.Node, log *slog.Logger) (*feeds.Feeds, error) {
 	if len(o.declared) == 0 {
 		return nil, nil
 	}
-	deps := feeds.Deps{Log: log}
+	deps := feeds.Deps{Log: log, Node: node}
 	if clients != nil {
 		deps.Metrics = clients.NodeMetrics
 	} else { // to check the input
@@ -90,8 +92,8 @@ func describeFeeds(fetched *feeds.Feeds) (out []debughttp.Feed) {
 	return out
 }
 
-// feedOnce returns the feeds of --feeds, and what their files say, for a simulation that starts at a time; a zero one is its default.
-func feedOnce(ctx context.Context, file string, start time.Time) (ids []string, says []state.Feed, err error) {
+// feedOnce returns the feeds of --feeds, and what their files say of nodes, for a simulation that starts at a time; a zero one is its default.
+func feedOnce(ctx context.Context, file string, nodes []*v1.Node, start time.Time) (ids []string, says []state.Feed, err error) {
 	declared, err := loadFeeds(ctx, file)
 	if err != nil || len(declared) == 0 {
 		return feeds.IDs(nil), nil, err
@@ -104,7 +106,11 @@ func feedOnce(ctx context.Context, file string, start time.Time) (ids []string, 
 	if start.IsZero() {
 		start = sim.DefaultStart()
 	}
-	if says, err = feeds.Once(ctx, feeds.Config{Feeds: declared}, start); err != nil {
+	known := make(map[string]*v1.Node, len(nodes))
+	for _, n := range nodes {
+		known[n.Name] = n
+	}
+	if says, err = feeds.Once(ctx, feeds.Config{Feeds: declared}, start, func(name string) *v1.Node { return known[name] }); err != nil {
 		return nil, nil, fmt.Errorf("--feeds: %s: %w", file, err)
 	}
 	return feeds.IDs(declared), says, nil

@@ -233,7 +233,7 @@ func (o *simulateOptions) simulation(ctx context.Context, modules *assembly.Modu
 	if err != nil {
 		return sim.Config{}, nil, nil, err
 	}
-	if c.Assembly.Feeds, c.Feeds, err = feedOnce(ctx, o.feeds, c.Start); err != nil {
+	if c.Assembly.Feeds, c.Feeds, err = feedOnce(ctx, o.feeds, c.Nodes, c.Start); err != nil {
 		return sim.Config{}, nil, nil, err
 	}
 	others := ""

@@ -278,7 +278,7 @@ func (o *whatIfOptions) askFiles(ctx context.Context, stderr io.Writer) (*whatif
 	if err != nil {
 		return nil, stopped(ctx, err)
 	}
-	declared, says, err := feedOnce(ctx, o.feeds, time.Time{})
+	declared, says, err := feedOnce(ctx, o.feeds, objects.Nodes, time.Time{})
 	if err != nil {
 		return nil, err
 	}

@@ -203,7 +203,7 @@ func (a *Assembly) buildWith(ctx context.Context, s *config.Scheduler, with *att
 	}
 	if len(held) > 0 {
 		for i := range s.Profiles {
-			hold(&s.Profiles[i], held)
+			first(&s.Profiles[i], HoldName, held)
 		}
 	}
 	return a.build(ctx, s, old)

@@ -78,6 +78,10 @@ func (a *Assembly) build(ctx context.Context, s *config.Scheduler, old []*built)
 	})
 	maps.Copy(registry, a.config.Plugins)
 	registry[HoldName] = newHold
+	if a.config.Feeds != nil { // otherwise nothing is known of them
+		registry[RequireName] = newRequire(func(feed string) uint8 { return a.Scheduler.FeedState(feed) })
+		s = require(s)
+	}
 	var out []*built
 	var refused refusals
 	for i := range s.Profiles {

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/berth-scheduler/berth/abi"
-	"github.com/berth-scheduler/berth/runtime/config"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
@@ -37,22 +36,6 @@ var (
 	_ plugin.PreEnqueue = (*holdPods)(nil)
 	_ plugin.PreFilter  = (*holdPods)(nil)
 )
-
-// hold adds holdPods to a profile, before all other plugins.
-func hold(p *config.Profile, all []held) {
-	for _, point := range []abi.Point{abi.PreEnqueue, abi.PreFilter} {
-		name := configName(point)
-		p.Points[name] = append([]config.PluginRef{{Name: HoldName}}, p.Points[name]...)
-	}
-	if p.Args == nil {
-		p.Args = make(map[string]config.Args)
-	}
-	raw, err := json.Marshal(all)
-	if err != nil {
-		panic(fmt.Sprintf("BUG: args of %s: %v", HoldName, err))
-	}
-	p.Args[HoldName] = config.Args{Raw: raw}
-}
 
 // everyone stands for all namespaces; none has this name.
 const everyone = ""

@@ -25,7 +25,10 @@ import (
 
 // guest writes a module and returns its file. filter, score and alloc are bodies of functions
 // (call, lo, hi) → i32; empty ones work.
-type guest struct{ filter, score, alloc, abi string }
+type guest struct {
+	filter, score, alloc, abi string
+	required                  bool // the feed load:milli, which it reads
+}
 
 func (g guest) write(t *testing.T) string {
 	t.Helper()
@@ -38,13 +41,17 @@ func (g guest) write(t *testing.T) string {
 			*body = otherwise
 		}
 	}
+	reads := `"abi": "1.0", "reads": {"node": ["generation"]}`
+	if g.required {
+		reads = `"abi": "1.1", "reads": {"feeds": ["load:milli"], "requiredFeeds": ["load:milli"]}`
+	}
 	data := wat.Compile(t, fmt.Sprintf(`(module
 		(memory (export "memory") 40)
 		(func (export "berth_abi") (result i32) %s)
 		(func (export "berth_alloc") (param i32 i32) (result i32) %s)
 		(func (export "berth_filter") (param i32 i32 i32) (result i32) %s)
 		(func (export "berth_score") (param i32 i32 i32) (result i32) %s))`, g.abi, g.alloc, g.filter, g.score),
-		`{"name": "tiny", "version": "1.0.0", "abi": "1.0", "points": {"filter": {"scope": "node"}, "score": {"scope": "node"}}, "reads": {"node": ["generation"]}}`)
+		`{"name": "tiny", "version": "1.0.0", `+reads+`, "points": {"filter": {"scope": "node"}, "score": {"scope": "node"}}}`)
 	file := filepath.Join(t.TempDir(), "tiny.wasm")
 	if err := os.WriteFile(file, data, 0o600); err != nil {
 		t.Fatal(err)

@@ -1,10 +1,12 @@
 package cache
 
 import (
+	"cmp"
 	"iter"
 	"maps"
 	"slices"
 
+	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
@@ -16,14 +18,39 @@ type feeds struct {
 
 // feed has the cells of a feed by the name of a node, or by the value of a label.
 type feed struct {
-	label string
-	cells map[string]state.Cell
+	label     string
+	since, at int64 // of cells without their own
+	cells     map[string]state.Cell
+	fresh     int // how many cells are
 }
 
-// SetFeeds takes in what has changed of feeds, and reports whether a node has another cell now. Feeds that are not known are added.
+// cell returns that of a key, complete.
+func (f *feed) cell(key string) state.Cell {
+	cell, ok := f.cells[key]
+	if ok {
+		cell.Since, cell.At = cmp.Or(cell.Since, f.since), cmp.Or(cell.At, f.at)
+	}
+	return cell
+}
+
+// FeedState returns whether a feed has a fresh value for any key (abi.FeedFresh), else whether it has any value, which is stale
+// (abi.FeedStale); abi.FeedNone if it has none.
+func (c *Cache) FeedState(name string) uint8 {
+	switch i := slices.Index(c.feeds.names, name); {
+	case i < 0 || len(c.feeds.all[i].cells) == 0:
+		return abi.FeedNone
+	case c.feeds.all[i].fresh > 0:
+		return abi.FeedFresh
+	}
+	return abi.FeedStale
+}
+
+// SetFeeds takes in what has changed of feeds, and reports whether a node or a feed says something else now. Feeds that are not known are added.
 func (c *Cache) SetFeeds(feeds ...state.Feed) (changed bool) {
 	for i := range feeds {
+		before := c.FeedState(feeds[i].Name)
 		c.setFeed(&feeds[i])
+		changed = changed || before != c.FeedState(feeds[i].Name) // pods may wait for that, whatever nodes there are
 	}
 	for _, n := range c.rows {
 		changed = c.showFeeds(n) || changed
@@ -42,8 +69,16 @@ func (c *Cache) setFeed(f *state.Feed) {
 	if to.label != f.Label { // declared anew
 		to.label = f.Label
 		clear(to.cells)
+		to.fresh, to.since, to.at = 0, 0, 0
 	}
+	to.since, to.at = cmp.Or(f.Since, to.since), cmp.Or(f.At, to.at)
 	for key, cell := range f.Cells {
+		if to.cells[key].State == abi.FeedFresh {
+			to.fresh--
+		}
+		if cell.State == abi.FeedFresh {
+			to.fresh++
+		}
 		if cell == (state.Cell{}) {
 			delete(to.cells, key)
 		} else {
@@ -57,15 +92,15 @@ func (c *Cache) Feeds() iter.Seq[state.Feed] {
 	return func(yield func(state.Feed) bool) {
 		for i, name := range c.feeds.names {
 			f := &c.feeds.all[i]
-			if !yield(state.Feed{Name: name, Label: f.label, Cells: maps.Clone(f.cells)}) {
+			if !yield(state.Feed{Name: name, Label: f.label, Since: f.since, At: f.at, Cells: maps.Clone(f.cells)}) {
 				return
 			}
 		}
 	}
 }
 
-// showFeeds gives a node that is a row its cells, and reports whether they differ from what they were.
-func (c *Cache) showFeeds(n *node) bool {
+// showFeeds gives a node that is a row its cells, and reports whether they differ from what they were in more than the age of a sample.
+func (c *Cache) showFeeds(n *node) (differ bool) {
 	var cells []state.Cell
 	for i := range c.feeds.all {
 		f := &c.feeds.all[i]
@@ -73,10 +108,12 @@ func (c *Cache) showFeeds(n *node) bool {
 		if f.label != "" {
 			key = n.info.Node.Object.Labels[f.label] // a feed has no cell of an empty value
 		}
-		cell := f.cells[key]
-		if cells == nil && cell == cellOf(n.info.Cells, i) {
+		cell := f.cell(key)
+		old := cellOf(n.info.Cells, i)
+		if cells == nil && cell == old {
 			continue
 		}
+		differ = differ || cell.Value != old.Value || cell.State != old.State || cell.Since != old.Since
 		if cells == nil {
 			cells = make([]state.Cell, len(c.feeds.all))
 			copy(cells, n.info.Cells)
@@ -88,7 +125,7 @@ func (c *Cache) showFeeds(n *node) bool {
 	}
 	n.info.Cells, n.info.Feeds, n.info.FeedsGeneration = cells, c.feeds.names, c.next()
 	c.dirty.add(uint32(n.row))
-	return true
+	return differ
 }
 
 func cellOf(cells []state.Cell, i int) state.Cell {

@@ -3,20 +3,25 @@ package feeds
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/berth-scheduler/berth/internal/bounded"
 	"github.com/berth-scheduler/berth/internal/plain"
 	"github.com/berth-scheduler/berth/runtime/internal/strictyaml"
+	"github.com/berth-scheduler/berth/runtime/quantity"
 )
 
 // The kind and version of a file of feeds.
@@ -56,12 +61,54 @@ type Feed struct {
 	Key    Key    `json:"key,omitzero"`
 	// Interval is the time between two rounds; 30s if not given.
 	Interval metav1.Duration `json:"interval,omitzero"`
-	// Step is to what values are rounded, in the unit; 0 for 100 milli or 256 MiB of the well-known feeds, and 1 of others.
-	Step int64 `json:"step,omitempty"`
+	// Step is to what values are rounded. If not given, it is 5% for feeds of nodes in milli and bytes, and 1 for others.
+	Step Step `json:"step,omitzero"`
 	// MaxAge is after which time without a sample a value is stale; 0 means six intervals.
 	MaxAge metav1.Duration `json:"maxAge,omitzero"`
 	// Settle is how long after its assignment a pod may use less than it will; 0 means an interval.
 	Settle metav1.Duration `json:"settle,omitzero"`
+}
+
+// Step is a number in the feed's unit, or N% of a node's capacity: of its CPU for a feed in milli, of its memory for one in bytes.
+type Step struct {
+	Units   int64 // of a percentage, for a node of which the capacity is not known
+	Percent int64 // 0 if it is none
+}
+
+// UnmarshalJSON reads a number, or "N%".
+func (s *Step) UnmarshalJSON(text []byte) error {
+	var percentage string
+	if json.Unmarshal(text, &percentage) != nil {
+		if err := json.Unmarshal(text, &s.Units); err != nil {
+			return fmt.Errorf("step: %s is neither a whole number nor N%%", plain.Line(string(text), 64))
+		}
+		return nil
+	}
+	digits, ok := strings.CutSuffix(percentage, "%")
+	n, err := strconv.ParseInt(digits, 10, 8)
+	if !ok || err != nil || n < 1 || n > 50 {
+		return fmt.Errorf("step: %s is neither a whole number nor a percentage from 1%% to 50%%", plain.Quote(percentage, 64))
+	}
+	s.Percent = n
+	return nil
+}
+
+// of returns the step of a node; nil if it is not known.
+func (s Step) of(node *v1.Node, unit string) int64 {
+	if s.Percent == 0 || node == nil {
+		return s.Units
+	}
+	var capacity int64
+	switch unit {
+	case unitMilli:
+		capacity = quantity.Milli(node.Status.Capacity[v1.ResourceCPU])
+	case unitBytes:
+		capacity = quantity.Whole(node.Status.Capacity[v1.ResourceMemory])
+	}
+	if capacity <= 0 {
+		return s.Units
+	}
+	return max(1, capacity/100*s.Percent)
 }
 
 // Key says what the keys of values are: the names of nodes, or values of one of their labels.
@@ -140,22 +187,39 @@ func Load(ctx context.Context, path string) ([]Feed, error) {
 	return f.Feeds, errors.Join(errs...)
 }
 
-// wellKnown returns the unit and the step of a well-known feed.
-func wellKnown(name string) (unit string, step int64) {
+// Units of which nodes have a capacity.
+const (
+	unitMilli = "milli"
+	unitBytes = "bytes"
+)
+
+// wellKnown returns the unit of a well-known feed; empty for others.
+func wellKnown(name string) string {
 	switch name {
 	case CPU:
-		return "milli", 100
+		return unitMilli
 	case Memory:
-		return "bytes", 256 << 20
+		return unitBytes
 	}
-	return "", 1
+	return ""
+}
+
+// unknown returns the step of a percentage for nodes of which the capacity is not known; 0 for units of which nodes have none.
+func unknown(unit string) int64 {
+	switch unit {
+	case unitMilli:
+		return 100
+	case unitBytes:
+		return 256 << 20
+	}
+	return 0
 }
 
 func (f *Feed) check(fail func(field, detail string, args ...any)) {
 	if errs := validation.IsDNS1123Subdomain(f.Name); len(errs) > 0 {
 		fail(".name", "%q is not a DNS subdomain: write a name such as %s", f.Name, CPU)
 	}
-	switch unit, _ := wellKnown(f.Name); {
+	switch unit := wellKnown(f.Name); {
 	case unit != "" && f.Unit != "" && f.Unit != unit:
 		fail(".unit", "%q is not the unit of %s: write %s, or leave it out", f.Unit, f.Name, unit)
 	case unit == "" && !regexp.MustCompile(`^[A-Za-z0-9]([-/A-Za-z0-9]{0,30}[A-Za-z0-9])?$`).MatchString(f.Unit):
@@ -169,8 +233,12 @@ func (f *Feed) check(fail func(field, detail string, args ...any)) {
 	between(".interval", f.Interval, minInterval, maxInterval)
 	between(".maxAge", f.MaxAge, cmp.Or(f.Interval.Duration, 30*time.Second), 24*time.Hour)
 	between(".settle", f.Settle, time.Second, maxInterval)
-	if f.Step < 0 {
-		fail(".step", "%d is negative", f.Step)
+	unit := cmp.Or(f.Unit, wellKnown(f.Name))
+	if f.Step.Units < 0 {
+		fail(".step", "%d is negative", f.Step.Units)
+	}
+	if f.Step.Percent > 0 && (f.Key.NodeLabel != "" || unknown(unit) == 0) {
+		fail(".step", "a percentage is of a node's capacity, and a feed in %s by %s has none: write a number", unit, cmp.Or(f.Key.NodeLabel, "node"))
 	}
 	if f.Key.NodeLabel != "" && len(validation.IsQualifiedName(f.Key.NodeLabel)) > 0 {
 		fail(".key.nodeLabel", "%q is not a label key", f.Key.NodeLabel)
@@ -188,7 +256,7 @@ func (s *Source) check(f *Feed, fail func(field, detail string, args ...any)) {
 	if given != 1 {
 		fail(".source", "it has %d sources: give metricsAPI, prometheus or file", given)
 	}
-	if unit, _ := wellKnown(f.Name); s.MetricsAPI != nil && (unit == "" || f.Key.NodeLabel != "") {
+	if unit := wellKnown(f.Name); s.MetricsAPI != nil && (unit == "" || f.Key.NodeLabel != "") {
 		fail(".source.metricsAPI", "it has %s and %s by node, and nothing else: give the feed another source", CPU, Memory)
 	}
 	if p := s.Prometheus; p != nil {
@@ -217,8 +285,11 @@ func (s *Source) check(f *Feed, fail func(field, detail string, args ...any)) {
 
 // defaults sets what is not given.
 func (f *Feed) defaults(dir string) {
-	unit, step := wellKnown(f.Name)
-	f.Unit, f.Step = cmp.Or(f.Unit, unit), cmp.Or(f.Step, step)
+	f.Unit = cmp.Or(f.Unit, wellKnown(f.Name))
+	if absolute := unknown(f.Unit); absolute > 0 && f.Key.NodeLabel == "" && f.Step.Units == 0 {
+		f.Step = Step{Units: absolute, Percent: cmp.Or(f.Step.Percent, 5)}
+	}
+	f.Step.Units = cmp.Or(f.Step.Units, 1)
 	f.Interval.Duration = cmp.Or(f.Interval.Duration, 30*time.Second)
 	f.MaxAge.Duration = cmp.Or(f.MaxAge.Duration, 6*f.Interval.Duration)
 	f.Settle.Duration = cmp.Or(f.Settle.Duration, f.Interval.Duration)

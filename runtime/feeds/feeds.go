@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
+
 	"github.com/berth-scheduler/berth/internal/plain"
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
 	"github.com/berth-scheduler/berth/runtime/state"
@@ -25,6 +27,8 @@ type Deps struct {
 	Clock clock.Clock // optional: the machine's
 	// Metrics returns a NodeMetricsList of metrics.k8s.io as JSON, of at most so many bytes. It is needed for feeds of metricsAPI.
 	Metrics func(ctx context.Context, most int64) ([]byte, error)
+	// Node (optional) returns a node by name, nil if it is not known, for steps in percent. It is called from several goroutines.
+	Node func(name string) *v1.Node
 	// Log (optional) is told once when a feed fails, and when it works again.
 	Log *slog.Logger
 }
@@ -58,30 +62,50 @@ func New(config Config, deps Deps) (*Feeds, error) {
 		deps.Clock = clock.Real{}
 	}
 	fs := &Feeds{deps: deps}
-	shared := make(map[time.Duration]*group) // of metricsAPI, by interval
+	groups := make(map[fetched]*group)
 	for i := range config.Feeds {
 		f := &config.Feeds[i]
-		g := shared[f.Interval.Duration]
-		if f.Source.MetricsAPI == nil || g == nil {
+		by := fetchedBy(f)
+		g := groups[by]
+		if g == nil {
 			from, err := fs.sourceOf(f)
 			if err != nil {
 				return nil, fmt.Errorf("feed %s: %w", f.Name, err)
 			}
-			g = &group{source: from, interval: f.Interval.Duration}
-			fs.groups = append(fs.groups, g)
-			if f.Source.MetricsAPI != nil {
-				shared[f.Interval.Duration] = g
-			}
+			g = &group{source: from, interval: by.interval}
+			fs.groups, groups[by] = append(fs.groups, g), g
 		}
-		g.tables = append(g.tables, newTable(f))
+		if p, ok := g.source.(*prometheus); ok {
+			p.feeds = append(p.feeds, f)
+		}
+		g.tables = append(g.tables, newTable(f, fs.deps.Node))
 	}
 	return fs, nil
+}
+
+// fetched is what feeds have in common that share a fetch.
+type fetched struct {
+	interval   time.Duration
+	file       string // the name of a feed of a file, which shares nothing
+	prometheus Prometheus
+}
+
+func fetchedBy(f *Feed) fetched {
+	out := fetched{interval: f.Interval.Duration}
+	switch {
+	case f.Source.File != nil:
+		out.file = f.Name
+	case f.Source.Prometheus != nil:
+		out.prometheus = *f.Source.Prometheus
+		out.prometheus.Scale = 0
+	}
+	return out
 }
 
 func (fs *Feeds) sourceOf(f *Feed) (source, error) {
 	switch {
 	case f.Source.Prometheus != nil:
-		return newPrometheus(f)
+		return newPrometheus(fetchedBy(f).prometheus)
 	case f.Source.File != nil:
 		return &fileSource{f, f.Source.File.Path}, nil
 	case fs.deps.Metrics == nil:
@@ -116,13 +140,13 @@ func (fs *Feeds) Run(ctx context.Context, changed func([]state.Feed)) {
 	all.Wait()
 }
 
-// Once fetches everything once, at a time of a simulation, and returns what the feeds say.
+// Once fetches everything once, at a time of a simulation, and returns what the feeds say. node is as in Deps.
 //
 // # Errors
 //
 // Those of New, and those of sources, joined.
-func Once(ctx context.Context, config Config, at time.Time) (out []state.Feed, err error) {
-	fs, err := New(config, Deps{Clock: clock.NewStep(at)})
+func Once(ctx context.Context, config Config, at time.Time, node func(name string) *v1.Node) (out []state.Feed, err error) {
+	fs, err := New(config, Deps{Clock: clock.NewStep(at), Node: node})
 	if err != nil {
 		return nil, err
 	}
@@ -147,8 +171,8 @@ func (fs *Feeds) round(ctx context.Context, g *group) (out []state.Feed) {
 	defer g.mu.Unlock()
 	now, before := fs.deps.Clock.Now(), g.err
 	for _, t := range g.tables {
-		if cells := t.round(now, samples[t.feed.Name]); len(cells) > 0 {
-			out = append(out, state.Feed{Name: t.feed.Name, Label: t.feed.Key.NodeLabel, Cells: cells})
+		if news, ok := t.round(now, samples[t.feed.Name]); ok {
+			out = append(out, news)
 		}
 	}
 	g.err = err

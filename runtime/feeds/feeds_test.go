@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -44,11 +45,11 @@ func load(t *testing.T, text string) []feeds.Feed {
 // TestLoad: what is not given has a default, and each mistake is said with its place and what to do.
 func TestLoad(t *testing.T) {
 	all := load(t, "- {name: node.cpu.usage, source: {metricsAPI: {}}}\n- {name: power, unit: watts, step: 5, interval: 1m, source: {file: {path: p.json}}}\n")
-	if f := all[0]; f.ID() != "node.cpu.usage:milli" || f.Step != 100 || f.Interval.Duration != 30*time.Second || f.MaxAge.Duration != 3*time.Minute ||
+	if f := all[0]; f.ID() != "node.cpu.usage:milli" || f.Step != (feeds.Step{Units: 100, Percent: 5}) || f.Interval.Duration != 30*time.Second || f.MaxAge.Duration != 3*time.Minute ||
 		f.Settle.Duration != 30*time.Second {
 		t.Errorf("%+v", f)
 	}
-	if f := all[1]; f.Step != 5 || f.Settle.Duration != time.Minute || !filepath.IsAbs(f.Source.File.Path) {
+	if f := all[1]; f.Step != (feeds.Step{Units: 5}) || f.Settle.Duration != time.Minute || !filepath.IsAbs(f.Source.File.Path) {
 		t.Errorf("%+v", f)
 	}
 	for text, want := range map[string]string{
@@ -59,6 +60,10 @@ func TestLoad(t *testing.T) {
 		"- {name: a, unit: x, source: {metricsAPI: {}}}":                                                   `feeds[0].source.metricsAPI: it has node.cpu.usage`,
 		"- {name: a, unit: x, source: {}}":                                                                 `feeds[0].source: it has 0 sources`,
 		"- {name: a, unit: x, interval: 1s, source: {file: {path: x}}}":                                    `feeds[0].interval: 1s is not between 5s and 1h0m0s`,
+		"- {name: a, unit: x, step: 5%, source: {file: {path: x}}}":                                        `feeds[0].step: a percentage is of a node's capacity, and a feed in x by node has none: write a number`,
+		"- {name: a, unit: milli, key: {nodeLabel: zone}, step: 5%, source: {file: {path: x}}}":            `and a feed in milli by zone has none`,
+		"- {name: a, unit: milli, step: 0%, source: {file: {path: x}}}":                                    `step: "0%" is neither a whole number nor a percentage from 1% to 50%`,
+		"- {name: a, unit: x, step: [], source: {file: {path: x}}}":                                        `step: [] is neither a whole number nor N%`,
 		"- {name: a, unit: x, step: -1, source: {file: {path: x}}}":                                        `feeds[0].step: -1 is negative`,
 		"- {name: a, unit: x, source: {prometheus: {url: 'ftp://x', query: up}}}":                          `feeds[0].source.prometheus.url: "ftp://x" is not a URL`,
 		"- {name: a, unit: x, source: {prometheus: {url: 'http://x', query: up}}}":                         `feeds[0].source.prometheus.lag: lag or timeQuery is needed`,
@@ -86,21 +91,21 @@ func TestPrometheus(t *testing.T) {
 		fmt.Fprint(w, answer)
 	}))
 	defer server.Close()
-	text := fmt.Sprintf("- {name: load, unit: milli, source: {prometheus: {url: %s/base/, query: load, lag: 10m, scale: 1000, tokenFile: %s}}}\n", server.URL, file(t, "token", "secret\n"))
+	text := fmt.Sprintf("- {name: load, unit: milli, step: 1, source: {prometheus: {url: %s/base/, query: load, lag: 10m, scale: 1000, tokenFile: %s}}}\n", server.URL, file(t, "token", "secret\n"))
 	ask := func(result string) ([]state.Feed, error) {
 		answer = result
-		return feeds.Once(t.Context(), feeds.Config{Feeds: load(t, text)}, start())
+		return feeds.Once(t.Context(), feeds.Config{Feeds: load(t, text)}, start(), nil)
 	}
 	vector := func(series string) string {
 		return `{"status": "success", "data": {"resultType": "vector", "result": [` + series + `]}}`
 	}
 	got, err := ask(vector(`{"metric": {"node": "a"}, "value": [1767225600.5, "0.25"]}, {"metric": {"node": "b"}, "value": [1767225600, "-1e3"]}`))
-	want := state.Cell{Value: 250, State: abi.FeedFresh, Since: start().Unix() - 600 - 30} // fresh, though its window is longer than the maximal age
-	if err != nil || len(got) != 1 || got[0].Name != "load" || got[0].Cells["a"] != want || got[0].Cells["b"].Value != -1_000_000 || token != "Bearer secret" {
+	want := state.Cell{Value: 250, State: abi.FeedFresh} // fresh, though its window is longer than the maximal age
+	if err != nil || len(got) != 1 || got[0].Name != "load" || got[0].Since != start().Unix()-600-30 || got[0].Cells["a"] != want || got[0].Cells["b"].Value != -1_000_000 || token != "Bearer secret" {
 		t.Errorf("%+v, %v, %s", got, err, token)
 	}
 	for result, want := range map[string]string{
-		vector(`{"metric": {"node": "a"}, "value": [1, "NaN"]}`):                                                       `the series of "a": its value "NaN" is no number`,
+		vector(`{"metric": {"node": "a"}, "value": [1, "NaN"]}`):                                                       `the series of "a": its value NaN is no number of 64 bits`,
 		vector(`{"metric": {"node": "a"}, "value": [1, "1e300"]}`):                                                     `is no number of 64 bits`,
 		vector(`{"metric": {"node": "a"}, "value": [-1, "1"]}`):                                                        `is not in seconds`,
 		vector(`{"metric": {"node": "a"}, "value": [1]}`):                                                              `it has no time and value`,
@@ -118,6 +123,28 @@ func TestPrometheus(t *testing.T) {
 	}
 }
 
+// TestSharedQuery: feeds of one query, with the same times, share a request, each with its own scale.
+func TestSharedQuery(t *testing.T) {
+	var asked atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked.Add(1)
+		fmt.Fprint(w, `{"status": "success", "data": {"resultType": "vector", "result": [{"metric": {"node": "a"}, "value": [1767225600, "0.25"]}]}}`)
+	}))
+	defer server.Close()
+	feed := func(name, rest, scale string) string {
+		return fmt.Sprintf("- {name: %s, unit: x, %s source: {prometheus: {url: %s, query: load, lag: 10m, scale: %s}}}\n", name, rest, server.URL, scale)
+	}
+	text := feed("milli", "", "1000") + feed("micro", "key: {nodeLabel: zone},", "1e6") + feed("slow", "interval: 1m,", "4")
+	got, err := feeds.Once(t.Context(), feeds.Config{Feeds: load(t, text)}, start(), nil)
+	values := make(map[string]int64)
+	for _, f := range got {
+		values[f.Name] = f.Cells["a"].Value
+	}
+	if err != nil || asked.Load() != 2 || values["milli"] != 250 || values["micro"] != 250_000 || values["slow"] != 1 {
+		t.Errorf("%v, %v; asked %d times, want 2: one for each interval", values, err, asked.Load())
+	}
+}
+
 // TestTimeQuery: windows begin when the second query says, and a key of which it says nothing that can be is an error.
 func TestTimeQuery(t *testing.T) {
 	begin := ""
@@ -132,8 +159,8 @@ func TestTimeQuery(t *testing.T) {
 	all := load(t, fmt.Sprintf("- {name: load, unit: milli, source: {prometheus: {url: %s, query: load, timeQuery: begin}}}\n", server.URL))
 	for text, want := range map[string]int64{"1767225000": 1767225000 - 30, "0": 0, "1e12": 0} {
 		begin = text
-		got, err := feeds.Once(t.Context(), feeds.Config{Feeds: all}, start())
-		if ok := err == nil && got[0].Cells["a"].Since == want; ok != (want > 0) {
+		got, err := feeds.Once(t.Context(), feeds.Config{Feeds: all}, start(), nil)
+		if ok := err == nil && got[0].Since == want; ok != (want > 0) {
 			t.Errorf("%s: %+v, %v", text, got, err)
 		}
 	}
@@ -142,7 +169,7 @@ func TestTimeQuery(t *testing.T) {
 // TestForbidden: no connection is made to an address that no operator means.
 func TestForbidden(t *testing.T) {
 	all := load(t, "- {name: load, unit: milli, source: {prometheus: {url: 'http://169.254.169.254/', query: load, lag: 1m}}}\n")
-	if _, err := feeds.Once(t.Context(), feeds.Config{Feeds: all}, start()); err == nil || !strings.Contains(err.Error(), "a link-local or metadata address") {
+	if _, err := feeds.Once(t.Context(), feeds.Config{Feeds: all}, start(), nil); err == nil || !strings.Contains(err.Error(), "a link-local or metadata address") {
 		t.Error(err)
 	}
 }
@@ -171,7 +198,7 @@ func TestMetricsAPI(t *testing.T) {
 	}()
 	since := start().Unix() - 15 - 30
 	got := <-rounds
-	if len(got) != 2 || got[0].Cells["n"] != (state.Cell{Value: 1200, State: abi.FeedFresh, Since: since}) || got[1].Cells["n"].Value != 3072 || asked != 1 {
+	if len(got) != 2 || got[0].Cells["n"] != (state.Cell{Value: 1200, State: abi.FeedFresh}) || got[0].Since != since || got[1].Cells["n"].Value != 3072 || asked != 1 {
 		t.Errorf("%+v, asked %d times", got, asked)
 	}
 	next := func() []state.Feed {

@@ -114,16 +114,15 @@ func (f *fileSource) fetch(ctx context.Context, now time.Time) (map[string]map[s
 	return map[string]map[string]Sample{f.feed.Name: out}, nil
 }
 
-// prometheus asks a server.
+// prometheus asks a server. Feeds of the same query share it, each with its own scale.
 type prometheus struct {
-	feed   *Feed
-	spec   *Prometheus
+	feeds  []*Feed
+	spec   Prometheus // without a scale
 	client *http.Client
 }
 
-// newPrometheus returns the source of a feed. It connects to no address that an operator cannot mean, and follows no redirect.
-func newPrometheus(f *Feed) (*prometheus, error) {
-	p := f.Source.Prometheus
+// newPrometheus returns the source of a query. It connects to no address that an operator cannot mean, and follows no redirect.
+func newPrometheus(p Prometheus) (*prometheus, error) {
 	t := &http.Transport{MaxResponseHeaderBytes: 64 << 10, MaxIdleConns: 2, IdleConnTimeout: 5 * time.Minute, ForceAttemptHTTP2: true}
 	ranges := addresses.NewRanges()
 	dialer := &net.Dialer{Timeout: 10 * time.Second, Control: func(_, address string, _ syscall.RawConn) error {
@@ -155,7 +154,7 @@ func newPrometheus(f *Feed) (*prometheus, error) {
 		}
 		t.TLSClientConfig.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return certificate() }
 	}
-	return &prometheus{feed: f, spec: p, client: &http.Client{
+	return &prometheus{spec: p, client: &http.Client{
 		Transport: t, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}, nil
 }
@@ -174,27 +173,55 @@ type answer struct {
 }
 
 func (p *prometheus) fetch(ctx context.Context, now time.Time) (map[string]map[string]Sample, error) {
-	out, err := p.vector(ctx, now, p.spec.Query, p.spec.Scale)
-	if err != nil || p.spec.TimeQuery == "" {
-		return map[string]map[string]Sample{p.feed.Name: out}, err
-	}
-	begins, err := p.vector(ctx, now, p.spec.TimeQuery, 1)
+	series, err := p.vector(ctx, now, p.spec.Query)
 	if err != nil {
-		return nil, fmt.Errorf("timeQuery: %w", err)
+		return nil, err
 	}
-	for key, sample := range out {
-		begin, ok := begins[key]
-		if !ok || begin.Value <= 0 || begin.Value > now.Unix()+60 { // clocks differ a little
-			return nil, fmt.Errorf("timeQuery: %s has no time in seconds since 1970 that is past", plain.Quote(key, maxKey))
+	var begins map[string]reading
+	if p.spec.TimeQuery != "" {
+		if begins, err = p.vector(ctx, now, p.spec.TimeQuery); err != nil {
+			return nil, fmt.Errorf("timeQuery: %w", err)
 		}
-		sample.Begin = time.Unix(begin.Value, 0)
-		out[key] = sample
 	}
-	return map[string]map[string]Sample{p.feed.Name: out}, nil
+	out := make(map[string]map[string]Sample, len(p.feeds))
+	for _, f := range p.feeds {
+		samples := make(map[string]Sample, len(series))
+		for key, r := range series {
+			value, err := whole(float64(r.value * f.Source.Prometheus.Scale))
+			if err != nil {
+				return nil, fmt.Errorf("the series of %s: %w", plain.Quote(key, maxKey), err)
+			}
+			begin := r.end.Add(-p.spec.Lag.Duration)
+			if begins != nil {
+				at, ok := begins[key]
+				if seconds, err := whole(at.value); !ok || err != nil || seconds <= 0 || seconds > now.Unix()+60 { // clocks differ a little
+					return nil, fmt.Errorf("timeQuery: %s has no time in seconds since 1970 that is past", plain.Quote(key, maxKey))
+				}
+				begin = time.Unix(int64(at.value), 0)
+			}
+			samples[key] = Sample{value, begin, r.end}
+		}
+		out[f.Name] = samples
+	}
+	return out, nil
 }
 
-// vector returns the samples that a query answers.
-func (p *prometheus) vector(ctx context.Context, now time.Time, query string, scale float64) (map[string]Sample, error) {
+// reading is the value of a series, and for when it was evaluated.
+type reading struct {
+	value float64
+	end   time.Time
+}
+
+// whole rounds a number to one of 64 bits.
+func whole(value float64) (int64, error) {
+	if math.IsNaN(value) || math.IsInf(value, 0) || math.Abs(value) >= 1<<63 {
+		return 0, fmt.Errorf("its value %v is no number of 64 bits", value)
+	}
+	return int64(math.Round(value)), nil
+}
+
+// vector returns what a query answers, by key.
+func (p *prometheus) vector(ctx context.Context, now time.Time, query string) (map[string]reading, error) {
 	text, code, err := p.ask(ctx, now, query)
 	if err != nil {
 		return nil, err
@@ -212,7 +239,7 @@ func (p *prometheus) vector(ctx context.Context, now time.Time, query string, sc
 	case len(a.Data.Result) > maxSeries:
 		return nil, tooMany(len(a.Data.Result))
 	}
-	out := make(map[string]Sample, len(a.Data.Result))
+	out := make(map[string]reading, len(a.Data.Result))
 	for _, s := range a.Data.Result {
 		key := s.Metric[p.spec.Label]
 		if key == "" || len(key) > maxKey {
@@ -221,11 +248,11 @@ func (p *prometheus) vector(ctx context.Context, now time.Time, query string, sc
 		if _, twice := out[key]; twice {
 			return nil, fmt.Errorf("two series have %s=%s: aggregate by (%s)", p.spec.Label, plain.Quote(key, maxKey), p.spec.Label)
 		}
-		sample, err := p.sample(s.Value, scale)
+		r, err := read(s.Value)
 		if err != nil {
 			return nil, fmt.Errorf("the series of %s: %w", plain.Quote(key, maxKey), err)
 		}
-		out[key] = sample
+		out[key] = r
 	}
 	return out, nil
 }
@@ -255,10 +282,10 @@ func (p *prometheus) ask(ctx context.Context, now time.Time, query string) (text
 	return text, response.StatusCode, err
 }
 
-// sample reads a pair of a time in seconds and a number as text.
-func (p *prometheus) sample(pair []json.RawMessage, scale float64) (Sample, error) {
+// read reads a pair of a time in seconds and a number as text.
+func read(pair []json.RawMessage) (reading, error) {
 	if len(pair) != 2 {
-		return Sample{}, errors.New("it has no time and value")
+		return reading{}, errors.New("it has no time and value")
 	}
 	var text string
 	seconds, err := strconv.ParseFloat(string(pair[0]), 64)
@@ -269,15 +296,11 @@ func (p *prometheus) sample(pair []json.RawMessage, scale float64) (Sample, erro
 	if err == nil {
 		value, err = strconv.ParseFloat(text, 64)
 	}
-	value = float64(value * scale)
 	switch {
 	case err != nil:
-		return Sample{}, errors.New("its time or value is no number")
-	case math.IsNaN(value) || math.IsInf(value, 0) || math.Abs(value) >= 1<<63:
-		return Sample{}, fmt.Errorf("its value %s is no number of 64 bits", plain.Quote(text, 64))
+		return reading{}, errors.New("its time or value is no number")
 	case !(seconds > 0 && seconds < 1<<40):
-		return Sample{}, fmt.Errorf("its time %s is not in seconds since 1970", plain.Quote(string(pair[0]), 64))
+		return reading{}, fmt.Errorf("its time %s is not in seconds since 1970", plain.Quote(string(pair[0]), 64))
 	}
-	end := time.Unix(int64(seconds), 0)
-	return Sample{int64(math.Round(value)), end.Add(-p.spec.Lag.Duration), end}, nil
+	return reading{value, time.Unix(int64(seconds), 0)}, nil
 }

@@ -1,6 +1,7 @@
 package feeds
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -8,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/berth-scheduler/berth/abi"
@@ -17,17 +20,19 @@ import (
 func at(seconds int) time.Time { return time.Unix(1_000_000+int64(seconds), 0) }
 
 func declared(step int64) *Feed {
-	f := &Feed{Name: CPU, Step: step, Interval: metav1.Duration{Duration: 30 * time.Second}}
+	f := &Feed{Name: CPU, Step: Step{Units: step}, Interval: metav1.Duration{Duration: 30 * time.Second}}
 	f.defaults("")
 	return f
 }
 
-// TestNoise: with noise whose standard deviation is 2 % of a node's capacity and a step of 5 %, at most a tenth of the cells change in a
+// TestNoise: with noise whose standard deviation is 2 % of a node's capacity and the default step, 5 %, at most a tenth of the cells change in a
 // round, and none is further from the mean than the noise and one and a half steps.
 func TestNoise(t *testing.T) {
 	const capacity, nodes, rounds = 32_000, 5_000, 40
 	random := rand.New(rand.NewPCG(1, 2))
-	table := newTable(declared(capacity / 20))
+	table := newTable(declared(0), func(string) *v1.Node {
+		return &v1.Node{Status: v1.NodeStatus{Capacity: v1.ResourceList{v1.ResourceCPU: *resource.NewMilliQuantity(capacity, resource.DecimalSI)}}}
+	})
 	most := 0
 	for round := range rounds {
 		samples := make(map[string]Sample, nodes)
@@ -61,17 +66,17 @@ func TestNoise(t *testing.T) {
 
 // TestRounded: values are rounded to the nearest step, stay while they are less than one and a half steps away, and nothing overflows.
 func TestRounded(t *testing.T) {
-	table := newTable(declared(100))
+	table := newTable(declared(100), nil)
 	for _, c := range []struct{ value, want int64 }{
 		{149, 100}, {150, 200}, {-150, -200}, {-149, -100}, {0, 0}, {math.MaxInt64, math.MaxInt64 / 100 * 100}, {math.MinInt64, math.MinInt64 / 100 * 100},
 	} {
-		if got := table.rounded(state.Cell{}, c.value); got != c.want {
+		if got := table.rounded(state.Cell{}, c.value, 100); got != c.want {
 			t.Errorf("%d: got %d, want %d", c.value, got, c.want)
 		}
 	}
 	old := state.Cell{Value: 200, State: abi.FeedFresh}
 	for value, want := range map[int64]int64{349: 200, 350: 400, 51: 200, 50: 100, math.MinInt64: math.MinInt64 / 100 * 100} {
-		if got := table.rounded(old, value); got != want {
+		if got := table.rounded(old, value, 100); got != want {
 			t.Errorf("from 200 to %d: got %d, want %d", value, got, want)
 		}
 	}
@@ -80,45 +85,95 @@ func TestRounded(t *testing.T) {
 // TestAges: a value becomes stale once, after the maximal age, fresh with the next sample, and is forgotten after twice the age. A source
 // that repeats an old sample is stale, too, and a sample from before the last one counts no pod that was measured.
 func TestAges(t *testing.T) {
-	table := newTable(declared(1)) // interval and settle 30 s, maximal age 180 s
+	table := newTable(declared(1), nil) // interval and settle 30 s, maximal age 180 s
 	sample := func(begin int) map[string]Sample { return map[string]Sample{"n": {7, at(begin), at(begin)}} }
-	fresh := func(since int) state.Cell {
-		return state.Cell{Value: 7, State: abi.FeedFresh, Since: at(since).Unix()}
+	cell := func(is uint8, begin int) state.Cell {
+		return state.Cell{Value: 7, State: is, Since: at(begin - 30).Unix(), At: at(begin).Unix()}
 	}
-	stale := fresh(-30)
-	stale.State = abi.FeedStale
-	none := state.Cell{}
 	for _, c := range []struct {
 		now     int
 		samples map[string]Sample
-		want    *state.Cell
+		news    bool
+		want    state.Cell
 	}{
-		{0, sample(0), ref(fresh(-30))}, {30, sample(0), nil}, {60, nil, nil}, {210, nil, nil}, {211, nil, &stale}, {240, nil, nil},
-		{241, sample(240), ref(fresh(210))}, {270, sample(230), nil}, {630, nil, ref(state.Cell{Value: 7, State: abi.FeedStale, Since: at(210).Unix()})},
-		{631, nil, &none}, {700, nil, nil}, {1000, sample(800), ref(state.Cell{Value: 7, State: abi.FeedStale, Since: at(770).Unix()})},
+		{0, sample(0), true, cell(abi.FeedFresh, 0)}, {30, sample(0), false, cell(abi.FeedFresh, 0)}, {60, nil, false, cell(abi.FeedFresh, 0)},
+		{210, nil, false, cell(abi.FeedFresh, 0)}, {211, nil, true, cell(abi.FeedStale, 0)}, {240, nil, false, cell(abi.FeedStale, 0)},
+		{241, sample(240), true, cell(abi.FeedFresh, 240)}, {270, sample(230), false, cell(abi.FeedFresh, 240)},
+		{630, nil, true, cell(abi.FeedStale, 240)}, {631, nil, true, state.Cell{}}, {700, nil, false, state.Cell{}},
+		{1000, sample(800), true, cell(abi.FeedStale, 800)},
 	} {
-		changed := table.round(at(c.now), c.samples)
-		got, ok := changed["n"]
-		if ok != (c.want != nil) || ok && got != *c.want {
-			t.Errorf("after %d s: changed %v, want %v", c.now, changed, c.want)
+		_, news := table.round(at(c.now), c.samples)
+		if got := table.whole("n"); news != c.news || got != c.want {
+			t.Errorf("after %d s: news %t, %v; want %t, %v", c.now, news, got, c.news, c.want)
 		}
 	}
 }
 
-func ref(c state.Cell) *state.Cell { return &c }
+// whole returns the cell of a key as the cache completes it.
+func (t *table) whole(key string) state.Cell {
+	r, ok := t.rows[key]
+	if ok {
+		r.cell.Since, r.cell.At = cmp.Or(r.cell.Since, t.since), cmp.Or(r.cell.At, t.at)
+	}
+	return r.cell
+}
+
+// TestCommon: samples whose times differ by less than an interval move two numbers of the feed and no cell. A sample that is older, and a
+// key that has none, keep their own.
+func TestCommon(t *testing.T) {
+	table := newTable(declared(1), nil)
+	first, _ := table.round(at(100), map[string]Sample{"a": {7, at(90), at(95)}, "b": {7, at(85), at(90)}, "old": {7, at(10), at(20)}, "gone": {7, at(90), at(95)}})
+	if len(first.Cells) != 4 || first.Since != at(55).Unix() || first.At != at(90).Unix() || first.Cells["b"] != (state.Cell{Value: 7, State: abi.FeedFresh}) {
+		t.Error(first)
+	}
+	if got := table.whole("old"); got.Since != at(-20).Unix() || got.At != at(20).Unix() {
+		t.Error("old:", got)
+	}
+	next, news := table.round(at(130), map[string]Sample{"a": {7, at(115), at(125)}, "b": {7, at(120), at(125)}, "old": {7, at(10), at(20)}})
+	if !news || next.Since != at(85).Unix() || len(next.Cells) != 1 || next.Cells["gone"].Since != at(55).Unix() || next.Cells["gone"].At != at(90).Unix() {
+		t.Error("two are renewed:", next)
+	}
+	if got := table.whole("old"); got.Since != at(-20).Unix() || got.At != at(20).Unix() {
+		t.Error("old:", got)
+	}
+	if next, news = table.round(at(160), nil); news {
+		t.Error("a failure has news:", next)
+	}
+}
 
 // TestByLabel: feeds by a label say nothing about pods.
 func TestByLabel(t *testing.T) {
 	f := declared(1)
 	f.Key.NodeLabel = "zone"
-	if c := newTable(f).round(at(0), map[string]Sample{"a": {7, at(0), at(0)}})["a"]; c.Since != math.MaxInt64 {
+	table := newTable(f, nil)
+	table.round(at(0), map[string]Sample{"a": {7, at(0), at(0)}})
+	if c := table.whole("a"); c.Since != math.MaxInt64 {
 		t.Error(c)
+	}
+}
+
+// TestStep: a percentage is of the capacity of the node, of its CPU or memory by the unit; a number stands for nodes that are not known.
+func TestStep(t *testing.T) {
+	node := &v1.Node{Status: v1.NodeStatus{Capacity: v1.ResourceList{v1.ResourceCPU: resource.MustParse("8"), v1.ResourceMemory: resource.MustParse("1000")}}}
+	percent := Step{Units: 7, Percent: 5}
+	for _, c := range []struct {
+		step Step
+		node *v1.Node
+		unit string
+		want int64
+	}{
+		{percent, node, unitMilli, 400}, {percent, node, unitBytes, 50}, {percent, nil, unitMilli, 7}, {percent, &v1.Node{}, unitMilli, 7},
+		{Step{Units: 7}, node, unitMilli, 7}, {Step{Units: 7, Percent: 1}, &v1.Node{Status: v1.NodeStatus{Capacity: v1.ResourceList{v1.ResourceMemory: resource.MustParse("50")}}}, unitBytes, 1},
+	} {
+		if got := c.step.of(c.node, c.unit); got != c.want {
+			t.Errorf("%+v %s: %d, want %d", c.step, c.unit, got, c.want)
+		}
 	}
 }
 
 // BenchmarkRound is a round of 5,000 nodes beside the loop.
 func BenchmarkRound(b *testing.B) {
-	table := newTable(declared(100))
+	table := newTable(declared(100), nil)
 	samples := make(map[string]Sample)
 	for n := range 5_000 {
 		samples[fmt.Sprint(n)] = Sample{int64(n), at(0), at(0)}

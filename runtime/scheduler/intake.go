@@ -84,6 +84,10 @@ func (s *Scheduler) Written(claim *resourcev1.ResourceClaim) { s.post(&inbox.Wri
 // SetFeeds takes in what has changed of feeds. They are not changed afterwards.
 func (s *Scheduler) SetFeeds(changed []state.Feed) { s.post(&inbox.Feeds{Changed: changed}) }
 
+// FeedState returns whether a feed has fresh values: abi.FeedFresh if it has one for any node or label's value, abi.FeedStale if it has
+// stale ones only, abi.FeedNone if it has none. Only plugins that the loop calls may use it.
+func (s *Scheduler) FeedState(name string) uint8 { return s.cache.FeedState(name) }
+
 // Activate moves parked pods to the active queue. It ignores pods that are unknown or not
 // parked.
 func (s *Scheduler) Activate(uids ...types.UID) { s.post(&inbox.Activate{UIDs: uids}) }

@@ -17,7 +17,10 @@ type Cell struct {
 	State uint8 `json:"state,omitempty"`
 	// Since is when pods began to count that the sample cannot contain, in seconds since 1970: those that got their node after it do.
 	// It is math.MaxInt64 where no pod counts, as in feeds by label.
+	// In a Feed, 0 means the Since of that.
 	Since int64 `json:"since,omitempty"`
+	// At is when the sample was taken, in seconds since 1970; in a Feed, 0 means the At of that.
+	At int64 `json:"at,omitempty"`
 }
 
 // Feed is the part of a feed that has changed: numbers by node, or by the value of a label of nodes.
@@ -25,6 +28,10 @@ type Feed struct {
 	Name string `json:"name"`
 	// Label is the key of the label; empty if cells are by the node's name.
 	Label string `json:"label,omitempty"`
+	// Since and At are those of all cells that have none of their own, whether they have changed or not; 0 for no change. A round renews
+	// nearly all samples, so cells need not be repeated for it.
+	Since int64 `json:"since,omitempty"`
+	At    int64 `json:"at,omitempty"`
 	// Cells are those that have changed, by name or by value of the label.
 	Cells map[string]Cell `json:"cells,omitempty"`
 }
