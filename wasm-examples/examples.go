@@ -4,6 +4,7 @@ package wasmexamples
 
 import (
 	"bytes"
+	_ "embed" // the manifest of an example in Rust
 	"fmt"
 	"os"
 	"os/exec"
@@ -20,6 +21,7 @@ import (
 	"github.com/berth-scheduler/berth/wasm-examples/gang"
 	"github.com/berth-scheduler/berth/wasm-examples/internal/everypoint"
 	"github.com/berth-scheduler/berth/wasm-examples/internal/reference"
+	"github.com/berth-scheduler/berth/wasm-examples/loadaware"
 	"github.com/berth-scheduler/berth/wasm-examples/noisyneighbour"
 	"github.com/berth-scheduler/berth/wasm-examples/tenantpool"
 	"github.com/berth-scheduler/berth/wasm-examples/zonecost"
@@ -74,6 +76,10 @@ func All() []Example {
 			New: func() berth.Plugin { return zonelimit.New() }, Scenarios: "zonelimit/testdata/*.txt", Placing: true, Rust: "zonelimit/rust",
 		},
 		{
+			Name: "load-aware", Package: folder + "loadaware/guest", Manifest: loadaware.Manifest,
+			New: func() berth.Plugin { return loadaware.New() }, Scenarios: "loadaware/testdata/*.txt",
+		},
+		{
 			Name: "devices", Package: folder + "devices/guest", Manifest: devices.Manifest,
 			New: func() berth.Plugin { return devices.New() }, Scenarios: "devices/testdata/*.txt", Placing: true,
 		},
@@ -94,6 +100,14 @@ func All() []Example {
 			New: func() berth.Plugin { return random.New() }, Scenarios: "fgd/random/testdata/*.txt", Placing: true, C: "fgd/random/c",
 		},
 	}
+}
+
+//go:embed targetload/manifest.json
+var targetLoad []byte
+
+// TargetLoad returns an example that exists in Rust alone: it has neither Package nor New.
+func TargetLoad() Example {
+	return Example{Name: "target-load-packing", Manifest: targetLoad, Scenarios: "targetload/testdata/*.txt", Rust: "targetload"}
 }
 
 // EveryPoint returns the plugin whose answers at every point are in annotations.

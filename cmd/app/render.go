@@ -66,6 +66,10 @@ func render(w io.Writer, width int, r *sim.Result, explain types.NamespacedName)
 		s.Scheduled, count(s.Pods, "pod"), count(s.Nodes, "node"), count(int(s.Attempts), "attempt"), seconds(s.Seconds), s.PodsPerSecond)
 	p.printf("\n")
 	p.usage(r.Usage)
+	for _, l := range r.Load {
+		p.text("By the model of %s, %s uses most, %d, and a node %d on average.", l.Feed, l.Busiest, l.Most, l.Mean)
+		p.printf("\n")
+	}
 	p.pending(r.Unschedulable)
 	p.evicted(r.Evicted)
 	p.resizes(r.Resizes)

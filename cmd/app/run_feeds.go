@@ -98,20 +98,24 @@ func feedOnce(ctx context.Context, file string, nodes []*v1.Node, start time.Tim
 	if err != nil || len(declared) == 0 {
 		return feeds.IDs(nil), nil, err
 	}
-	for i := range declared {
-		if declared[i].Source.File == nil {
-			return nil, nil, fmt.Errorf("--feeds: %s: feed %s: a simulation asks no server: give it the source file", file, declared[i].Name)
-		}
+	if err := onlyFiles(file, declared); err != nil {
+		return nil, nil, err
 	}
 	if start.IsZero() {
 		start = sim.DefaultStart()
 	}
-	known := make(map[string]*v1.Node, len(nodes))
-	for _, n := range nodes {
-		known[n.Name] = n
-	}
-	if says, err = feeds.Once(ctx, feeds.Config{Feeds: declared}, start, func(name string) *v1.Node { return known[name] }); err != nil {
+	if says, err = feeds.Once(ctx, feeds.Config{Feeds: declared}, start, byName(nodes)); err != nil {
 		return nil, nil, fmt.Errorf("--feeds: %s: %w", file, err)
 	}
 	return feeds.IDs(declared), says, nil
+}
+
+// onlyFiles refuses feeds that a simulation cannot have.
+func onlyFiles(file string, declared []feeds.Feed) error {
+	for i := range declared {
+		if declared[i].Source.File == nil && declared[i].Source.Model == nil {
+			return fmt.Errorf("--feeds: %s: feed %s: a simulation asks no server: give it the source file or model", file, declared[i].Name)
+		}
+	}
+	return nil
 }

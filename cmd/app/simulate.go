@@ -42,6 +42,7 @@ type simulateOptions struct {
 	modules          moduleOptions
 	reuse            reuseMemory
 	feeds            string
+	model            *load // of feeds whose source is a model
 	record           recordOptions
 }
 
@@ -92,7 +93,7 @@ module ends in a fault; and 2 for input that cannot be used.`,
 	f.IntVar(&o.workers, "workers", 0, "goroutines that evaluate nodes; 0 for one per CPU; decisions do not depend on it")
 	o.reuse.flag(f)
 	o.gates.flag(f)
-	f.StringVar(&o.feeds, "feeds", "", "`FILE` that declares feeds for plugins; their sources must be files, which are read once")
+	f.StringVar(&o.feeds, "feeds", "", "`FILE` that declares feeds for plugins; their sources must be files, which are read once, or models of load")
 	f.StringSliceVar(&o.allowUnenforced, "allow-unenforced", nil,
 		"schedule pods although no plugin enforces these `FEATURES` of theirs: "+strings.Join(state.FeatureNames(), ", "))
 	f.StringVar(&o.explain, "explain", "", "explain the last attempt for `NAMESPACE/POD` in full")
@@ -139,6 +140,7 @@ func simulate(ctx context.Context, o simulateOptions, stdout, stderr io.Writer) 
 	refused := s.Refusals()
 	result, stopped := s.Run(ctx)
 	progress.close()
+	result.Load = o.model.result()
 	result.Attached = attachedObjects(tenants, refused, follow.Faults(s.Status()))
 	unclosed := recording.close()
 	if err := report.write(); err != nil {
@@ -233,7 +235,7 @@ func (o *simulateOptions) simulation(ctx context.Context, modules *assembly.Modu
 	if err != nil {
 		return sim.Config{}, nil, nil, err
 	}
-	if c.Assembly.Feeds, c.Feeds, err = feedOnce(ctx, o.feeds, c.Nodes, c.Start); err != nil {
+	if o.model, err = o.load(ctx, &c); err != nil {
 		return sim.Config{}, nil, nil, err
 	}
 	others := ""

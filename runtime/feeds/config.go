@@ -121,6 +121,16 @@ type Source struct {
 	MetricsAPI *MetricsAPI `json:"metricsAPI,omitempty"`
 	Prometheus *Prometheus `json:"prometheus,omitempty"`
 	File       *FileSource `json:"file,omitempty"`
+	Model      *Model      `json:"model,omitempty"`
+}
+
+// Model is a model of load, for simulations: at the time of a sample a node uses a part of what its pods request, of CPU for a feed in
+// milli and of memory for one in bytes.
+type Model struct {
+	// Percent is the part; 100 if not given.
+	Percent int64 `json:"percent,omitempty"`
+	// Fresh samples before each pod instead of each interval.
+	Fresh bool `json:"fresh,omitempty"`
 }
 
 // MetricsAPI is metrics.k8s.io of the API server. It has the well-known feeds.
@@ -248,13 +258,13 @@ func (f *Feed) check(fail func(field, detail string, args ...any)) {
 
 func (s *Source) check(f *Feed, fail func(field, detail string, args ...any)) {
 	given := 0
-	for _, is := range []bool{s.MetricsAPI != nil, s.Prometheus != nil, s.File != nil} {
+	for _, is := range []bool{s.MetricsAPI != nil, s.Prometheus != nil, s.File != nil, s.Model != nil} {
 		if is {
 			given++
 		}
 	}
 	if given != 1 {
-		fail(".source", "it has %d sources: give metricsAPI, prometheus or file", given)
+		fail(".source", "it has %d sources: give metricsAPI, prometheus, file or, in a simulation, model", given)
 	}
 	if unit := wellKnown(f.Name); s.MetricsAPI != nil && (unit == "" || f.Key.NodeLabel != "") {
 		fail(".source.metricsAPI", "it has %s and %s by node, and nothing else: give the feed another source", CPU, Memory)
@@ -281,6 +291,11 @@ func (s *Source) check(f *Feed, fail func(field, detail string, args ...any)) {
 	if s.File != nil && s.File.Path == "" {
 		fail(".source.file.path", "it is missing")
 	}
+	if m := s.Model; m != nil && (f.Key.NodeLabel != "" || unknown(cmp.Or(f.Unit, wellKnown(f.Name))) == 0) {
+		fail(".source.model", "it has what nodes use of CPU, in %s, and of memory, in %s: give the feed another source", unitMilli, unitBytes)
+	} else if m != nil && (m.Percent < 0 || m.Percent > 100) {
+		fail(".source.model.percent", "%d is not from 1 to 100", m.Percent)
+	}
 }
 
 // defaults sets what is not given.
@@ -297,6 +312,9 @@ func (f *Feed) defaults(dir string) {
 	if p := f.Source.Prometheus; p != nil {
 		p.Label, p.Scale = cmp.Or(p.Label, "node"), cmp.Or(p.Scale, 1)
 		paths = append(paths, &p.TokenFile, &p.CAFile, &p.CertFile, &p.KeyFile)
+	}
+	if f.Source.Model != nil {
+		f.Source.Model.Percent = cmp.Or(f.Source.Model.Percent, 100)
 	}
 	if f.Source.File != nil {
 		paths = append(paths, &f.Source.File.Path)

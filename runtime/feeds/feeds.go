@@ -29,6 +29,8 @@ type Deps struct {
 	Metrics func(ctx context.Context, most int64) ([]byte, error)
 	// Node (optional) returns a node by name, nil if it is not known, for steps in percent. It is called from several goroutines.
 	Node func(name string) *v1.Node
+	// Requested returns by node what its pods request of a resource, in milli-CPU or bytes. It is needed for feeds of a model.
+	Requested func(resource v1.ResourceName) map[string]int64
 	// Log (optional) is told once when a feed fails, and when it works again.
 	Log *slog.Logger
 }
@@ -43,6 +45,7 @@ type Feeds struct {
 type group struct {
 	source   source
 	interval time.Duration
+	next     time.Time // for Due
 
 	mu     sync.Mutex
 	tables []*table
@@ -86,15 +89,18 @@ func New(config Config, deps Deps) (*Feeds, error) {
 // fetched is what feeds have in common that share a fetch.
 type fetched struct {
 	interval   time.Duration
-	file       string // the name of a feed of a file, which shares nothing
+	alone      string // the name of a feed that shares nothing
 	prometheus Prometheus
 }
 
 func fetchedBy(f *Feed) fetched {
 	out := fetched{interval: f.Interval.Duration}
 	switch {
-	case f.Source.File != nil:
-		out.file = f.Name
+	case f.Source.File != nil, f.Source.Model != nil:
+		out.alone = f.Name
+		if f.Source.Model != nil && f.Source.Model.Fresh {
+			out.interval = 0
+		}
 	case f.Source.Prometheus != nil:
 		out.prometheus = *f.Source.Prometheus
 		out.prometheus.Scale = 0
@@ -108,6 +114,10 @@ func (fs *Feeds) sourceOf(f *Feed) (source, error) {
 		return newPrometheus(fetchedBy(f).prometheus)
 	case f.Source.File != nil:
 		return &fileSource{f, f.Source.File.Path}, nil
+	case f.Source.Model != nil && fs.deps.Requested == nil:
+		return nil, errors.New("source.model is for berth simulate: give it another source here")
+	case f.Source.Model != nil:
+		return &model{f, fs.deps.Requested}, nil
 	case fs.deps.Metrics == nil:
 		return nil, errors.New("source.metricsAPI needs a cluster: give it a file here")
 	}
@@ -150,7 +160,33 @@ func Once(ctx context.Context, config Config, at time.Time, node func(name strin
 	if err != nil {
 		return nil, err
 	}
+	return fs.Due(ctx)
+}
+
+// Waits reports whether Due would fetch nothing now.
+func (fs *Feeds) Waits() bool {
+	now := fs.deps.Clock.Now()
+	return !slices.ContainsFunc(fs.groups, func(g *group) bool { return g.due(now) })
+}
+
+func (g *group) due(now time.Time) bool {
+	_, computed := g.source.(*model)
+	return !now.Before(g.next) && (g.next.IsZero() || computed)
+}
+
+// Due fetches the sources whose time has come, all of them the first time and then only models, and returns what that changes. It is for
+// simulations, which call it from one goroutine, and not for use beside Run.
+//
+// # Errors
+//
+// Those of sources, joined.
+func (fs *Feeds) Due(ctx context.Context) (out []state.Feed, err error) {
+	now := fs.deps.Clock.Now()
 	for _, g := range fs.groups {
+		if !g.due(now) {
+			continue
+		}
+		g.next = now.Add(g.interval)
 		out = append(out, fs.round(ctx, g)...)
 		if g.err != nil {
 			err = errors.Join(err, fmt.Errorf("feed %s: %w", g.tables[0].feed.Name, g.err))
@@ -171,7 +207,11 @@ func (fs *Feeds) round(ctx context.Context, g *group) (out []state.Feed) {
 	defer g.mu.Unlock()
 	now, before := fs.deps.Clock.Now(), g.err
 	for _, t := range g.tables {
-		if news, ok := t.round(now, samples[t.feed.Name]); ok {
+		has := samples[t.feed.Name]
+		if n := t.keys(has); n > maxKeys {
+			has, err = nil, fmt.Errorf("it had %d keys within %v, at most %d are allowed: its key must not be new in each round", n, 2*t.feed.MaxAge.Duration, maxKeys)
+		}
+		if news, ok := t.round(now, has); ok {
 			out = append(out, news)
 		}
 	}

@@ -30,7 +30,8 @@ import (
 const (
 	maxAnswer  = 64 << 20 // bytes
 	maxSeries  = 50_000
-	maxKey     = 253 // bytes of the name of a node; values of labels are shorter
+	maxKeys    = 2 * maxSeries // of a feed, with those that are not forgotten yet
+	maxKey     = 253           // bytes of the name of a node; values of labels are shorter
 	maxFetch   = 20 * time.Second
 	maxMessage = 512
 )
@@ -112,6 +113,24 @@ func (f *fileSource) fetch(ctx context.Context, now time.Time) (map[string]map[s
 		out[key] = Sample{value, now, now}
 	}
 	return map[string]map[string]Sample{f.feed.Name: out}, nil
+}
+
+// model computes what nodes use.
+type model struct {
+	feed  *Feed
+	usage func(resource v1.ResourceName) map[string]int64
+}
+
+func (m *model) fetch(_ context.Context, now time.Time) (map[string]map[string]Sample, error) {
+	resource := v1.ResourceCPU
+	if m.feed.Unit == unitBytes {
+		resource = v1.ResourceMemory
+	}
+	out := make(map[string]Sample)
+	for node, requested := range m.usage(resource) {
+		out[node] = Sample{quantity.Portion(m.feed.Source.Model.Percent, requested, 100), now, now}
+	}
+	return map[string]map[string]Sample{m.feed.Name: out}, nil
 }
 
 // prometheus asks a server. Feeds of the same query share it, each with its own scale.

@@ -39,6 +39,11 @@ func newTable(f *Feed, node func(name string) *v1.Node) *table {
 // round takes in the samples of a round, none after a failure, and returns what has changed; false if nothing has. A value that no
 // sample renews is stale after the maximal age, and forgotten after twice that.
 func (t *table) round(now time.Time, samples map[string]Sample) (state.Feed, bool) {
+	for key, s := range samples {
+		if s.End.After(now) { // a clock that is ahead must not hide pods
+			samples[key] = Sample{s.Value, now.Add(s.Begin.Sub(s.End)), now}
+		}
+	}
 	out := state.Feed{Name: t.feed.Name, Label: t.feed.Key.NodeLabel, Cells: make(map[string]state.Cell)}
 	since, at := t.common(samples)
 	if since != t.since || at != t.at {
@@ -113,6 +118,17 @@ func (t *table) sinceOf(s Sample) int64 {
 		return math.MaxInt64
 	}
 	return s.Begin.Add(-t.feed.Settle.Duration).Unix()
+}
+
+// keys returns how many rows there would be with these samples.
+func (t *table) keys(samples map[string]Sample) int {
+	n := len(t.rows)
+	for key := range samples {
+		if _, known := t.rows[key]; !known {
+			n++
+		}
+	}
+	return n
 }
 
 // step returns that of a key.

@@ -26,10 +26,22 @@ type Result struct {
 	// Attached are the objects of berth.dev in the input, in the order of their plugins.
 	Attached []Attached `json:"attached,omitempty"`
 
+	// Load is what nodes use at the end, by the models of feeds.
+	Load []Load `json:"load,omitempty"`
+
 	// Usage is the utilisation of the cluster.
 	Usage []Usage `json:"-"`
 	// Explanation is about the pod of Config.Explain; nil if it never arrived.
 	Explanation *Explanation `json:"explanation,omitempty"`
+}
+
+// Load is what nodes use at the end, by a model, in the unit of its feed.
+type Load struct {
+	// Feed is its name with its unit.
+	Feed    string `json:"feed"`
+	Busiest string `json:"busiest"` // a node
+	Most    int64  `json:"most"`    // what that one uses
+	Mean    int64  `json:"mean"`    // of all nodes
 }
 
 // Attached says of an object what its status would on a real cluster.

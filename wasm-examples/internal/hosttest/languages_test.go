@@ -79,28 +79,33 @@ func (l *language) module(t testing.TB, e *wasmexamples.Example) sandbox.Factory
 // its Go twin once, and is small.
 func (l *language) testModules(t *testing.T) {
 	for _, e := range l.examples() {
-		data, err := os.ReadFile(l.file(t, &e))
-		if err != nil {
-			t.Fatal(err)
-		}
-		m, err := wire.ReadModule(data)
-		if err != nil {
-			t.Fatalf("%s: %v", e.Name, err)
-		}
-		carried, err := wire.ReadManifest(m, e.Name)
-		if err != nil {
-			t.Fatalf("%s: %v", e.Name, err)
-		}
-		if !bytes.Equal(wire.EncodeManifest(carried), wire.EncodeManifest(manifest(t, &e))) {
-			t.Errorf("%s: the manifest in the module is not that of the Go twin", e.Name)
-		}
-		if err := wire.Check(m, carried, e.Name); err != nil {
-			t.Error(err)
-		}
-		t.Logf("%s: %d bytes", e.Name, len(data))
-		if len(data) > l.most {
-			t.Errorf("%s has %d bytes, more than %d", e.Name, len(data), l.most)
-		}
+		l.testModule(t, &e)
+	}
+}
+
+func (l *language) testModule(t *testing.T, e *wasmexamples.Example) {
+	t.Helper()
+	data, err := os.ReadFile(l.file(t, e))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := wire.ReadModule(data)
+	if err != nil {
+		t.Fatalf("%s: %v", e.Name, err)
+	}
+	carried, err := wire.ReadManifest(m, e.Name)
+	if err != nil {
+		t.Fatalf("%s: %v", e.Name, err)
+	}
+	if !bytes.Equal(wire.EncodeManifest(carried), wire.EncodeManifest(manifest(t, e))) {
+		t.Errorf("%s: the manifest in the module is not that of the Go twin", e.Name)
+	}
+	if err := wire.Check(m, carried, e.Name); err != nil {
+		t.Error(err)
+	}
+	t.Logf("%s: %d bytes", e.Name, len(data))
+	if len(data) > l.most {
+		t.Errorf("%s has %d bytes, more than %d", e.Name, len(data), l.most)
 	}
 }
 

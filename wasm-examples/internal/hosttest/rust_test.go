@@ -30,6 +30,14 @@ func inRust() *language {
 	}
 }
 
-func TestRestRustModules(t *testing.T)     { inRust().testModules(t) }
+func TestRestRustModules(t *testing.T) { inRust().testModules(t) }
+
+// TestRestRustTargetLoad: the example that exists in Rust alone conforms to the ABI, is small, and decides as its scenarios say.
+func TestRestRustTargetLoad(t *testing.T) {
+	e, rust := wasmexamples.TargetLoad(), inRust()
+	rust.testModule(t, &e)
+	decides(t, &e, scenarios(t, &e), rust.module(t, &e))
+}
+
 func TestRestRustTwins(t *testing.T)       { inRust().testTwins(t) }
 func TestRestRustDecidesAsGo(t *testing.T) { inRust().testDecidesAsGo(t) }

@@ -16,6 +16,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/runtime/state"
 	wasmexamples "github.com/berth-scheduler/berth/wasm-examples"
 )
 
@@ -27,6 +29,7 @@ type part struct {
 	refusal []string // what is expected of a configuration that is refused
 	nodes   []*v1.Node
 	pods    []*v1.Pod // on nodes
+	feeds   []state.Feed
 	tries   []try
 }
 
@@ -108,7 +111,7 @@ func (r *reader) expected() (want []string) {
 func (s *part) add(at string, words, want []string) error {
 	switch words[0] {
 	case "node":
-		n, err := readNode(words[1:])
+		n, err := s.readNode(words[1:])
 		s.nodes = append(s.nodes, n)
 		return err
 	case "pod", "try":
@@ -123,7 +126,13 @@ func (s *part) add(at string, words, want []string) error {
 	return fmt.Errorf("unknown command %s", words[0])
 }
 
-func readNode(words []string) (*v1.Node, error) {
+// sampled is the time since when pods count that samples cannot contain.
+const sampled = 1_000
+
+func readNode(words []string) (*v1.Node, error) { return new(part).readNode(words) }
+
+// readNode reads a node, with what feeds say of it and a pod that requestedSince stands for.
+func (s *part) readNode(words []string) (*v1.Node, error) {
 	n := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: words[0], UID: types.UID(words[0])}}
 	for _, word := range words[1:] {
 		field, value, _ := strings.Cut(word, "=")
@@ -138,6 +147,39 @@ func readNode(words []string) (*v1.Node, error) {
 				return nil, err
 			}
 			n.Status.Allocatable = list
+		case "capacity":
+			list, err := quantities(value)
+			if err != nil {
+				return nil, err
+			}
+			n.Status.Capacity = list
+		case "feeds": // name:unit:value
+			for _, e := range strings.Split(value, ",") {
+				words := strings.Split(e, ":")
+				number, err := strconv.ParseInt(words[2], 10, 64)
+				if err != nil {
+					return nil, err
+				}
+				cell := state.Cell{Value: number, State: abi.FeedFresh, Since: sampled}
+				s.feeds = append(s.feeds, state.Feed{Name: words[0], Cells: map[string]state.Cell{n.Name: cell}})
+			}
+		case "stale": // comes after feeds
+			for _, e := range strings.Split(value, ",") {
+				name, _, _ := strings.Cut(e, ":")
+				for _, f := range s.feeds {
+					if cell, ok := f.Cells[n.Name]; ok && f.Name == name {
+						cell.State = abi.FeedStale
+						f.Cells[n.Name] = cell
+					}
+				}
+			}
+		case "requestedSince": // what a pod requests that was placed since
+			p, err := readPod([]string{"since/" + n.Name, "node=" + n.Name, "requests=" + value})
+			if err != nil {
+				return nil, err
+			}
+			p.Status.Conditions = []v1.PodCondition{{Type: v1.PodScheduled, Status: v1.ConditionTrue, LastTransitionTime: metav1.Unix(sampled+1, 0)}}
+			s.pods = append(s.pods, p)
 		case "unschedulable":
 			n.Spec.Unschedulable = true
 		default:
@@ -169,6 +211,15 @@ func readPod(words []string) (*v1.Pod, error) {
 				return nil, err
 			}
 			p.Spec.Containers[0].Resources.Requests = list
+		case "limits":
+			list, err := quantities(value)
+			if err != nil {
+				return nil, err
+			}
+			p.Spec.Containers[0].Resources.Limits = list
+		case "owner":
+			kind, name, _ := strings.Cut(value, "/")
+			p.OwnerReferences = []metav1.OwnerReference{{Kind: kind, Name: name, Controller: new(true)}}
 		default:
 			return nil, fmt.Errorf("field %s of a pod is not supported here yet", field)
 		}

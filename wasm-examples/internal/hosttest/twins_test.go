@@ -186,6 +186,7 @@ func (s *part) snapshot(t *testing.T, w way) *state.Snapshot {
 			t.Fatal(err)
 		}
 	}
+	c.SetFeeds(s.feeds...)
 	snapshot := state.NewSnapshot()
 	c.UpdateSnapshot(snapshot)
 	return snapshot
