@@ -15,6 +15,9 @@ import (
 	"github.com/berth-scheduler/berth/runtime/sim"
 )
 
+// gated says which plugin gates a pod, and why. A reason may begin with the plugin's name already.
+func gated(by, why string) string { return "gated by " + by + ": " + strings.TrimPrefix(why, by+": ") }
+
 // explain prints the last attempt to schedule a pod: the rejected nodes, grouped by
 // reason, and the scores of the best nodes.
 func (p *printer) explain(pod types.NamespacedName, e *sim.Explanation) {
@@ -26,7 +29,7 @@ func (p *printer) explain(pod types.NamespacedName, e *sim.Explanation) {
 	}
 	why := e.Message
 	if e.GatedBy != "" {
-		why = "it is gated by " + e.GatedBy + ": " + why
+		why = "it is " + gated(e.GatedBy, why)
 	}
 	switch a := e.Attempt; {
 	case a == nil:

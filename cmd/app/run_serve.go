@@ -286,7 +286,7 @@ func (w *watched) where(ctx context.Context, name types.NamespacedName) (out str
 			if pod.Pod.Namespace == name.Namespace && pod.Pod.Name == name.Name {
 				out = place.String()
 				if pod.GatedBy != "" {
-					out += " by " + pod.GatedBy + ": " + pod.GateReason
+					out = gated(pod.GatedBy, pod.GateReason)
 				}
 				return
 			}
