@@ -122,8 +122,7 @@ func (p *Plugin) event(e *framework.ClusterEventWithHint) plugin.Event {
 	return out
 }
 
-// actionOf converts a set of actions by their names, as their bits differ. Berth has one more, for changes that only Update
-// and All cover.
+// actionOf converts a set of actions by their names, as their bits differ. Berth has more, which only Update and All cover.
 func actionOf(a framework.ActionType) state.Action {
 	var out state.Action
 	for bit := framework.ActionType(1); bit < framework.All; bit <<= 1 {
@@ -132,7 +131,7 @@ func actionOf(a framework.ActionType) state.Action {
 		}
 	}
 	if a&framework.Update == framework.Update {
-		out |= state.UpdateOther
+		out |= state.Update
 	}
 	return out
 }
