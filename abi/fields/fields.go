@@ -43,8 +43,8 @@ type Entry struct {
 	Size     int
 	// Meaning is what the elements are, with their unit, as SPEC.md has it.
 	Meaning string
-	// Doc is what the SDKs say of a column's reader after its name, if that is not "is" and Meaning; {Absent} stands in it for the id of
-	// no string. Enum is the type in the SDKs of elements that are numbers with names, and Bits are the readers of flags.
+	// Doc continues the SDKs' comment on a column's reader, after its name; without it the comment is "is" and Meaning. {Absent} in it
+	// becomes the id of no string. Enum is the SDKs' type of elements that are numbers with names, and Bits are the readers of flags.
 	Doc, Enum string
 	Bits      []Bit
 	// Since is the minor version of the ABI that first had it.

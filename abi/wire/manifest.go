@@ -132,7 +132,8 @@ type readList struct {
 func (r *ManifestReads) lists() []readList {
 	return []readList{
 		{"node", &r.Node}, {"nodeLabels", &r.NodeLabels}, {"nodeAnnotations", &r.NodeAnnotations},
-		{"nodeConditions", &r.NodeConditions}, {"resources", &r.Resources}, {"feeds", &r.Feeds}, {"requiredFeeds", &r.RequiredFeeds}, {"pods", &r.Pods},
+		{"nodeConditions", &r.NodeConditions}, {"resources", &r.Resources}, {"feeds", &r.Feeds},
+		{"requiredFeeds", &r.RequiredFeeds}, {"pods", &r.Pods},
 		{"podLabels", &r.PodLabels}, {"podAnnotations", &r.PodAnnotations}, {"pod", &r.Pod},
 		{"namespaces", &r.Namespaces}, {"namespaceLabels", &r.NamespaceLabels}, {"published", &r.Published},
 	}

@@ -79,7 +79,8 @@ func warnReads(man *Manifest, warn func(bool, string)) {
 		}
 	}
 	warnUnusable(man, warn)
-	warn(len(r.Resources) > 0 && needsResources(r) == "", "resources are listed, but none of these is read, which have a column for each: "+strings.Join(perResource(), ", "))
+	warn(len(r.Resources) > 0 && needsResources(r) == "",
+		"resources are listed, but none of these is read, which have a column for each: "+strings.Join(perResource(), ", "))
 	pods := slices.Contains(r.Node, "pods")
 	warn(len(r.PodAnnotations) > 0 && !pods && !slices.Contains(r.Pod, "annotations"), "podAnnotations are listed, but neither pod: annotations nor node: pods is read")
 	warn((len(r.Pods) > 0 || len(r.PodLabels) > 0) && !pods, "columns of pods are read, but not node: pods, which says on which node they are")

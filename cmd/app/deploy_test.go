@@ -110,9 +110,11 @@ func TestManifestPods(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		compiling, plugins := resource.MustParse(flags.Lookup("compile-memory").Value.String()), resource.MustParse(flags.Lookup("plugin-memory").Value.String())
+		compiling := resource.MustParse(flags.Lookup("compile-memory").Value.String())
+		plugins := resource.MustParse(flags.Lookup("plugin-memory").Value.String())
 		if limit := container.Resources.Limits.Memory().Value(); mebibytes<<20+compiling.Value()+compiling.Value()/smallPart+2*plugins.Value() > limit {
-			t.Errorf("%s: %d MiB for the scheduler, twice %s for its plugins and five quarters of %s for compiling are more than the limit, %d bytes", file, mebibytes, &plugins, &compiling, limit)
+			t.Errorf("%s: %d MiB for the scheduler, twice %s for its plugins and five quarters of %s for compiling are more than the limit, "+
+				"%d bytes", file, mebibytes, &plugins, &compiling, limit)
 		}
 	}
 }

@@ -92,7 +92,8 @@ func describeFeeds(fetched *feeds.Feeds) (out []debughttp.Feed) {
 	return out
 }
 
-// feedOnce returns the feeds of --feeds, and what their files say of nodes, for a simulation that starts at a time; a zero one is its default.
+// feedOnce returns the feeds of --feeds, and what their files say of nodes, for a simulation that starts at a time; a zero one is its
+// default.
 func feedOnce(ctx context.Context, file string, nodes []*v1.Node, start time.Time) (ids []string, says []state.Feed, err error) {
 	declared, err := loadFeeds(ctx, file)
 	if err != nil || len(declared) == 0 {

@@ -93,7 +93,8 @@ module ends in a fault; and 2 for input that cannot be used.`,
 	f.IntVar(&o.workers, "workers", 0, "goroutines that evaluate nodes; 0 for one per CPU; decisions do not depend on it")
 	o.reuse.flag(f)
 	o.gates.flag(f)
-	f.StringVar(&o.feeds, "feeds", "", "`FILE` that declares feeds for plugins; their sources must be files, which are read once, or models of load")
+	f.StringVar(&o.feeds, "feeds", "",
+		"`FILE` that declares feeds for plugins; their sources must be files, which are read once, or models of load")
 	f.StringSliceVar(&o.allowUnenforced, "allow-unenforced", nil,
 		"schedule pods although no plugin enforces these `FEATURES` of theirs: "+strings.Join(state.FeatureNames(), ", "))
 	f.StringVar(&o.explain, "explain", "", "explain the last attempt for `NAMESPACE/POD` in full")

@@ -110,7 +110,8 @@ func (l *load) result() (out []sim.Load) {
 		}
 		percent := f.Source.Model.Percent
 		out = append(out, sim.Load{
-			Feed: f.ID(), Busiest: busiest, Most: quantity.Portion(percent, used[busiest], 100), Mean: quantity.Portion(percent, all, 100) / int64(len(l.config.Nodes)),
+			Feed: f.ID(), Busiest: busiest, Most: quantity.Portion(percent, used[busiest], 100),
+			Mean: quantity.Portion(percent, all, 100) / int64(len(l.config.Nodes)),
 		})
 	}
 	return out

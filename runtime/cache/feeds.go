@@ -45,7 +45,8 @@ func (c *Cache) FeedState(name string) uint8 {
 	return abi.FeedStale
 }
 
-// SetFeeds takes in what has changed of feeds, and reports whether a node or a feed says something else now. Feeds that are not known are added.
+// SetFeeds takes in what has changed of feeds, and reports whether a node or a feed says something else now. Feeds that are not known are
+// added.
 func (c *Cache) SetFeeds(feeds ...state.Feed) (changed bool) {
 	for i := range feeds {
 		before := c.FeedState(feeds[i].Name)

@@ -248,7 +248,8 @@ func (f *Feed) check(fail func(field, detail string, args ...any)) {
 		fail(".step", "%d is negative", f.Step.Units)
 	}
 	if f.Step.Percent > 0 && (f.Key.NodeLabel != "" || unknown(unit) == 0) {
-		fail(".step", "a percentage is of a node's capacity, and a feed in %s by %s has none: write a number", unit, cmp.Or(f.Key.NodeLabel, "node"))
+		fail(".step", "a percentage is of a node's capacity, and a feed in %s by %s has none: write a number",
+			unit, cmp.Or(f.Key.NodeLabel, "node"))
 	}
 	if f.Key.NodeLabel != "" && len(validation.IsQualifiedName(f.Key.NodeLabel)) > 0 {
 		fail(".key.nodeLabel", "%q is not a label key", f.Key.NodeLabel)

@@ -209,7 +209,8 @@ func (fs *Feeds) round(ctx context.Context, g *group) (out []state.Feed) {
 	for _, t := range g.tables {
 		has := samples[t.feed.Name]
 		if n := t.keys(has); n > maxKeys {
-			has, err = nil, fmt.Errorf("it had %d keys within %v, at most %d are allowed: its key must not be new in each round", n, 2*t.feed.MaxAge.Duration, maxKeys)
+			has, err = nil, fmt.Errorf("it had %d keys within %v, at most %d are allowed: its key must not be new in each round",
+				n, 2*t.feed.MaxAge.Duration, maxKeys)
 		}
 		if news, ok := t.round(now, has); ok {
 			out = append(out, news)

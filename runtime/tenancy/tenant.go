@@ -257,7 +257,8 @@ func (c *candidate) reads(p *Plugin) *Refusal {
 	}
 	for _, feed := range feeds(p.Module.Manifest) {
 		if !slices.ContainsFunc(c.grant.spec.Feeds, func(f v1alpha1.FeedPattern) bool { return f.Matches(feed) }) {
-			return refuse(ReadNotGranted, "the module reads the feed %s, which tells it of other tenants; the grant %s does not have it in feeds", feed, c.grant.name)
+			return refuse(ReadNotGranted, "the module reads the feed %s, which tells it of other tenants; the grant %s does not have it in feeds",
+				feed, c.grant.name)
 		}
 	}
 	return nil

@@ -70,7 +70,8 @@ func (p *parts) put(name string, data []byte) error {
 func (p *parts) flags(port int) []string {
 	own := filepath.Join(p.disk, strconv.Itoa(port))
 	return []string{
-		"--plugin-dir=" + p.plugins, "--record=" + filepath.Join(own, "recordings"), "--record-size=64Mi", "--module-cache=" + filepath.Join(own, "modules"),
+		"--plugin-dir=" + p.plugins, "--record=" + filepath.Join(own, "recordings"), "--record-size=64Mi",
+		"--module-cache=" + filepath.Join(own, "modules"),
 	}
 }
 

@@ -57,8 +57,10 @@ func New() *LoadAware {
 		Base: b, thresholds: b.NodeAnnotation("scheduling.koordinator.sh/usage-thresholds"),
 		stale: b.Reason("node(s) had a usage that is stale"),
 		resources: [2]resource{
-			{name: "cpu", id: b.Resource("cpu"), usage: b.Feed("node.cpu.usage:milli"), exceeds: b.Reason("node(s) used too much CPU"), otherwise: 250},
-			{name: "memory", id: b.Resource("memory"), usage: b.Feed("node.memory.usage:bytes"), exceeds: b.Reason("node(s) used too much memory"), otherwise: 200 << 20},
+			{name: "cpu", id: b.Resource("cpu"), usage: b.Feed("node.cpu.usage:milli"),
+				exceeds: b.Reason("node(s) used too much CPU"), otherwise: 250},
+			{name: "memory", id: b.Resource("memory"), usage: b.Feed("node.memory.usage:bytes"),
+				exceeds: b.Reason("node(s) used too much memory"), otherwise: 200 << 20},
 		},
 	}
 }

@@ -50,7 +50,7 @@ func (r *room) forObject(ctx context.Context, text []byte, scheme *runtime.Schem
 	}
 	cost, err := bounded.Cost(ctx, text, perByte*size+besidesAll, t)
 	if errors.As(err, new(*bounded.TooLarge)) {
-		cost += besidesAll
+		cost += besidesAll // it was not counted to the end
 	}
 	return r.take(size, cost)
 }
@@ -62,7 +62,8 @@ func mostValues(text []byte) (n int64) {
 		case '{':
 			n++
 		case ',', '[':
-			if next := bytes.TrimLeft(text[i+1:min(i+9, len(text))], " \t\r\n"); len(next) > 0 && next[0] != '"' && next[0] != '{' && next[0] != ']' {
+			next := bytes.TrimLeft(text[i+1:min(i+9, len(text))], " \t\r\n")
+			if len(next) > 0 && !bytes.ContainsAny(next[:1], `"{]`) {
 				n++
 			}
 		}
@@ -82,6 +83,7 @@ func (d *decoder) items(c *chunk, n int, r *result) bool {
 // noRoom says that there is no more room, if this is the first time.
 func (r *result) noRoom(c *chunk, first bool) {
 	if first {
-		r.fail(place{chunk: c}, nil, "", "the values up to here would take too much memory for their text", "remove lists of empty or very short values")
+		r.fail(place{chunk: c}, nil, "", "the values up to here would take too much memory for their text",
+			"remove lists of empty or very short values")
 	}
 }
