@@ -101,13 +101,11 @@ func (p *PodTopologySpread) afterNodeChange(pod *state.Pod, object state.Object)
 	if !has || !slices.ContainsFunc(constraints, func(c state.SpreadConstraint) bool { return c.HonorAffinity }) {
 		return state.QueueSkip, nil
 	}
+	// Terms that cannot be parsed match no node, before and after, as in the filter.
 	required := nodeaffinity.GetRequiredNodeAffinity(pod.Object)
-	matched, err := required.Match(before.Object)
-	if err != nil {
-		return state.Queue, err
-	}
-	matches, err := required.Match(now.Object)
-	return hint(err != nil || matched != matches), err
+	matched, _ := required.Match(before.Object)
+	matches, _ := required.Match(now.Object)
+	return hint(matched != matches), nil
 }
 
 func hint(queue bool) state.Hint {
