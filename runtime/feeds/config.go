@@ -118,10 +118,11 @@ type Key struct {
 
 // Source says where numbers come from. One of the fields is given.
 type Source struct {
-	MetricsAPI *MetricsAPI `json:"metricsAPI,omitempty"`
-	Prometheus *Prometheus `json:"prometheus,omitempty"`
-	File       *FileSource `json:"file,omitempty"`
-	Model      *Model      `json:"model,omitempty"`
+	MetricsAPI *MetricsAPI   `json:"metricsAPI,omitempty"`
+	Prometheus *Prometheus   `json:"prometheus,omitempty"`
+	Object     *ObjectSource `json:"object,omitempty"`
+	File       *FileSource   `json:"file,omitempty"`
+	Model      *Model        `json:"model,omitempty"`
 }
 
 // Model is a model of load, for simulations: at the time of a sample a node uses a part of what its pods request, of CPU for a feed in
@@ -259,13 +260,13 @@ func (f *Feed) check(fail func(field, detail string, args ...any)) {
 
 func (s *Source) check(f *Feed, fail func(field, detail string, args ...any)) {
 	given := 0
-	for _, is := range []bool{s.MetricsAPI != nil, s.Prometheus != nil, s.File != nil, s.Model != nil} {
+	for _, is := range []bool{s.MetricsAPI != nil, s.Prometheus != nil, s.Object != nil, s.File != nil, s.Model != nil} {
 		if is {
 			given++
 		}
 	}
 	if given != 1 {
-		fail(".source", "it has %d sources: give metricsAPI, prometheus, file or, in a simulation, model", given)
+		fail(".source", "it has %d sources: give metricsAPI, prometheus, object, file or, in a simulation, model", given)
 	}
 	if unit := wellKnown(f.Name); s.MetricsAPI != nil && (unit == "" || f.Key.NodeLabel != "") {
 		fail(".source.metricsAPI", "it has %s and %s by node, and nothing else: give the feed another source", CPU, Memory)
@@ -288,6 +289,9 @@ func (s *Source) check(f *Feed, fail func(field, detail string, args ...any)) {
 			fail(".source.prometheus.lag", "lag or timeQuery is needed, and not both: write how long before the query's time the window of a sample "+
 				"begins, as 5m for a rate over [5m]")
 		}
+	}
+	if s.Object != nil {
+		s.Object.check(fail)
 	}
 	if s.File != nil && s.File.Path == "" {
 		fail(".source.file.path", "it is missing")
@@ -313,6 +317,9 @@ func (f *Feed) defaults(dir string) {
 	if p := f.Source.Prometheus; p != nil {
 		p.Label, p.Scale = cmp.Or(p.Label, "node"), cmp.Or(p.Scale, 1)
 		paths = append(paths, &p.TokenFile, &p.CAFile, &p.CertFile, &p.KeyFile)
+	}
+	if f.Source.Object != nil {
+		f.Source.Object.defaults(f.Unit)
 	}
 	if f.Source.Model != nil {
 		f.Source.Model.Percent = cmp.Or(f.Source.Model.Percent, 100)

@@ -12,6 +12,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/berth-scheduler/berth/abi/fieldpath"
 	"github.com/berth-scheduler/berth/internal/plain"
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
 	"github.com/berth-scheduler/berth/runtime/state"
@@ -27,6 +28,8 @@ type Deps struct {
 	Clock clock.Clock // optional: the machine's
 	// Metrics returns a NodeMetricsList of metrics.k8s.io as JSON, of at most so many bytes. It is needed for feeds of metricsAPI.
 	Metrics func(ctx context.Context, most int64) ([]byte, error)
+	// Follow returns objects of the API, of each of which project is kept. paths is where project looks. It is needed for feeds of object.
+	Follow func(of Objects, paths []fieldpath.Path, project func(object map[string]any) any) Followed
 	// Node (optional) returns a node by name, nil if it is not known, for steps in percent. It is called from several goroutines.
 	Node func(name string) *v1.Node
 	// Requested returns by node what its pods request of a resource, in milli-CPU or bytes. It is needed for feeds of a model.
@@ -37,8 +40,9 @@ type Deps struct {
 
 // Feeds fetches feeds. Feeds of one source share a fetch.
 type Feeds struct {
-	deps   Deps
-	groups []*group
+	deps     Deps
+	groups   []*group
+	followed map[Objects]Followed
 }
 
 // group is the feeds of a source.
@@ -65,6 +69,9 @@ func New(config Config, deps Deps) (*Feeds, error) {
 		deps.Clock = clock.Real{}
 	}
 	fs := &Feeds{deps: deps}
+	if deps.Follow != nil {
+		fs.followed = followedBy(config.Feeds, deps.Follow)
+	}
 	groups := make(map[fetched]*group)
 	for i := range config.Feeds {
 		f := &config.Feeds[i]
@@ -78,8 +85,11 @@ func New(config Config, deps Deps) (*Feeds, error) {
 			g = &group{source: from, interval: by.interval}
 			fs.groups, groups[by] = append(fs.groups, g), g
 		}
-		if p, ok := g.source.(*prometheus); ok {
-			p.feeds = append(p.feeds, f)
+		switch s := g.source.(type) {
+		case *prometheus:
+			s.feeds = append(s.feeds, f)
+		case *objectsSource:
+			s.feeds = append(s.feeds, f)
 		}
 		g.tables = append(g.tables, newTable(f, fs.deps.Node))
 	}
@@ -91,6 +101,7 @@ type fetched struct {
 	interval   time.Duration
 	alone      string // the name of a feed that shares nothing
 	prometheus Prometheus
+	objects    Objects
 }
 
 func fetchedBy(f *Feed) fetched {
@@ -104,6 +115,8 @@ func fetchedBy(f *Feed) fetched {
 	case f.Source.Prometheus != nil:
 		out.prometheus = *f.Source.Prometheus
 		out.prometheus.Scale = 0
+	case f.Source.Object != nil:
+		out.objects = f.Source.Object.objects()
 	}
 	return out
 }
@@ -112,6 +125,10 @@ func (fs *Feeds) sourceOf(f *Feed) (source, error) {
 	switch {
 	case f.Source.Prometheus != nil:
 		return newPrometheus(fetchedBy(f).prometheus)
+	case f.Source.Object != nil && fs.deps.Follow == nil:
+		return nil, errors.New("source.object needs a cluster: give it a file here")
+	case f.Source.Object != nil:
+		return &objectsSource{followed: fs.followed[f.Source.Object.objects()]}, nil
 	case f.Source.File != nil:
 		return &fileSource{f, f.Source.File.Path}, nil
 	case f.Source.Model != nil && fs.deps.Requested == nil:
@@ -128,6 +145,9 @@ func (fs *Feeds) sourceOf(f *Feed) (source, error) {
 // has. It does so for several sources at once.
 func (fs *Feeds) Run(ctx context.Context, changed func([]state.Feed)) {
 	var all sync.WaitGroup
+	for _, f := range fs.followed {
+		all.Go(func() { f.Run(ctx) })
+	}
 	for _, g := range fs.groups {
 		all.Go(func() {
 			for next := fs.deps.Clock.Now(); ctx.Err() == nil; {
@@ -201,7 +221,7 @@ func (fs *Feeds) round(ctx context.Context, g *group) (out []state.Feed) {
 	samples, err := g.source.fetch(limited, fs.deps.Clock.Now())
 	cancel()
 	if err != nil {
-		samples, err = nil, plain.Error(err, maxMessage)
+		err = plain.Error(err, maxMessage)
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()

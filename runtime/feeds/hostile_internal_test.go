@@ -3,6 +3,7 @@ package feeds
 import (
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -81,6 +82,41 @@ func TestHostileValues(t *testing.T) {
 		got := h.round(30*time.Second, series(start(), map[string]string{"a": text}))
 		if err := h.feeds.Failing(); len(got) > 0 || err == nil || len(err.Error()) > 700 {
 			t.Errorf("%.20s: %+v, %.900v", text, got, err)
+		}
+	}
+}
+
+// TestHostileSeries: a series without a number, or without a time, is left out alone: its last value counts until it is stale, the
+// others are taken over, and the log names it once.
+func TestHostileSeries(t *testing.T) {
+	for text, why := range map[string]string{
+		"NaN": "its value NaN is no number of 64 bits", "-Inf": "its value -Inf is no number of 64 bits",
+		"9.3e18": "its value 9.3e+18 is no number of 64 bits",
+	} {
+		h := newHostile(t)
+		var log strings.Builder
+		h.feeds.deps.Log = slog.New(slog.NewTextHandler(&log, nil))
+		h.round(0, series(h.clock.Now(), map[string]string{"a": "7", "b": "7", "c": "7"}))
+		for i := range 8 {
+			got := h.round(30*time.Second, series(h.clock.Now().Add(30*time.Second), map[string]string{"a": "9", "b": text, "c": text}))
+			b, want := h.feeds.groups[0].tables[0].whole("b"), abi.FeedFresh
+			if i >= 6 { // after the maximal age
+				want = abi.FeedStale
+			}
+			if b.Value != 7 || b.State != want || i == 0 && got["a"].Value != 9 {
+				t.Errorf("%s, round %d: %+v, %+v", text, i, got, b)
+			}
+			if err := h.feeds.Failing(); err == nil || !strings.HasSuffix(err.Error(), `2 of 3 values are left out: the series of "b": `+why) {
+				t.Errorf("%s, round %d: %v", text, i, err)
+			}
+		}
+		all := map[string]string{"a": "9", "b": "9", "c": "9"}
+		if got := h.round(30*time.Second, series(h.clock.Now().Add(30*time.Second), all)); got["b"].Value != 9 {
+			t.Errorf("%s: %+v", text, got)
+		}
+		if err := h.feeds.Failing(); err != nil || strings.Count(log.String(), "a feed fails") != 1 ||
+			strings.Count(log.String(), "works again") != 1 {
+			t.Errorf("%s: %v\n%s", text, err, log.String())
 		}
 	}
 }

@@ -36,7 +36,7 @@ const (
 	maxMessage = 512
 )
 
-// source returns the samples of feeds that share it, by the names of feeds and by keys.
+// source returns the samples of feeds that share it, by the names of feeds and by keys. With an error it returns those that are good.
 type source interface {
 	fetch(ctx context.Context, now time.Time) (map[string]map[string]Sample, error)
 }
@@ -203,26 +203,50 @@ func (p *prometheus) fetch(ctx context.Context, now time.Time) (map[string]map[s
 		}
 	}
 	out := make(map[string]map[string]Sample, len(p.feeds))
+	bad := leftOut{what: "the series of", of: len(series) * len(p.feeds)}
 	for _, f := range p.feeds {
 		samples := make(map[string]Sample, len(series))
 		for key, r := range series {
 			value, err := whole(float64(r.value * f.Source.Prometheus.Scale))
-			if err != nil {
-				return nil, fmt.Errorf("the series of %s: %w", plain.Quote(key, maxKey), err)
-			}
 			begin := r.end.Add(-p.spec.Lag.Duration)
 			if begins != nil {
 				at, ok := begins[key]
-				if seconds, err := whole(at.value); !ok || err != nil || seconds <= 0 || seconds > now.Unix()+60 { // clocks differ a little
-					return nil, fmt.Errorf("timeQuery: %s has no time in seconds since 1970 that is past", plain.Quote(key, maxKey))
+				seconds, wrong := whole(at.value)
+				if past := seconds > 0 && seconds <= now.Unix()+60; err == nil && (!ok || wrong != nil || !past) { // clocks differ a little
+					err = errors.New("timeQuery has no time for it in seconds since 1970 that is past")
 				}
 				begin = time.Unix(int64(at.value), 0)
+			}
+			if err != nil {
+				bad.add(key, err)
+				continue
 			}
 			samples[key] = Sample{value, begin, r.end}
 		}
 		out[f.Name] = samples
 	}
-	return out, nil
+	return out, bad.err()
+}
+
+// leftOut is the values of a round that are no sample, by the first of their keys. A division by 0 for one node is none of the others'.
+type leftOut struct {
+	what  string // has the value of a key
+	n, of int
+	key   string
+	first error
+}
+
+func (l *leftOut) add(key string, err error) {
+	if l.n++; l.n == 1 || key < l.key {
+		l.key, l.first = key, err
+	}
+}
+
+func (l *leftOut) err() error {
+	if l.n == 0 {
+		return nil
+	}
+	return fmt.Errorf("%d of %d values are left out: %s %s: %w", l.n, l.of, l.what, plain.Quote(l.key, maxKey), l.first)
 }
 
 // reading is the value of a series, and for when it was evaluated.

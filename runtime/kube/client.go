@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -44,6 +45,8 @@ type Clients struct {
 	// Plugins watches the objects of berth.dev, and writes their status as Main writes; nil if
 	// they are not watched.
 	Plugins rest.Interface
+	// Objects watches resources of any kind.
+	Objects dynamic.Interface
 	// REST is what the clients were made of.
 	REST *rest.Config
 	// Reach observes how the clients' requests end, and Requests which of them fail.
@@ -121,6 +124,14 @@ func (c *Connection) Connect(ctx context.Context, lease componentconfigv1alpha1.
 	overHTTP, err := rest.HTTPClientFor(plugins)
 	if err == nil {
 		out.Plugins, err = newPluginClient(plugins, again.client(out.Requests.client(out.Reach.client(overHTTP))), readAlone)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("connect to %s: %w", base.Host, err)
+	}
+	objects := named("objects")
+	objects.AcceptContentTypes, objects.ContentType = "", "" // custom resources have JSON alone
+	if overHTTP, err = rest.HTTPClientFor(objects); err == nil {
+		out.Objects, err = dynamic.NewForConfigAndClient(objects, again.client(out.Requests.client(out.Reach.client(overHTTP))))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("connect to %s: %w", base.Host, err)

@@ -7,14 +7,15 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
 
 // module builds a version of an example plugin in Go into a file; $DIGEST is its digest.
 func (s *script) module(args []string) error {
-	if len(args) != 3 {
-		return fmt.Errorf("want EXAMPLE VERSION FILE")
+	if len(args) < 3 {
+		return fmt.Errorf("want EXAMPLE VERSION FILE [FEED …]")
 	}
 	repository, err := filepath.Abs(filepath.Join("..", ".."))
 	if err != nil {
@@ -36,6 +37,16 @@ func (s *script) module(args []string) error {
 		return err
 	}
 	manifest["version"] = args[1]
+	if required := args[3:]; len(required) > 0 {
+		reads, _ := manifest["reads"].(map[string]any)
+		feeds, _ := reads["feeds"].([]any)
+		for _, feed := range required {
+			if !slices.Contains(feeds, any(feed)) {
+				feeds = append(feeds, feed)
+			}
+		}
+		reads["feeds"], reads["requiredFeeds"] = feeds, required
+	}
 	if text, err = json.Marshal(manifest); err != nil {
 		return err
 	}
@@ -60,13 +71,16 @@ func exists(dir string) bool {
 
 // logged waits until the scheduler has logged a text.
 func (s *script) logged(args []string) error {
-	if len(args) != 1 {
-		return fmt.Errorf("want TEXT")
+	if len(args) != 1 && len(args) != 2 {
+		return fmt.Errorf("want TEXT [TIMES]")
 	}
 	for end := time.Now().Add(patience); !strings.Contains(s.process.Log(), args[0]); time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(end) {
 			return fmt.Errorf("the scheduler did not log %q within %v", args[0], patience)
 		}
+	}
+	if n := fmt.Sprint(strings.Count(s.process.Log(), args[0])); len(args) == 2 && n != args[1] {
+		return fmt.Errorf("the scheduler logged %q %s times", args[0], n)
 	}
 	return nil
 }

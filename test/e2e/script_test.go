@@ -13,6 +13,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/berth-scheduler/berth/internal/golden"
@@ -71,7 +72,7 @@ func filesOf(t *testing.T, dir string) []string {
 //	program FOLDER               run the program of a folder of this repository, a module that embeds Berth, in place of Berth
 //	sigterm                      end the scheduler with SIGTERM
 //	sigkill                      end the scheduler with SIGKILL
-//	apply FILE …                 create or change objects; $VARIABLES are replaced
+//	apply FILE …                 create or change objects, also of kinds that are installed a moment later; $VARIABLES are replaced
 //	patch KIND NAME JSON [SUB]   change an object, or a subresource of it
 //	delete KIND NAME             delete an object at once
 //	await STATE POD …            wait until pods are placed, bound, rejected, nominated, leaving, gone, preempted
@@ -80,8 +81,11 @@ func filesOf(t *testing.T, dir string) []string {
 //	nothing                      wait a second in which nothing is to happen
 //	report POD …                 print what the scheduler made of pods
 //	extender                     start an HTTP extender at $EXTENDER
-//	module EXAMPLE VERSION FILE  build a plugin of wasm-examples; its digest is in $DIGEST
-//	logged TEXT                  wait until the scheduler has logged a text
+//	module EXAMPLE VERSION FILE [FEED …]
+//	                             build a plugin of wasm-examples, which requires feeds; its digest is in $DIGEST
+//	logged TEXT [TIMES]          wait until the scheduler has logged a text, and require how often
+//	expand FILE …                replace $VARIABLES in files
+//	answers PATH RE              wait until what the scheduler serves at $PORT matches
 //	files                        serve the script's files over HTTP at $FILES
 //	registry FILE …              serve plugins as an OCI registry does, at $REGISTRY/FILE:v1, without .wasm
 //	serve                        run berth registry serve at $REGISTRY
@@ -114,7 +118,8 @@ func scripts(t testscript.T, on func(*testing.T) *cluster.Cluster, files []strin
 			"serve": command((*script).serve), "publish": command((*script).publish), "kinds": command((*script).kinds), "ready": command((*script).ready),
 			"indented": command((*script).indented), "placed": command((*script).placed), "unseen": command((*script).unseen),
 			"load": command((*script).load), "foreign": command((*script).foreign), "user": command((*script).user),
-			"port": command((*script).port), "told": command((*script).told), "until": command((*script).until),
+			"port": command((*script).port), "told": command((*script).told), "expand": command((*script).expand),
+			"answers": command((*script).answers), "until": command((*script).until),
 		},
 	})
 }
@@ -245,7 +250,18 @@ func (s *script) sigkill([]string) error { return s.process.Kill() }
 
 func (s *script) apply(files []string) error {
 	for _, file := range files {
-		if err := s.objects.Apply(s.ctx, []byte(os.Expand(s.ReadFile(file), s.Getenv))); err != nil {
+		documents := []byte(os.Expand(s.ReadFile(file), s.Getenv))
+		err := s.objects.Apply(s.ctx, documents)
+		for end := time.Now().Add(patience); meta.IsNoMatchError(err) || apierrors.IsNotFound(err); { // a kind that was installed a moment ago
+			if time.Now().After(end) {
+				break
+			}
+			time.Sleep(100 * time.Millisecond)
+			if s.objects, err = s.cluster.Objects(s.namespace); err == nil {
+				err = s.objects.Apply(s.ctx, documents)
+			}
+		}
+		if err != nil {
 			return fmt.Errorf("%s: %w", file, err)
 		}
 	}

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"context"
 	"crypto/tls"
 	"fmt"
 	"io"
@@ -32,23 +33,29 @@ type server struct {
 // get sends a request as a user, anonymously if empty.
 func (s server) get(t *testing.T, path string, as cluster.User) (int, string) {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url+path, http.NoBody)
+	code, body, err := s.ask(t.Context(), path, as)
 	if err != nil {
-		t.Fatal(err)
+		return 0, err.Error()
+	}
+	return code, body
+}
+
+// ask is get with an error.
+func (s server) ask(ctx context.Context, path string, as cluster.User) (code int, body string, err error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+path, http.NoBody)
+	if err != nil {
+		return 0, "", err
 	}
 	if as != "" {
 		request.Header.Set("Authorization", "Bearer "+as.Token())
 	}
 	response, err := s.client.Do(request)
 	if err != nil {
-		return 0, err.Error()
+		return 0, "", err
 	}
 	defer response.Body.Close()
-	body, err := io.ReadAll(response.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return response.StatusCode, string(body)
+	text, err := io.ReadAll(response.Body)
+	return response.StatusCode, string(text), err
 }
 
 // serve runs a scheduler on a cluster of one node until it has placed a pod, rejected another
