@@ -74,6 +74,7 @@ func queuedOf(s *scheduler.Scheduler) []debughttp.Queued {
 		q := debughttp.Queued{
 			Namespace: p.Pod.Namespace, Name: p.Pod.Name, UID: p.Pod.UID, Profile: p.Pod.Profile, Priority: p.Pod.Priority, Place: place.String(),
 			Since: unlessZero(p.Timestamp), First: unlessZero(p.InitialAttempt), BackoffUntil: unlessZero(p.BackoffUntil), Attempts: p.Attempts,
+			RetryAt: unlessZero(p.RetryAt), RetryBy: p.RetryBy,
 		}
 		switch plugins, waits := waiting[p.Pod.UID]; {
 		case waits:

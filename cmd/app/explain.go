@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -144,6 +145,36 @@ func (p *printer) scores(a *report.Attempt) {
 		p.text("All of them have %s.", strings.Join(alike, ", "))
 		p.printf("\n")
 	}
+	p.feeds(best)
+}
+
+// feeds prints what feeds said of the best nodes when plugins scored them.
+func (p *printer) feeds(best []report.Candidate) {
+	columns := []column{
+		{head: "NODE", least: 16}, {head: "FEED", least: 16}, {head: "VALUE", numbers: true}, {head: "SAMPLED AT"}, {head: "READ BY"},
+	}
+	var rows []table.Row
+	for _, c := range best {
+		for _, f := range c.Feeds {
+			name, unit, _ := strings.Cut(f.Feed, ":")
+			value, at := fmt.Sprintf("%d %s", f.Value, unit), ""
+			switch f.State {
+			case abi.FeedNone:
+				value = "none"
+			case abi.FeedStale:
+				value += ", stale"
+			}
+			if f.At > 0 {
+				at = time.Unix(f.At, 0).UTC().Format(time.RFC3339)
+			}
+			rows = append(rows, table.Row{c.Node, name, value, at, f.Plugin})
+		}
+	}
+	if len(rows) > 0 {
+		p.text("What feeds said of them:")
+		p.printf("\n")
+		p.table(columns, rows)
+	}
 }
 
 func (p *printer) tooWide(columns []column, rows []table.Row) bool {
@@ -172,7 +203,10 @@ func scoreTable(best []report.Candidate, shown []int, narrow bool) (columns []co
 }
 
 func score(s report.Score) string {
-	if s.Raw == s.Weighted {
+	switch s.Raw {
+	case abi.NoScore:
+		return fmt.Sprintf("%d (none)", s.Weighted)
+	case s.Weighted:
 		return fmt.Sprint(s.Weighted)
 	}
 	return fmt.Sprintf("%d (%d)", s.Weighted, s.Raw)

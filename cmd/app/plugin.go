@@ -17,7 +17,8 @@ with a manifest, which lists the plugin's extension points and everything that i
 		Args: knownSubcommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newPluginNew(), newPluginBuild(), newPluginTest(), newPluginBench(), newPluginInspect(), newPluginConformance(),
+	cmd.AddCommand(newPluginNew(), newPluginBuild(), newPluginTest(), newPluginDev(p), newPluginBench(), newPluginSDK(),
+		newPluginInspect(), newPluginConformance(),
 		newPluginSBOM(), newPluginPush(), newPluginPull(), newPluginCopy(), newPluginKeygen(), newPluginSign(), newPluginVerify(), newPluginLock(p),
 		newPluginIndex(), newPluginYank(), newPluginSearch(), newPluginInfo(),
 		newPluginInstall(p), newPluginUninstall(p), newPluginOutdated(p), newPluginUpgrade(p), newPluginSite(),

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 
+	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/abi/sdk/go/berthtest"
 	"github.com/berth-scheduler/berth/abi/wire"
 	"github.com/berth-scheduler/berth/runtime/market/index"
@@ -38,15 +40,20 @@ generated clusters for 64 different pods in turn.
 
 PER POD   time in the host, including its work around the guest's calls, on one core,
           the best of five runs
-FUEL      work of the guest, the same on every machine
+FUEL      work of the guest, the same on every run and every machine
 CALLS     guest calls
 WRITTEN   bytes that the host copies into the guest's memory when only the pod changed
 CALL      time of one bare call of filter, or score, for all nodes
 NATIVE    the same call of the same plugin as native code; only for Go projects whose
           package has New and Manifest, such as those of berth plugin new
 
+A second table has the time and the fuel of each call, and the answers: of preEnqueue and
+queueSort, which get all 64 pods at once; of the points from preFilter to normalize; and
+of reserve, permit, preBind and unreserve on the best node that is left for a pod.
+
 The clusters contain everything that the plugin reads. Pass the plugin's configuration,
-and as hints the strings that matter to it, so that its answers differ.`,
+and as hints the strings that matter to it, so that its answers differ. A project has its
+hints in testdata/hints.`,
 		Example: `  berth plugin bench ./rack-aware
   berth plugin bench 'tenant-pool.wasm?config=pools.json' --hint gold --hint team-a`,
 		Args:    optionalArgument("folder or module"),
@@ -59,7 +66,7 @@ and as hints the strings that matter to it, so that its answers differ.`,
 	f := cmd.Flags()
 	f.SortFlags = false
 	f.StringVar(&o.config, "config", "", "configuration `FILE` for a folder; for a module write MODULE?config=FILE")
-	f.StringArrayVar(&o.hints, "hint", nil, "`STRING` to use in labels, namespaces and other names; repeatable")
+	f.StringArrayVar(&o.hints, "hint", nil, hintUsage)
 	f.IntSliceVar(&o.nodes, "nodes", []int{100, 1000, 5000}, "`NUMBERS` of nodes")
 	f.StringVarP(&o.output, "output", "o", "text", "output `FORMAT`: text, or json for berth plugin push --bench")
 	f.DurationVar(&o.length, "time", 300*time.Millisecond, "`DURATION` of each measurement")
@@ -93,9 +100,11 @@ func (o *pluginBenchOptions) run(ctx context.Context, stdout, stderr io.Writer) 
 		return t.inWords(err)
 	}
 	defer func() { err = errors.Join(err, m.close(ctx)) }()
-	manifest := wire.EncodeManifest(m.Manifest)
-	if !berthtest.Measurable(manifest) {
-		return fmt.Errorf("%s: the plugin implements neither filter nor score, so there is nothing to measure", o.plugin)
+	if !slices.ContainsFunc(benchedPoints(), func(p abi.Point) bool { return m.Manifest.Points.Get(p) != nil }) {
+		return fmt.Errorf("%s: bench calls none of the plugin's points: it calls those in berth plugin bench --help", o.plugin)
+	}
+	if o.hints, err = t.hints(o.hints); err != nil {
+		return err
 	}
 	rows := make([]benched, 0, len(o.nodes))
 	for _, n := range o.nodes {
@@ -112,8 +121,12 @@ func (o *pluginBenchOptions) run(ctx context.Context, stdout, stderr io.Writer) 
 		}
 		return writing(writeJSON(stdout, out))
 	}
+	nodesToo := berthtest.Measurable(wire.EncodeManifest(m.Manifest))
 	natively, why := map[int]time.Duration{}, "only a Go project has one; name its folder"
-	if t.dir != "" && languageOf(t.dir) == "go" {
+	if !nodesToo {
+		why = "the plugin has neither filter nor score"
+	}
+	if nodesToo && t.dir != "" && languageOf(t.dir) == "go" {
 		natively, why = o.native(ctx, t.dir, m.Config)
 	}
 	p := &printer{w: stdout, width: width(stdout)}
@@ -126,12 +139,15 @@ func (p *printer) benched(m *opened, measured []benched, natively map[int]time.D
 	p.printf("%s %s, %s; one core, 64 pods in turn\n\n", m.Manifest.Name, m.Manifest.Version, size(int64(len(m.Bytes))))
 	rows := make([]table.Row, 0, len(measured))
 	for _, r := range measured {
-		native := "-"
+		native, call := "-", "-"
+		if r.perCall > 0 {
+			call = seconds(r.perCall.Seconds())
+		}
 		if d, ok := natively[r.nodes]; ok {
 			native = seconds(d.Seconds())
 		}
 		rows = append(rows, table.Row{
-			r.nodes, seconds(r.perPod.Seconds()), r.used.fuel, strconv.FormatFloat(r.used.calls, 'g', 4, 64), size(r.used.written), seconds(r.perCall.Seconds()), native,
+			r.nodes, seconds(r.perPod.Seconds()), r.used.fuel, strconv.FormatFloat(r.used.calls, 'g', 4, 64), size(r.used.written), call, native,
 		})
 	}
 	number := func(head string) column { return column{head: head, numbers: true} }
@@ -140,11 +156,14 @@ func (p *printer) benched(m *opened, measured []benched, natively map[int]time.D
 	}, rows)
 	if why := notKept(m.Manifest); why != "" {
 		p.text("Every pod costs this: answers are not kept for equivalent pods, because %s.", why)
-	} else {
+	} else if m.Manifest.Points.Get(abi.Filter) != nil || m.Manifest.Points.Get(abi.Score) != nil {
 		p.text("This is the cost of pods that differ. For a pod like an earlier one, the plugin is asked only about nodes that changed.")
 	}
 	if len(natively) == 0 {
 		p.text("No native measurement: %s.", why)
+	}
+	if last := &measured[len(measured)-1]; p.err == nil {
+		p.tallied(last)
 	}
 }
 
@@ -153,6 +172,8 @@ type benched struct {
 	nodes           int
 	perPod, perCall time.Duration
 	used            counts
+	pods            int // that were placed while calls were counted
+	tallies         map[abi.Point]*tally
 }
 
 // measure measures a size, without the native measurement.
@@ -167,15 +188,13 @@ func (o *pluginBenchOptions) measure(ctx context.Context, m *opened, n int) (*be
 		return nil, err
 	}
 	defer h.close(ctx)
-	for i := range 2 * len(pods) { // the first rounds copy strings
-		h.place(i)
-	}
-	before, i := h.counts(), 0
-	perPod := repeated(o.length, func() {
+	out := &benched{nodes: n}
+	out.used, out.pods, out.tallies = h.count()
+	i := 0
+	out.perPod = repeated(o.length, func() {
 		h.place(i)
 		i++
 	})
-	used := h.counts().since(before, i)
 	if h.plugin.Faults() > 0 {
 		h.plugin.Settle("")
 		what := "berth plugin test shows where"
@@ -184,20 +203,29 @@ func (o *pluginBenchOptions) measure(ctx context.Context, m *opened, n int) (*be
 		}
 		return nil, &failure{fmt.Errorf("%s: the plugin faults in a cluster of %d nodes: %s", m.Path, n, what)}
 	}
-	var perCall time.Duration
+	if !berthtest.Measurable(manifest) {
+		return out, nil
+	}
 	failed := record(func(tb testing.TB) {
 		trial := berthtest.New(tb, manifest, m.factory(ctx), string(m.Config))
 		trial.Nodes = nodes
-		call, i := trial.Caller(pods), 0
-		perCall = repeated(o.length, func() {
-			call(i % len(pods))
-			i++
-		})
+		call, asked := trial.Caller(pods), []int{}
+		for i := range pods {
+			if call(i) != nil {
+				asked = append(asked, i)
+			}
+		}
+		if i := 0; len(asked) > 0 {
+			out.perCall = repeated(o.length, func() {
+				call(asked[i%len(asked)])
+				i++
+			})
+		}
 	})
 	if len(failed) > 0 {
 		return nil, &failure{fmt.Errorf("%s: %s", m.Path, failed[0])}
 	}
-	return &benched{nodes: n, perPod: perPod, perCall: perCall, used: used}, nil
+	return out, nil
 }
 
 // batches is the number of runs of a measurement. The fastest counts, because other load

@@ -18,16 +18,24 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/abi/sdk/assemblyscript/asc"
 	"github.com/berth-scheduler/berth/abi/wire"
 	"github.com/berth-scheduler/berth/internal/plain"
 	"github.com/berth-scheduler/berth/runtime/module"
 )
+
+// maxWarning is how long a warning about a place in the sources may be, in characters.
+const maxWarning = 600
 
 type buildOptions struct {
 	dir      string
 	manifest string
 	out      string
 	shown    string // what messages call the module; out if it is empty
+	kept     string // folder for what cargo keeps; a temporary one if it is empty
+	// quick leaves out what takes seconds and does not change answers: the optimization of AssemblyScript.
+	quick bool
+	asc   *asc.Toolchain // that an earlier build found; nil for none
 }
 
 // built is what build makes of a folder.
@@ -70,13 +78,7 @@ already contain a manifest, which must be the same.`,
 }
 
 func (o *buildOptions) run(ctx context.Context, stdout, stderr io.Writer) (*built, error) {
-	switch info, err := os.Stat(o.dir); {
-	case err != nil:
-		return nil, fmt.Errorf("%w (name the folder of a plugin)", err)
-	case !info.IsDir():
-		return nil, fmt.Errorf("%s is a file: name the folder of a plugin (berth plugin inspect shows a module)", o.dir)
-	}
-	file, manifest, err := o.readManifest()
+	file, manifest, err := o.project()
 	if err != nil {
 		return nil, err
 	}
@@ -99,16 +101,48 @@ func (o *buildOptions) run(ctx context.Context, stdout, stderr io.Writer) (*buil
 		}
 	}
 	if b.Loaded, err = module.Parse(out, data); err != nil {
-		return nil, fmt.Errorf("%w\n%snothing was written; the manifest is %s", err, configureHint(o.dir, err, manifest), file)
+		hint := configureHint(o.dir, err, manifest) + exportHint(o.dir, err)
+		if strings.Contains(err.Error(), `import "env.console.`) {
+			hint += "a plugin has no console: write berth.log(berth.Level.Info, text), and list log in the manifest's host\n"
+		}
+		for _, w := range vain(ctx, o.dir) {
+			hint += plain.Line(w, maxWarning) + "\n"
+		}
+		return nil, fmt.Errorf("%w\n%snothing was written; the manifest is %s", err, hint, file)
 	}
 	if err := replaceFile(out, data); err != nil {
 		return nil, &failure{err}
 	}
+	invain := vain(ctx, o.dir)
 	for _, w := range b.Warnings {
+		if told := func(line string) bool { return strings.HasSuffix(line, vainFiles) }; wire.IsInert(w) && slices.ContainsFunc(invain, told) {
+			continue
+		}
 		fmt.Fprintf(stderr, "warning: %s: %s\n", cmp.Or(o.shown, out), plain.Line(w, maxCell))
+	}
+	for _, w := range invain {
+		fmt.Fprintf(stderr, "warning: %s\n", plain.Line(w, maxWarning))
 	}
 	_, err = fmt.Fprintf(stdout, "%s: %s %s, %s, %s\n", out, manifest.Name, manifest.Version, size(int64(len(data))), b.Digest)
 	return &b, writing(err)
+}
+
+// project checks that the folder has a plugin, and returns its manifest with the manifest's file.
+func (o *buildOptions) project() (file string, m *wire.Manifest, err error) {
+	switch info, err := os.Stat(o.dir); {
+	case err != nil:
+		return "", nil, fmt.Errorf("%w (name the folder of a plugin)", err)
+	case !info.IsDir():
+		return "", nil, fmt.Errorf("%s is a file: name the folder of a plugin (berth plugin inspect shows a module)", o.dir)
+	}
+	if file, m, err = o.readManifest(); err != nil {
+		return "", nil, err
+	}
+	if languageOf(o.dir) == "go" && !hasGo(o.dir) && !hasGo(guestFolder(o.dir)) {
+		return "", nil, fmt.Errorf("%s: it has no plugin: write Go files with a package main in it or in guest, Cargo.toml for Rust, "+
+			"C files, or assembly/index.ts for AssemblyScript", o.dir)
+	}
+	return file, m, nil
 }
 
 // configureHint says how a plugin gets the configuration of its manifest, if the module does not log: SDKs log
@@ -122,6 +156,26 @@ func configureHint(dir string, err error, m *wire.Manifest) string {
 		"c": "write BERTH_CONFIGURE", "assemblyscript": "write the method configure",
 	}[languageOf(dir)]
 	return "the manifest has a configuration, and " + abi.ExportConfigure + ", which logs why it refuses one, is not exported: " + how + "\n"
+}
+
+// exportHint says how a plugin exports the points that its module does not, though the manifest has them.
+func exportHint(dir string, err error) (hint string) {
+	for _, point := range abi.Points() {
+		export, _ := wire.ExportOf(point)
+		if export == "" || !strings.Contains(err.Error(), "export "+strconv.Quote(export)+": it is missing") {
+			continue
+		}
+		name := wire.PointName(point)
+		switch word := strings.TrimPrefix(export, abi.ExportPrefix); languageOf(dir) {
+		case "go":
+			hint += "to export " + name + ", call Export of abi/sdk/go/export/" + strings.Replace(strings.ReplaceAll(word, "_", ""), "removepod", "addpod", 1) + " in package main\n"
+		case "rust":
+			hint += "to export " + name + ", name " + word + " in berth::export!\n"
+		case "c":
+			hint += "to export " + name + ", write BERTH_" + strings.ToUpper(word) + "(function);\n"
+		}
+	}
+	return hint
 }
 
 // readManifest returns the manifest and its file.
@@ -166,14 +220,11 @@ func (o *buildOptions) compile(ctx context.Context, file string, manifest *wire.
 	defer os.RemoveAll(temp) //nolint:errcheck // a folder for temporary files
 	switch languageOf(o.dir) {
 	case "rust":
-		return o.compileRust(ctx, temp, file, manifest)
+		return o.compileRust(ctx, cmp.Or(o.kept, temp), file, manifest)
 	case "assemblyscript":
 		return o.compileAssemblyScript(ctx, file, manifest)
 	case "c":
 		return o.compileC(ctx, file, manifest, stderr)
-	}
-	if !hasGo(o.dir) && !hasGo(guestFolder(o.dir)) {
-		return nil, fmt.Errorf("%s: it has no plugin: write Go files with a package main in it or in guest, Cargo.toml for Rust, C files, or assembly/index.ts for AssemblyScript", o.dir)
 	}
 	return o.compileGo(ctx, temp)
 }
@@ -235,6 +286,8 @@ func buildHint(said string) string {
 		return "\nmake the folder a Go module: go mod init example.com/NAME, go mod edit -replace github.com/berth-scheduler/berth=CHECKOUT, go mod tidy"
 	case strings.Contains(said, "requires exactly one main package"):
 		return "\nthe package must be main: put func main() {} beside the exports, or name the folder of the package that has it"
+	case strings.Contains(said, "(missing method core)"):
+		return "\na plugin embeds the SDK's Base, as in type Plugin struct{ berth.Base }, which berth.Load(manifest) makes"
 	}
 	return ""
 }

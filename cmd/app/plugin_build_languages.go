@@ -46,14 +46,14 @@ func (o *buildOptions) compileWith(ctx context.Context, manifest *wire.Manifest,
 	return nil, err
 }
 
-func (o *buildOptions) compileRust(ctx context.Context, temp, file string, manifest *wire.Manifest) ([]byte, error) {
+func (o *buildOptions) compileRust(ctx context.Context, kept, file string, manifest *wire.Manifest) ([]byte, error) {
 	otherwise := fmt.Sprintf("the crate's manifest differs from %s: its MANIFEST must be include_str! of this file", file)
 	return o.compileWith(ctx, manifest, cargo.ErrNoToolchain, otherwise, func() ([]byte, error) {
 		toolchain, err := cargo.Find(ctx)
 		if err != nil {
 			return nil, err
 		}
-		target, err := cargoTarget(o.dir, temp)
+		target, err := cargoTarget(o.dir, kept)
 		if err != nil {
 			return nil, err
 		}
@@ -62,12 +62,12 @@ func (o *buildOptions) compileRust(ctx context.Context, temp, file string, manif
 	})
 }
 
-// cargoTarget returns the folder for what cargo makes of a crate: one in $CARGO_TARGET_DIR, or temp. Cargo's flags name
+// cargoTarget returns the folder for what cargo makes of a crate: one in $CARGO_TARGET_DIR, or else kept. Cargo's flags name
 // the crate's folder, so that crates in one target would undo what the others made.
-func cargoTarget(dir, temp string) (string, error) {
+func cargoTarget(dir, kept string) (string, error) {
 	target := os.Getenv("CARGO_TARGET_DIR")
 	if target == "" {
-		return temp, nil
+		return kept, nil
 	}
 	crate, err := filepath.Abs(dir)
 	if err != nil {
@@ -91,10 +91,17 @@ func (o *buildOptions) compileC(ctx context.Context, file string, manifest *wire
 func (o *buildOptions) compileAssemblyScript(ctx context.Context, file string, manifest *wire.Manifest) ([]byte, error) {
 	otherwise := fmt.Sprintf("the manifest in the module differs from %s: the SDK has another version, so install it again", file)
 	return o.compileWith(ctx, manifest, asc.ErrNoToolchain, otherwise, func() ([]byte, error) {
-		toolchain, err := asc.Find(ctx, o.dir)
-		if err != nil {
-			return nil, err
+		if o.asc == nil {
+			found, err := asc.Find(ctx, o.dir)
+			if err != nil {
+				return nil, err
+			}
+			o.asc = found
 		}
-		return toolchain.Build(ctx, o.dir, file, "--debug")
+		flags := []string{"--debug"}
+		if o.quick {
+			flags = append(flags, "--optimizeLevel", "0")
+		}
+		return o.asc.Build(ctx, o.dir, file, flags...)
 	})
 }

@@ -65,7 +65,7 @@ func TestRestPluginTestLanguages(t *testing.T) {
 			t.Parallel()
 			dir := filepath.Join("..", "..", "wasm-examples", "internal", "everypoint", l.name)
 			l.require(t, dir)
-			stdout, _, err := pluginCommand(t, "test", dir, "--wasm-only")
+			stdout, _, err := pluginCommand(t, "test", dir, "--wasm-only", "--cycles", "20")
 			if err != nil || strings.Count(stdout, "ok    as WebAssembly: ") != 4 || !strings.Contains(stdout, "ok    300 regions") || !strings.Contains(stdout, "invalid configurations: ") {
 				t.Errorf("%v\n%s", err, stdout)
 			}

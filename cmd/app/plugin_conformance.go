@@ -24,6 +24,17 @@ type conformanceOptions struct {
 	compileOptions
 }
 
+// cyclesUsage is what plugin conformance and plugin test say of --cycles.
+const cyclesUsage = "`NUMBER` of pods for each duty; 60 if not given"
+
+// checkCycles refuses a wrong --cycles.
+func checkCycles(n int) error {
+	if n < 0 {
+		return fmt.Errorf("--cycles: %d is less than 0", n)
+	}
+	return nil
+}
+
 func newPluginConformance() *cobra.Command {
 	var o conformanceOptions
 	cmd := &cobra.Command{
@@ -53,18 +64,18 @@ The exit status is 1 if a duty failed, and 2 if the module cannot be used.`,
 	f := cmd.Flags()
 	f.SortFlags = false
 	f.StringVar(&o.config, "config", "", "configuration `FILE` for a folder; for a module write MODULE?config=FILE")
-	f.StringArrayVar(&o.hints, "hint", nil, "`STRING` to use in labels, namespaces and other names, or KEY=VALUE for what a label or annotation may be; repeatable")
+	f.StringArrayVar(&o.hints, "hint", nil, hintUsage)
 	f.StringToStringVar(&o.published, "published", nil, "`KEY=VALUE` that another plugin published; repeatable")
 	f.Uint64Var(&o.seed, "seed", 1, "seed `NUMBER` of the clusters and pods")
-	f.IntVar(&o.cycles, "cycles", 0, "`NUMBER` of pods for each duty; 60 if not given")
+	f.IntVar(&o.cycles, "cycles", 0, cyclesUsage)
 	f.StringVarP(&o.output, "output", "o", "text", "output `FORMAT`: text, or json for berth plugin push --conformance")
 	o.addTo(f)
 	return cmd
 }
 
 func (o *conformanceOptions) run(ctx context.Context, plugin string, out, stderr io.Writer) (err error) {
-	if o.cycles < 0 {
-		return fmt.Errorf("--cycles: %d is less than 0", o.cycles)
+	if err := checkCycles(o.cycles); err != nil {
+		return err
 	}
 	if err := checkOutput(o.output); err != nil {
 		return err
@@ -78,13 +89,17 @@ func (o *conformanceOptions) run(ctx context.Context, plugin string, out, stderr
 	if err != nil {
 		return err
 	}
+	hints, err := target.hints(o.hints)
+	if err != nil {
+		return err
+	}
 	m, err := openModule(ctx, loaded, target.named, &o.compileOptions)
 	if err != nil {
 		return target.inWords(err)
 	}
 	defer func() { err = errors.Join(err, m.close(ctx)) }()
 	options := conformance.Options{
-		Config: m.Config, Namespaces: target.ref.Namespaces, Seed: o.seed, Cycles: o.cycles, Hints: o.hints, Published: map[string][]byte{},
+		Config: m.Config, Namespaces: target.ref.Namespaces, Seed: o.seed, Cycles: o.cycles, Hints: hints, Published: map[string][]byte{},
 	}
 	for key, value := range o.published {
 		options.Published[key] = []byte(value)
@@ -132,14 +147,17 @@ func (m *opened) conforms(ctx context.Context, options conformance.Options) (*co
 }
 
 // guest is a module for the conformance kit, with the default limits.
-type guest struct{ code *sandbox.Module }
+type guest struct {
+	code  *sandbox.Module
+	clock clocks
+}
 
 // regionRoom is the space for the regions that the kit writes, in bytes. Its clusters are small.
 const regionRoom = 16 << 20
 
 // New implements conformance.Guest.
 func (g *guest) New(ctx context.Context, f conformance.Functions) (conformance.Instance, error) {
-	return g.code.RawInstance(ctx, sandbox.Limits{}, regionRoom, f)
+	return g.code.RawInstance(ctx, sandbox.Limits{}, regionRoom, g.clock.next(), f)
 }
 
 // Exports implements conformance.Guest.

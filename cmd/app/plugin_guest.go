@@ -41,10 +41,21 @@ func openModule(ctx context.Context, loaded *module.Loaded, named []byte, o *com
 
 func (m *opened) close(ctx context.Context) error { return m.runtime.Close(context.WithoutCancel(ctx)) }
 
+// clocks are the clocks of instances: each begins hours after the one before, so that a plugin that asks its clock answers otherwise in
+// another instance.
+type clocks struct{ made int64 }
+
+func (c *clocks) next() int64 {
+	const first, apart = 1640995200, 7*3600 + 31*60 + 21 // three of them are in both halves of a minute
+	c.made++
+	return first + (c.made-1)*apart
+}
+
 // factory makes instances for package berthtest.
 func (m *opened) factory(ctx context.Context) berthtest.Factory {
+	clock := new(clocks)
 	return func(host berth.Host) berthtest.Guest {
-		bare, err := m.code.RawInstance(ctx, sandbox.Limits{}, regionRoom, host.(sandbox.HostFunctions))
+		bare, err := m.code.RawInstance(ctx, sandbox.Limits{}, regionRoom, clock.next(), host.(sandbox.HostFunctions))
 		if err != nil {
 			panic(&berthtest.Trap{Err: err})
 		}
@@ -114,6 +125,7 @@ type recorder struct {
 	testing.TB // no other method than those below is called
 	failed     []string
 	noted      []string
+	first      bool // the first failure ends the test
 }
 
 // Helper implements testing.TB.
@@ -127,6 +139,9 @@ func (r *recorder) Logf(format string, args ...any) {
 // Errorf implements testing.TB.
 func (r *recorder) Errorf(format string, args ...any) {
 	r.failed = append(r.failed, fmt.Sprintf(format, args...))
+	if r.first {
+		runtime.Goexit()
+	}
 }
 
 // Fatalf implements testing.TB.
@@ -141,8 +156,9 @@ func (r *recorder) Fatal(args ...any) { r.Fatalf("%s", fmt.Sprint(args...)) }
 // record runs f as a test and returns its failures.
 func record(f func(t testing.TB)) []string { return recorded(f).failed }
 
-func recorded(f func(t testing.TB)) *recorder {
-	r := &recorder{}
+func recorded(f func(t testing.TB)) *recorder { return recordedTo(&recorder{}, f) }
+
+func recordedTo(r *recorder, f func(t testing.TB)) *recorder {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)

@@ -24,9 +24,9 @@ import (
 // hosted is a plugin in the host, with a cluster and pods to place.
 type hosted struct {
 	plugin   *wasm.Plugin
-	filters  bool
-	scores   bool
-	prepares bool // the plugin has preFilter
+	has      func(abi.Point) bool
+	tallies  map[abi.Point]*tally // by point; nil while nothing is counted
+	cache    *cache.Cache
 	snapshot *state.Snapshot
 	pods     []*state.Pod
 	rows     []uint32
@@ -40,12 +40,12 @@ type hosted struct {
 }
 
 func newHosted(ctx context.Context, m *opened, nodes []berthtest.Node, pods []berthtest.Pod) (*hosted, error) {
-	points := &m.Manifest.Points
-	h := &hosted{
-		snapshot: state.NewSnapshot(), filters: points.Get(abi.Filter) != nil, scores: points.Get(abi.Score) != nil,
-		prepares: points.Get(abi.PreFilter) != nil,
-	}
 	c := cache.New(cache.Config{})
+	var declared [abi.NumPoints]bool
+	for p := range declared {
+		declared[p] = m.Manifest.Points.Get(abi.Point(p)) != nil
+	}
+	h := &hosted{snapshot: state.NewSnapshot(), cache: c, has: func(p abi.Point) bool { return declared[p] }}
 	for i := range nodes {
 		n := &nodes[i]
 		c.AddNode(state.NewNode(apiNode(n)))
@@ -87,52 +87,82 @@ func (nobody) Bind(context.Context, objects.Binding) error {
 	return errors.New("binding is disabled here")
 }
 
-// place runs the points about nodes for the i-th pod, as a cycle does.
-func (h *hosted) place(i int) {
+// place runs the points about nodes for the i-th pod, as a cycle does. It returns the best node that is left, if there is one.
+func (h *hosted) place(i int) (row uint32, ok bool) {
 	h.state.Reset()
 	h.turns++
 	h.cycle = plugin.Cycle{Context: context.Background(), Snapshot: h.snapshot, Pod: h.pods[i%len(h.pods)], State: &h.state, Seed: h.turns}
-	rows := h.rows
-	if h.prepares {
-		allowed, status := h.plugin.PreFilter(&h.cycle)
+	rows, filters := h.rows, h.has(abi.Filter)
+	if h.has(abi.PreFilter) {
+		var allowed []uint32
+		var status *plugin.Status
+		h.call(abi.PreFilter, func() { allowed, status = h.plugin.PreFilter(&h.cycle) })
+		h.answered(abi.PreFilter, status)
 		switch {
 		case status.Is(abi.Skip):
-			h.score(rows)
-			return
+			filters = false
 		case !status.Success():
-			return
+			return 0, false
 		case allowed != nil:
 			rows = allowed
 		}
 	}
 	h.fit = h.fit[:0]
-	if !h.filters {
+	if !filters {
 		h.fit = append(h.fit, rows...)
 	}
-	for at := 0; h.filters && at < len(rows); at += plugin.BlockRows {
+	for at := 0; filters && at < len(rows); at += plugin.BlockRows {
 		block := rows[at:min(at+plugin.BlockRows, len(rows))]
 		h.verdicts.Reset(len(block))
-		h.plugin.Filter(&h.cycle, block, &h.verdicts)
+		h.call(abi.Filter, func() { h.plugin.Filter(&h.cycle, block, &h.verdicts) })
+		h.judged(&h.verdicts)
 		for k, row := range block {
 			if h.verdicts.Codes[k] == abi.Success {
 				h.fit = append(h.fit, row)
 			}
 		}
 	}
-	h.score(h.fit)
+	return h.score(h.fit)
 }
 
-// score scores the rows if the plugin implements Score.
-func (h *hosted) score(rows []uint32) {
-	if !h.scores || len(rows) == 0 || !h.plugin.PreScore(&h.cycle, rows).Success() {
-		return
+// score scores the rows if the plugin implements Score, and returns the best of them.
+func (h *hosted) score(rows []uint32) (row uint32, ok bool) {
+	if len(rows) == 0 {
+		return 0, false
+	}
+	if !h.has(abi.Score) {
+		return rows[0], true
+	}
+	var status *plugin.Status
+	if h.has(abi.PreScore) {
+		h.call(abi.PreScore, func() { status = h.plugin.PreScore(&h.cycle, rows) })
+		h.answered(abi.PreScore, status)
+	} else {
+		status = h.plugin.PreScore(&h.cycle, rows)
+	}
+	if !status.Success() {
+		return rows[0], true
 	}
 	h.sums = append(h.sums[:0], make([]int64, len(rows))...)
 	for at := 0; at < len(rows); at += plugin.BlockRows {
 		end := min(at+plugin.BlockRows, len(rows))
-		h.plugin.Score(&h.cycle, rows[at:end], h.sums[at:end])
+		h.call(abi.Score, func() { h.plugin.Score(&h.cycle, rows[at:end], h.sums[at:end]) })
 	}
-	h.plugin.Normalize(&h.cycle, rows, h.sums)
+	last := abi.Score
+	if h.has(abi.Normalize) {
+		last = abi.Normalize
+		h.call(abi.Normalize, func() { h.plugin.Normalize(&h.cycle, rows, h.sums) })
+	} else {
+		h.plugin.Normalize(&h.cycle, rows, h.sums)
+	}
+	h.scored(last, h.sums)
+	best := 0
+	for k := range h.sums {
+		if h.sums[k] > h.sums[best] {
+			best = k
+		}
+	}
+	return rows[best], true
 }
 
 // counts is what a plugin used.

@@ -16,7 +16,7 @@ import (
 )
 
 func newPluginInspect() *cobra.Command {
-	var output string
+	var output, config string
 	cmd := &cobra.Command{
 		Use:   "inspect FILE",
 		Short: "Show a module's manifest, reads, imports and limits",
@@ -24,24 +24,38 @@ func newPluginInspect() *cobra.Command {
 running it. It prints the module's extension points, reads, imports, memory,
 sections, size, digest, default limits and warnings.
 
+A module may read labels, annotations, resources and feeds that its configuration
+names; config:/keys stands for those that the configuration has under keys. With
+--config, inspect checks a configuration and shows the names.
+
 The exit status is 2 if the module cannot be used. Inspect then lists all reasons.`,
 		Example: `  berth plugin inspect tenant-pool.wasm
-  berth plugin inspect tenant-pool.wasm -o json`,
+  berth plugin inspect tenant-pool.wasm -o json
+  berth plugin inspect node-number.wasm --config config.yaml`,
 		Args:    oneArgument("file", "FILE"),
 		PreRunE: applySettings,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := checkOutput(output); err != nil {
 				return err
 			}
-			l, err := module.Read(args[0])
+			l, err := readModule(args[0], config)
 			if err != nil {
 				return err
 			}
 			return writing(printInspection(cmd.OutOrStdout(), output, inspect(l)))
 		},
 	}
+	cmd.Flags().StringVar(&config, "config", "", "show what the plugin reads with the configuration in `FILE`")
 	cmd.Flags().StringVarP(&output, "output", "o", "text", "output `FORMAT`: text or json")
 	return cmd
+}
+
+// readModule reads a module, with a configuration unless config is empty.
+func readModule(path, config string) (*module.Loaded, error) {
+	if config == "" {
+		return module.Read(path)
+	}
+	return module.Load(module.Reference{Path: path, ConfigFile: config, GrantAll: true})
 }
 
 // checkOutput wants one of the two formats.

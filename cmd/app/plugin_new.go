@@ -70,6 +70,6 @@ func makeProject(dir, language string, points []string, out io.Writer) error {
 	if first := map[string]string{"go": "go test ./...", "assemblyscript": "npm ci --prefix berth"}[language]; first != "" {
 		fmt.Fprintf(out, "  %s\n", first)
 	}
-	_, err = fmt.Fprintf(out, "  berth plugin test .\n  berth plugin build .\n")
+	_, err = fmt.Fprintf(out, "  berth plugin test .\n  berth plugin dev .\n  berth plugin build .\n")
 	return writing(err)
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/berth-scheduler/berth/internal/bounded"
+	"github.com/berth-scheduler/berth/internal/procgroup"
 	"github.com/berth-scheduler/berth/runtime/market/oci"
 	"github.com/berth-scheduler/berth/runtime/market/sbom"
 	"github.com/berth-scheduler/berth/runtime/module"
@@ -201,7 +202,7 @@ func goParts(ctx context.Context, dir string) ([]cdx.Component, error) {
 
 // goCommand returns a command of the Go toolchain for a plugin.
 func goCommand(ctx context.Context, compiler, dir string, args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, compiler, args...)
+	cmd := procgroup.Set(exec.CommandContext(ctx, compiler, args...))
 	cmd.Dir = dir
 	// GOWASM and GOEXPERIMENT change the code, so they must not differ between builds.
 	cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "CGO_ENABLED=0", "GOWASM=", "GOEXPERIMENT=")

@@ -28,6 +28,7 @@ type pluginTestOptions struct {
 	scenarios string
 	rewrite   bool
 	wasmOnly  bool
+	cycles    int
 	ownLimit  time.Duration // of the project's own tests if the plugin failed as WebAssembly
 	compileOptions
 }
@@ -42,9 +43,11 @@ func newPluginTest() *cobra.Command {
 - runs the scenario files, testdata/*.txt, against the module: each case in one instance,
   with a fresh instance for every call, with other row numbers and ids, and split over
   several calls;
+- in C, does so with a module that traps at wrong indices and at overflows of signed numbers;
 - runs the project's own tests in Go or Rust, for at most 30 seconds if a scenario failed;
 - tests the module against the duties of guests, as berth plugin conformance does, with
-  one instance and with several that share the nodes;
+  one instance and with several that share the nodes. Hints are what the last scenario
+  names, and the lines of the file hints beside the scenarios;
 - gives it odd clusters, invalid configurations, and memory with wrong numbers. The module
   may answer the last two as it likes, but must then decide as before.
 
@@ -69,6 +72,7 @@ The exit status is 1 if a test failed, and 2 if there is nothing to test.`,
 	f.SortFlags = false
 	f.StringVar(&o.scenarios, "scenarios", "", "`PATTERN` of scenario files; testdata/*.txt in the folder or its parent if not given")
 	f.BoolVar(&o.rewrite, "rewrite", false, "write the actual answers to the scenario files instead of comparing")
+	f.IntVar(&o.cycles, "cycles", 0, cyclesUsage)
 	f.BoolVar(&o.wasmOnly, "wasm-only", false, "skip the project's own tests")
 	o.addTo(f)
 	return cmd
@@ -81,15 +85,31 @@ type pluginTest struct {
 	dir    string // of the project; empty for a module
 	module *opened
 	failed int
+	done   []tested
+	told   []string // what the scenarios said
+	noted  []string
 	err    error // of printing
 }
 
+// tested is the result of a test: it is good if nothing failed.
+type tested struct {
+	what   string
+	failed []string
+}
+
 func (o *pluginTestOptions) run(ctx context.Context, stdout, stderr io.Writer) (err error) {
+	if err := checkCycles(o.cycles); err != nil {
+		return err
+	}
 	t := &pluginTest{pluginTestOptions: o, out: stdout}
 	if info, err := os.Stat(o.plugin); err == nil && info.IsDir() {
 		t.dir = o.plugin
 	}
 	files, err := t.files()
+	if err != nil {
+		return err
+	}
+	hints, err := readHints(filepath.Dir(files[0]))
 	if err != nil {
 		return err
 	}
@@ -110,15 +130,27 @@ func (o *pluginTestOptions) run(ctx context.Context, stdout, stderr io.Writer) (
 	}
 	defer func() { err = errors.Join(err, t.module.close(ctx)) }()
 	t.printf("%s %s, %s\n", t.module.Manifest.Name, t.module.Manifest.Version, size(int64(len(t.module.Bytes))))
+	if t.dir == "" {
+		if old := stale(loaded.Path, loaded.Manifest.Name, filepath.Join(filepath.Dir(files[0]), "..")); old != "" {
+			t.printf("note  %s\n", old)
+		}
+	}
 	last, pods := t.runScenarios(ctx, files)
+	if !t.rewrite && t.dir != "" && languageOf(t.dir) == "c" {
+		if err := t.runChecked(ctx, files); err != nil && ctx.Err() == nil {
+			return &failure{err}
+		}
+	}
 	if !t.wasmOnly && !t.rewrite && t.dir != "" {
 		t.runOwn(ctx)
 	}
 	if t.failed == 0 && !t.rewrite {
-		if err := t.checkDuties(ctx, last, pods); err != nil {
+		switch err := t.checkDuties(ctx, last, pods, hints); {
+		case err == nil:
+			t.checkHostile(last, pods)
+		case ctx.Err() == nil:
 			return target.inWords(err)
 		}
-		t.checkHostile(last, pods)
 	}
 	switch {
 	case t.err != nil:
@@ -173,8 +205,15 @@ func (t *pluginTest) printf(format string, args ...any) {
 	}
 }
 
-// report prints the result of a test.
+// note keeps and prints a note.
+func (t *pluginTest) note(text string) {
+	t.noted = append(t.noted, text)
+	t.printf("note  %s\n", text)
+}
+
+// report keeps and prints the result of a test.
 func (t *pluginTest) report(what string, failed []string) {
+	t.done = append(t.done, tested{what, failed})
 	if len(failed) == 0 {
 		t.printf("ok    %s\n", what)
 		return
@@ -191,19 +230,24 @@ func (t *pluginTest) report(what string, failed []string) {
 func (t *pluginTest) runScenarios(ctx context.Context, files []string) (last *berthtest.Trial, pods []berthtest.Pod) {
 	manifest := wire.EncodeManifest(t.module.Manifest)
 	for _, file := range files {
+		objects := &wholeObjects{context: ctx, scenario: file, note: func(text string) { t.printf("note  %s\n", text) }}
 		r := recorded(func(tb testing.TB) {
-			trial, tried := berthtest.Scenario(tb, file, manifest, t.module.factory(ctx), t.rewrite)
+			trial, tried := berthtest.Scenario(tb, file, manifest, t.module.factory(ctx), berthtest.Options{Rewrite: t.rewrite, Objects: objects})
 			if last == nil || len(tried) > 0 {
 				last, pods = trial, tried
 			}
 		})
 		t.report("as WebAssembly: "+file, r.failed)
+		t.told = append(append(t.told, r.failed...), r.noted...)
 		for _, note := range r.noted {
-			t.printf("note  %s\n", note)
+			t.note(note)
 		}
 		if mute(r.failed, t.module.Manifest, t.dir) {
-			t.printf("note  with log in the manifest's host, the plugin says why it stopped\n")
+			t.note("with log in the manifest's host, the plugin says why it stopped")
 		}
+	}
+	if t.failed == 0 && !t.rewrite && t.dir != "" { // of a module alone the scenarios may be a part
+		t.tellUnused(ctx, files)
 	}
 	return last, pods
 }
@@ -216,13 +260,10 @@ func mute(failed []string, m *wire.Manifest, dir string) bool {
 		!slices.Contains(m.Host, abi.HostLog) && dir != "" && slices.Contains([]string{"rust", "assemblyscript"}, languageOf(dir))
 }
 
-// dutyCycles is the number of pods for each duty of checkDuties.
-const dutyCycles = 20
-
 // checkDuties tests the module against the duties of guests, with the configuration and
-// the names in the last scenario.
-func (t *pluginTest) checkDuties(ctx context.Context, last *berthtest.Trial, pods []berthtest.Pod) error {
-	options := conformance.Options{Config: []byte(last.Config()), Seed: 1, Cycles: dutyCycles, Hints: hintsOf(last, pods)}
+// the names in the last scenario, and the project's hints.
+func (t *pluginTest) checkDuties(ctx context.Context, last *berthtest.Trial, pods []berthtest.Pod, hints []string) error {
+	options := conformance.Options{Config: []byte(last.Config()), Seed: 1, Cycles: t.cycles, Hints: append(hintsOf(last, pods), hints...)}
 	report, err := t.module.conforms(ctx, options)
 	if err != nil {
 		return err
@@ -233,24 +274,6 @@ func (t *pluginTest) checkDuties(ctx context.Context, last *berthtest.Trial, pod
 	}
 	t.report("duties of guests: one instance, fresh instances, and instances that share the nodes", failed)
 	return nil
-}
-
-// hintsOf returns strings that matter to a plugin.
-func hintsOf(trial *berthtest.Trial, pods []berthtest.Pod) []string {
-	var hints []string
-	for _, n := range trial.Nodes {
-		for _, value := range n.Labels {
-			hints = append(hints, value)
-		}
-		for _, value := range n.Annotations {
-			hints = append(hints, value)
-		}
-	}
-	for _, p := range pods {
-		hints = append(hints, p.Namespace)
-	}
-	slices.Sort(hints)
-	return slices.Compact(hints)
 }
 
 // lies is the number of regions with a wrong word.

@@ -165,6 +165,8 @@ func TestPluginBuild(t *testing.T) {
 		"copy/deep/main.go": guestSource, "copy/deep/go.mod": mod, "copy/manifest.json": strings.ReplaceAll(guestManifest, ", ", ",\n\t"),
 		"lying/main.go": guestSource, "lying/go.mod": mod, "lying/manifest.json": strings.ReplaceAll(guestManifest, "filter", "score"),
 		"broken/main.go": "package main\n\nfunc main() { nothing() }\n", "broken/go.mod": mod, "broken/manifest.json": guestManifest,
+		"baseless/main.go": "package main\n\ntype plugin interface{ core() }\n\nvar _ plugin = struct{}{}\n\nfunc main() {}\n",
+		"baseless/go.mod":  mod, "baseless/manifest.json": guestManifest,
 		"library/a.go": "package a\n", "library/go.mod": mod, "library/manifest.json": guestManifest,
 		"empty/package.json": "{}", "empty/manifest.json": guestManifest,
 		"wrong/main.go": guestSource, "wrong/go.mod": mod, "wrong/manifest.json": `{"name": "Tiny"}`,
@@ -193,7 +195,7 @@ func TestPluginBuild(t *testing.T) {
 		t.Errorf("%v: %s", err, stdout)
 	}
 	cases := map[string]string{
-		"lying":   "none.wasm: export \"berth_filter\": the manifest does not declare the point filter; add points.filter, or remove the export (ABI-9.3)\nnone.wasm: export \"berth_score\": it is missing, expected function (i32, i32, i32) → i32; export it, or remove points.score from the manifest (ABI-9.3)\nnothing was written; the manifest is lying/manifest.json",
+		"lying":   "none.wasm: export \"berth_filter\": the manifest does not declare the point filter; add points.filter, or remove the export (ABI-9.3)\nnone.wasm: export \"berth_score\": it is missing, expected function (i32, i32, i32) → i32; export it, or remove points.score from the manifest (ABI-9.3)\nto export score, call Export of abi/sdk/go/export/score in package main\nnothing was written; the manifest is lying/manifest.json",
 		"broken":  "go build in broken: exit status 1\n# tiny\n./main.go:3:15: undefined: nothing",
 		"library": "go build in library: exit status 1\n-buildmode=c-shared requires exactly one main package",
 		"wrong":   "wrong/manifest.json: manifest: abi: it is missing",
@@ -203,6 +205,10 @@ func TestPluginBuild(t *testing.T) {
 		if _, _, err := pluginCommand(t, "build", dir, "-o", "none.wasm"); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%s: got %v, want %s", dir, err, want)
 		}
+	}
+	if _, _, err := pluginCommand(t, "build", "baseless", "-o", "none.wasm"); err == nil ||
+		!strings.Contains(err.Error(), "a plugin embeds the SDK's Base") {
+		t.Errorf("without Base: %v", err)
 	}
 	if files, _ := filepath.Glob("*none*"); len(files) > 0 {
 		t.Errorf("written were %q", files)

@@ -10,10 +10,13 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/jedib0t/go-pretty/v6/table"
 	"pgregory.net/rapid"
 
+	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/internal/seeded"
+	"github.com/berth-scheduler/berth/runtime/report"
 	"github.com/berth-scheduler/berth/runtime/sim"
 )
 
@@ -165,5 +168,38 @@ func TestProgressOnlyOnATerminal(t *testing.T) {
 	p.set(6000)
 	if got := b.String(); !strings.Contains(got, "repeating 100 decisions/s") || !strings.Contains(got, " 50% ") {
 		t.Errorf("the bar is %q", got)
+	}
+}
+
+// TestPrintFeeds prints what feeds said of nodes that plugins scored.
+func TestPrintFeeds(t *testing.T) {
+	scores := []report.Score{{Plugin: "load-aware", Raw: 43, Normalized: 43, Weighted: 43}}
+	a := &report.Attempt{Feasible: 2, Candidates: []report.Candidate{
+		{Node: "a", Total: 43, Scores: scores, Feeds: []report.FeedValue{
+			{Plugin: "load-aware", Feed: "node.cpu.usage:milli", Value: 300, State: abi.FeedFresh, At: 1_000_000},
+			{Plugin: "load-aware", Feed: "carbon:gram", Value: -7, State: abi.FeedStale},
+		}},
+		{Node: "b", Total: 43, Scores: scores, Feeds: []report.FeedValue{{Plugin: "load-aware", Feed: "node.cpu.usage:milli"}}},
+	}}
+	var out bytes.Buffer
+	p := &printer{w: &out, width: 140}
+	p.attempt(a)
+	const want = `
+The best 2 of 2 feasible nodes by weighted score (raw score in brackets where it differs), the chosen one first:
+
+NODE  TOTAL  load-aware
+a        43          43
+b        43          43
+
+What feeds said of them:
+
+NODE  FEED                     VALUE  SAMPLED AT            READ BY
+a     node.cpu.usage       300 milli  1970-01-12T13:46:40Z  load-aware
+a     carbon          -7 gram, stale                        load-aware
+b     node.cpu.usage            none                        load-aware
+
+`
+	if diff := cmp.Diff(want, out.String()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

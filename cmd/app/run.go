@@ -33,7 +33,7 @@ const (
 )
 
 // mostHeldWrites is the largest --held-pod-writes: more of these writes would delay others. heldWritesOfTenants applies without the
-// flag, to pods that wait for an attached plugin: kube-scheduler has no such pods, and their owners cannot see the scheduler's log.
+// flag, to pods that wait for an attached plugin or a feed: kube-scheduler has no such pods, and their owners cannot see the scheduler's log.
 const (
 	mostHeldWrites      = 1000
 	heldWritesOfTenants = 10
@@ -119,7 +119,7 @@ func (o *runOptions) flags(f *pflag.FlagSet) {
 	f.StringVar(&o.record.size, "record-size", "1Gi", "maximum size of the recordings in that folder, as a `QUANTITY`; the oldest are removed")
 	o.record.flags(f)
 	f.IntVar(&o.heldWrites, "held-pod-writes", 0, "how many pods a second may get a condition that says why a PreEnqueue plugin "+
-		"holds them back; 0 for ten, and only pods that wait for an attached plugin that does not run")
+		"holds them back; 0 for ten, and only pods that wait for a feed, or for an attached plugin that does not run")
 	f.StringVar(&o.events, "events", eventsAll, "`WHICH` events to write: all, or failures to leave out events of placed pods")
 }
 
@@ -268,7 +268,7 @@ func (o *runOptions) schedule(ctx context.Context, s *config.Scheduler, modules 
 	told := kube.Config{Profiles: profiles, Quiet: o.events == eventsFailures, HeldWrites: o.heldWrites,
 		CompareTolerations: o.gates.gates.On(config.TolerationOperators)}
 	if told.HeldWrites == 0 {
-		told.HeldWrites, told.HeldBy = heldWritesOfTenants, []string{assembly.HoldName}
+		told.HeldWrites, told.HeldBy = heldWritesOfTenants, []string{assembly.HoldName, assembly.RequireName}
 	}
 	cluster, err := kube.New(told,
 		kube.Deps{Client: clients.Main, Plugins: clients.Plugins, KubeConfig: clients.REST, Events: clients.Events, Covered: clients.Covered,

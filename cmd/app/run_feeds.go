@@ -9,6 +9,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/berth-scheduler/berth/abi/fieldpath"
 	"github.com/berth-scheduler/berth/internal/plain"
 	"github.com/berth-scheduler/berth/runtime/debughttp"
 	"github.com/berth-scheduler/berth/runtime/feeds"
@@ -37,8 +38,12 @@ func (o *runOptions) newFeeds(clients *kube.Clients, node func(name string) *v1.
 	deps := feeds.Deps{Log: log, Node: node}
 	if clients != nil {
 		deps.Metrics = clients.NodeMetrics
+		deps.Follow = func(o feeds.Objects, paths []fieldpath.Path, project func(map[string]any) any) feeds.Followed {
+			return clients.Follow(o.Resource, o.Namespace, o.Name, paths, project)
+		}
 	} else { // to check the input
 		deps.Metrics = func(context.Context, int64) ([]byte, error) { return nil, nil }
+		deps.Follow = func(feeds.Objects, []fieldpath.Path, func(map[string]any) any) feeds.Followed { return nil }
 	}
 	fetched, err := feeds.New(feeds.Config{Feeds: o.declared}, deps)
 	if err != nil {

@@ -288,6 +288,9 @@ func (w *watched) where(ctx context.Context, name types.NamespacedName) (out str
 				if pod.GatedBy != "" {
 					out = gated(pod.GatedBy, pod.GateReason)
 				}
+				if !pod.RetryAt.IsZero() {
+					out += fmt.Sprintf(", and %s has it tried again at %s", pod.RetryBy, pod.RetryAt.UTC().Format(time.RFC3339))
+				}
 				return
 			}
 		}

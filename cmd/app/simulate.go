@@ -16,6 +16,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/assembly"
 	"github.com/berth-scheduler/berth/runtime/config"
 	"github.com/berth-scheduler/berth/runtime/cycle"
+	"github.com/berth-scheduler/berth/runtime/module"
 	"github.com/berth-scheduler/berth/runtime/sim"
 	"github.com/berth-scheduler/berth/runtime/sim/input"
 	"github.com/berth-scheduler/berth/runtime/state"
@@ -62,9 +63,9 @@ bindVerb. The placements then also depend on their answers.
 
 An interrupt ends the simulation and prints the results so far.
 
-The exit status is 0; 1 if the simulation was interrupted, with
---fail-on-unschedulable if pods stay pending, or with --fail-on-fault if a call of a
-module ends in a fault; and 2 for input that cannot be used.`,
+The exit status is 0; 1 if the simulation was interrupted, if every call of a module
+ended in a fault, with --fail-on-unschedulable if pods stay pending, or with
+--fail-on-fault if any call of a module ends in a fault; and 2 for input that cannot be used.`,
 		Example: `  berth simulate --cluster cluster/ --explain team-a/web-0
   berth simulate --cluster nodes.yaml --cluster pods.yaml --config scheduler.yaml -o json
   berth simulate --trace openb --nodes n.csv --pods p.csv --inflate 1.3 --shuffle --attempts 1`,
@@ -111,6 +112,11 @@ module ends in a fault; and 2 for input that cannot be used.`,
 const maxWorkers = 256
 
 func simulate(ctx context.Context, o simulateOptions, stdout, stderr io.Writer) error {
+	o.modules.loaded = func(m *module.Loaded, _ *module.Reference) {
+		if old := stale(m.Path, m.Manifest.Name); old != "" {
+			fmt.Fprintf(stderr, "warning: %s\n", old)
+		}
+	}
 	modules, err := o.modules.open(ctx)
 	if err != nil {
 		return err
@@ -150,11 +156,15 @@ func simulate(ctx context.Context, o simulateOptions, stdout, stderr io.Writer) 
 	if err := o.print(stdout, result, c.Explain); err != nil {
 		return &failure{errors.Join(fmt.Errorf("print the result: %w", err), unclosed)}
 	}
+	useless := slices.IndexFunc(result.Plugins, func(u sim.PluginUsage) bool { return u.Faults > 0 && u.Answered == 0 })
 	switch {
 	case unclosed != nil:
 		return &failure{unclosed}
 	case stopped != nil:
 		return &failure{fmt.Errorf("%w; the output has the results so far", stopped)}
+	case useless >= 0:
+		u := result.Plugins[useless]
+		return &failure{fmt.Errorf("every call of the plugin %s ended in a fault, so it decided nothing; the first: %s", u.Name, u.FirstFault)}
 	case recording.isShort(), o.failOnUnschedule && result.Summary.Unschedulable > 0,
 		o.failOnFault && slices.ContainsFunc(result.Plugins, func(u sim.PluginUsage) bool { return u.Faults > 0 }):
 		return &failure{errSilent}

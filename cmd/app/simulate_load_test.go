@@ -14,7 +14,7 @@ import (
 // before each pod, because pods count of which samples know nothing. Without that, it is full.
 func TestRestRustHerd(t *testing.T) {
 	cargotest.Toolchain(t)
-	const folder = "../../wasm-examples/targetload"
+	const folder = "../../wasm-examples/catalogue/loadaware"
 	module := filepath.Join(t.TempDir(), "target.wasm")
 	call := func(args ...string) []byte {
 		t.Helper()

@@ -216,7 +216,7 @@ func (c choice) manifest() string {
 		points = append(points, fmt.Sprintf("%q: %s", name, c.scope(name)))
 	}
 	all := []string{
-		`"name": "` + nameWord + `"`, `"version": "0.1.0"`, `"publisher": "` + Publisher + `"`, `"license": "Apache-2.0"`,
+		`"$schema": "./` + schemaFile + `"`, `"name": "` + nameWord + `"`, `"version": "0.1.0"`, `"publisher": "` + Publisher + `"`, `"license": "Apache-2.0"`,
 		`"description": "shows the points ` + strings.Join(c, ", ") + `"`, `"abi": "1.0"`,
 		`"points": {` + strings.Join(points, ", ") + "}", `"reads": {` + strings.Join(reads, ", ") + "}",
 	}
@@ -258,6 +258,8 @@ func (c choice) replace(all []txtar.File, language string) ([]txtar.File, error)
 			all[i].Data = b.Bytes()
 		case f.Name == "manifest.json":
 			all[i].Data = []byte(c.manifest())
+		case f.Name == "tests/plugin.rs":
+			all[i].Data = bytes.ReplaceAll(f.Data, []byte("Maintenance"), []byte("Starter"))
 		case f.Name == "testdata/nodes.txt":
 			all[i].Data = []byte(c.scenario())
 		case f.Name == "README.md":
@@ -274,7 +276,7 @@ func (c choice) replace(all []txtar.File, language string) ([]txtar.File, error)
 
 // formatted returns Go's source as gofmt has it.
 func formatted(name string, data []byte) ([]byte, error) {
-	if !strings.HasSuffix(name, ".go") || strings.HasPrefix(name, "berth") {
+	if !strings.HasSuffix(name, ".go") || vendored(name) {
 		return data, nil
 	}
 	return format.Source(data)

@@ -13,6 +13,7 @@ import (
 	"go/token"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -36,6 +37,9 @@ func Languages() []string { return []string{"go", "rust", "c", "assemblyscript"}
 // Publisher is the publisher in the manifests of projects, until the author writes another.
 const Publisher = "you"
 
+// schemaFile is the JSON Schema of manifests, in package sdk and in projects.
+const schemaFile = "manifest.schema.json"
+
 // Placeholders for names in the archives, in files and in their paths.
 const (
 	nameWord  = "@NAME@"
@@ -49,6 +53,16 @@ func files(language string) ([]txtar.File, error) {
 		return nil, fmt.Errorf("scaffold: unknown language %q", language)
 	}
 	all := txtar.Parse(text).Files
+	schema, err := sdk.Sources.ReadFile(schemaFile)
+	if err != nil {
+		return nil, err
+	}
+	all = append(all, txtar.File{Name: schemaFile, Data: schema})
+	for _, f := range all {
+		if f.Name == "LICENSE" && language != "c" { // whose SDK says it in berth.h
+			all = append(all, txtar.File{Name: "berth/LICENSE", Data: f.Data})
+		}
+	}
 	err = fs.WalkDir(sdk.Sources, language, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || strings.HasSuffix(path, "_test.go") {
 			return err
@@ -57,11 +71,13 @@ func files(language string) ([]txtar.File, error) {
 		if d.Name() == "Cargo.toml" {
 			data = withoutTests(data)
 		}
+		if d.Name() == "README.md" {
+			data = withWholeLinks(data, path)
+		}
 		all = append(all, txtar.File{Name: besideProject(path), Data: data})
 		return err
 	})
-	slices.SortFunc(all, func(a, b txtar.File) int { return strings.Compare(a.Name, b.Name) })
-	return all, err
+	return withSums(all), err
 }
 
 // besideProject is where a file of an SDK is in a project: in the folder berth, or
@@ -77,6 +93,14 @@ func besideProject(path string) string {
 		}
 	}
 	return "berth/" + file
+}
+
+// withWholeLinks makes links of an SDK's README out of its folder, which a project does not have, links to Berth's repository.
+func withWholeLinks(text []byte, file string) []byte {
+	return regexp.MustCompile(`\]\(\.\./[^)]*\)`).ReplaceAllFunc(text, func(link []byte) []byte {
+		at := strings.TrimSuffix(strings.TrimPrefix(string(link), "]("), ")")
+		return []byte("](https://github.com/berth-scheduler/berth/blob/main/" + path.Join("abi/sdk", path.Dir(file), at) + ")")
+	})
 }
 
 // withoutTests leaves the sections about tests and examples, which a project does not
@@ -135,7 +159,7 @@ func Write(dir, language string, points []string) ([]string, error) {
 	var paths []string
 	for _, f := range all {
 		path, data := f.Name, f.Data
-		if !strings.HasPrefix(path, "berth") { // files of the SDK stay unchanged
+		if !vendored(path) {
 			path, data = words.Replace(path), []byte(words.Replace(string(data)))
 		}
 		if data, err = formatted(path, data); err != nil {

@@ -121,8 +121,8 @@ func (s *scenario) queue() {
 		s.command("pre_enqueue", "default/web Success", "default/held Unschedulable: pod is on hold")
 	}
 	if s.Has("queueSort") {
-		s.begin("pending default/low", "pending default/high priority=10")
-		s.command("queue_key", "default/high", "default/low")
+		s.begin("pending default/batch", "pending default/urgent priority=10") // by their names the other way round
+		s.command("queue_key", "default/urgent", "default/batch")
 	}
 	if s.Has("hint") {
 		s.begin("pending default/web")

@@ -81,6 +81,14 @@ type Pod struct {
 	// PreemptionPolicy is empty for the API's default, the others for none.
 	PriorityClass, ServiceAccount, PreemptionPolicy, Group string
 	Claims                                                 []string
+	// Containers are those of spec, init containers first.
+	Containers []Container
+}
+
+// Container is a container of a pod. Kind is app, init or sidecar. Requests and Limits are by resource, in milli-CPU, bytes or a count.
+type Container struct {
+	Name, Kind, Image string
+	Requests, Limits  map[string]int64
 }
 
 // Port is a host port. An empty IP means 0.0.0.0, an empty protocol TCP.

@@ -13,11 +13,23 @@ import (
 // which may be nil.
 func commands() map[string]func(t *Trial, words []string) ([]string, error) {
 	return map[string]func(t *Trial, words []string) ([]string, error){
-		"namespace": (*Trial).addNamespace, "node": (*Trial).addNode, "pod": (*Trial).addPod, "pending": (*Trial).addPending,
+		"now": (*Trial).setNow, "namespace": (*Trial).addNamespace,
+		"node": (*Trial).addNode, "pod": (*Trial).addPod, "pending": (*Trial).addPending, "change": (*Trial).change,
 		"nominated": (*Trial).addNominated, "published": (*Trial).addPublished, "delete": (*Trial).remove,
 		"try": (*Trial).tryLine, "pre_enqueue": (*Trial).preEnqueueLine, "queue_key": (*Trial).orderLine,
 		"schedule": (*Trial).scheduleLine, "timeout": (*Trial).timeOutLine,
 	}
+}
+
+func (t *Trial) setNow(words []string) ([]string, error) {
+	if len(words) != 1 {
+		return nil, fmt.Errorf("now needs a time, in seconds since 1970")
+	}
+	var err error
+	if t.Now, err = strconv.ParseInt(words[0], 10, 64); err != nil || t.Now < 0 {
+		return nil, fmt.Errorf("now needs a time in seconds since 1970, not %s", words[0])
+	}
+	return nil, nil
 }
 
 func (t *Trial) addNamespace(words []string) ([]string, error) {
@@ -40,7 +52,7 @@ func (t *Trial) addNamespace(words []string) ([]string, error) {
 }
 
 func (t *Trial) addNode(words []string) ([]string, error) {
-	n, err := ParseNode(words)
+	n, err := t.newNode(words)
 	if _, missing := t.node(n.Name); err == nil && missing == nil {
 		err = fmt.Errorf("there is a node %q already", n.Name)
 	}
@@ -48,15 +60,117 @@ func (t *Trial) addNode(words []string) ([]string, error) {
 	return nil, err
 }
 
-// pod parses a pod; others are fields of the line that do not belong to the pod.
-func pod(words []string, others ...string) (Pod, map[string]string, error) {
-	p, rest, err := ParsePod(words)
+// newNode parses a node: its name, then fields as described at [Scenarios].
+func (t *Trial) newNode(words []string) (Node, error) {
+	if len(words) == 0 {
+		return Node{}, fmt.Errorf("a node needs a name")
+	}
+	n := Node{Name: words[0]}
+	return n, t.setNode(&n, words[1:])
+}
+
+// setNode sets fields of a node.
+func (t *Trial) setNode(n *Node, words []string) error {
+	words, err := t.whole(words, func(file string) error { return t.objects.Node(file, n) })
+	if err != nil {
+		return err
+	}
+	rest, err := set(words, n.field)
 	for field := range rest {
-		if !slices.Contains(others, field) {
-			return p, nil, unknown("field of a pod", field, append(podFields(), others...)...)
+		return unknown("field of a node", field, append(nodeFields(), "object")...)
+	}
+	return err
+}
+
+// pod parses a pod: `namespace/name`, then fields as described at [Scenarios]. The field
+// node becomes NodeName; others are fields of the line that do not belong to the pod.
+func (t *Trial) pod(words []string, others ...string) (p Pod, rest map[string]string, err error) {
+	if len(words) == 0 || !strings.Contains(words[0], "/") {
+		return p, nil, fmt.Errorf("a pod needs namespace/name")
+	}
+	p.Namespace, p.Name, _ = strings.Cut(words[0], "/")
+	rest, err = t.setPod(&p, words[1:], others...)
+	return p, rest, err
+}
+
+// setPod sets fields of a pod.
+func (t *Trial) setPod(p *Pod, words []string, others ...string) (rest map[string]string, err error) {
+	for _, word := range words { // before the file, which says nothing of its node and UID then
+		for name, value := range map[string]*string{"node": &p.NodeName, "uid": &p.UID} {
+			if field, text, _ := strings.Cut(word, "="); field == name {
+				*value = text
+			}
 		}
 	}
-	return p, rest, err
+	words, err = t.whole(words, func(file string) error { return t.objects.Pod(file, p) })
+	if err != nil {
+		return nil, err
+	}
+	if rest, err = set(words, p.field); err != nil {
+		return nil, err
+	}
+	for field := range rest {
+		if !slices.Contains(others, field) {
+			return nil, unknown("field of a pod", field, append(append(podFields(), "object"), others...)...)
+		}
+	}
+	return rest, nil
+}
+
+// whole reads the file of a field object first, and returns the other words, which count more.
+func (t *Trial) whole(words []string, read func(file string) error) ([]string, error) {
+	is := func(word string) bool { return strings.HasPrefix(word, "object=") }
+	at := slices.IndexFunc(words, is)
+	switch {
+	case at < 0:
+		return words, nil
+	case t.objects == nil:
+		return nil, errUnread
+	}
+	file := unquote(strings.TrimPrefix(words[at], "object="))
+	if words = slices.Delete(slices.Clone(words), at, at+1); slices.ContainsFunc(words, is) {
+		return nil, fmt.Errorf("object: a pod or a node has one file")
+	}
+	if err := read(file); err != nil {
+		return nil, fmt.Errorf("object: %w", err)
+	}
+	return words, nil
+}
+
+// change sets fields of a node, or of a pod on a node or to be placed; other fields stay.
+func (t *Trial) change(words []string) ([]string, error) {
+	if len(words) < 2 {
+		return nil, fmt.Errorf("change needs the name of a node or a pod, and fields")
+	}
+	if !strings.Contains(words[0], "/") {
+		n, err := t.node(words[0])
+		if err != nil {
+			return nil, err
+		}
+		return nil, t.setNode(n, words[1:])
+	}
+	for _, word := range words[1:] {
+		if field, _, _ := strings.Cut(word, "="); field == "node" || field == "uid" {
+			return nil, fmt.Errorf("the %s of a pod does not change: delete the pod, and add it again", field)
+		}
+	}
+	for i := range t.Nodes {
+		for j := range t.Nodes[i].Pods {
+			if p := &t.Nodes[i].Pods[j]; p.id() == words[0] {
+				p.UID = p.uid()
+				_, err := t.setPod(p, words[1:])
+				return nil, err
+			}
+		}
+	}
+	for i := range t.Pending {
+		if p := &t.Pending[i].Pod; p.id() == words[0] {
+			p.UID = p.uid()
+			_, err := t.setPod(p, words[1:])
+			return nil, err
+		}
+	}
+	return nil, fmt.Errorf("there is no pod %s", words[0])
 }
 
 // node returns the node with a name.
@@ -70,7 +184,7 @@ func (t *Trial) node(name string) (*Node, error) {
 }
 
 func (t *Trial) addPod(words []string) ([]string, error) {
-	p, _, err := pod(words)
+	p, _, err := t.pod(words)
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +222,7 @@ func (t *Trial) there(nodes, pods []string) error {
 }
 
 func (t *Trial) addPending(words []string) ([]string, error) {
-	p, rest, err := pod(words, "queued", "attempts")
+	p, rest, err := t.pod(words, "queued", "attempts")
 	if err != nil {
 		return nil, err
 	}
@@ -129,7 +243,7 @@ func (t *Trial) addPending(words []string) ([]string, error) {
 }
 
 func (t *Trial) addNominated(words []string) ([]string, error) {
-	p, _, err := pod(words)
+	p, _, err := t.pod(words)
 	if err != nil {
 		return nil, err
 	}
@@ -165,7 +279,7 @@ func (t *Trial) remove(words []string) ([]string, error) {
 
 // about parses the pod of a line: in full, or by its name if it is pending.
 func (t *Trial) about(words []string, others ...string) (Pod, map[string]string, error) {
-	p, rest, err := pod(words, others...)
+	p, rest, err := t.pod(words, others...)
 	if err != nil {
 		return p, nil, err
 	}
@@ -189,6 +303,9 @@ func (t *Trial) tryLine(words []string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	if held := t.held(); held != nil {
+		return held, nil
+	}
 	verdicts, after := t.tried(&p, without, rejected)
 	lines := []string{}
 	for _, v := range verdicts {
@@ -197,8 +314,25 @@ func (t *Trial) tryLine(words []string) ([]string, error) {
 	return append(lines, after...), nil
 }
 
+// held says for which required feed a host holds back all pods, as none of its values is fresh; nil if there is none (ABI-4.18).
+func (t *Trial) held() []string {
+	for _, feed := range t.manifest.Manifest.Reads.RequiredFeeds {
+		fresh := func(n Node) bool {
+			_, has := n.Feeds[feed]
+			return has && !slices.Contains(n.Stale, feed)
+		}
+		if !slices.ContainsFunc(t.Nodes, fresh) {
+			return []string{"held back: no node has a fresh value of the required feed " + feed}
+		}
+	}
+	return nil
+}
+
 func (t *Trial) preEnqueueLine([]string) ([]string, error) {
 	t.tb.Helper()
+	if held := t.held(); held != nil {
+		return held, nil
+	}
 	lines := []string{}
 	for _, v := range t.PreEnqueue() {
 		lines = append(lines, v.short())
@@ -227,6 +361,9 @@ func (t *Trial) scheduleLine(words []string) ([]string, error) {
 	}
 	if fails := rest["fails"]; fails != "" && !slices.Contains([]string{"reserve", "permit", "pre_bind", "bind"}, fails) {
 		return nil, fmt.Errorf("a pod cannot be rejected at %s", fails)
+	}
+	if held := t.held(); held != nil {
+		return held, nil
 	}
 	return t.Schedule(p, Schedule{On: rest["on"], Rejected: rejected, Fails: rest["fails"]}), nil
 }

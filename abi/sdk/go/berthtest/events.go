@@ -36,7 +36,7 @@ func (f *file) event(words []string) (Event, error) {
 	for f.follows(" ") {
 		words := Words(f.next())
 		f.tellUnseen(strings.ToLower(e.Resource), words)
-		if err := e.object(words[0], words[1:]); err != nil {
+		if err := e.object(f.trial, words[0], words[1:]); err != nil {
 			return e, err
 		}
 	}
@@ -44,7 +44,7 @@ func (f *file) event(words []string) (Event, error) {
 }
 
 // object parses an old or a new object.
-func (e *Event) object(which string, words []string) error {
+func (e *Event) object(t *Trial, which string, words []string) error {
 	node, p := &e.NewNode, &e.NewPod
 	switch which {
 	case "new":
@@ -55,11 +55,11 @@ func (e *Event) object(which string, words []string) error {
 	}
 	switch e.Resource {
 	case "Node":
-		n, err := ParseNode(words)
+		n, err := t.newNode(words)
 		*node = &n
 		return err
 	case "Pod":
-		read, _, err := pod(words)
+		read, _, err := t.pod(words)
 		*p = &read
 		return err
 	}

@@ -10,76 +10,81 @@ import (
 // Words splits a line of a scenario at spaces outside double quotes. Words keep their quotes.
 func Words(line string) []string { return split(line, ' ') }
 
-// ParseNode parses a node: its name, then fields as described at [Scenarios].
-func ParseNode(words []string) (Node, error) {
-	if len(words) == 0 {
-		return Node{}, fmt.Errorf("a node needs a name")
+// nodeFields are the names of the fields that field sets.
+func nodeFields() []string {
+	return []string{
+		"labels", "annotations", "conditions", "allocatable", "capacity", "createdAt", "feeds", "images", "requestedSince", "stale",
+		"unschedulable", "taints",
 	}
-	n := Node{Name: words[0]}
-	for _, word := range words[1:] {
-		field, value, _ := strings.Cut(word, "=")
-		var err error
-		switch field {
-		case "labels":
-			n.Labels, err = keyValues(value)
-		case "annotations":
-			n.Annotations, err = keyValues(value)
-		case "conditions":
-			n.Conditions, err = keyValues(value)
-			for _, status := range n.Conditions {
-				err = errors.Join(err, oneOf(status, "True", "False", "Unknown"))
-			}
-		case "allocatable":
-			n.Allocatable, err = amounts(value)
-		case "capacity":
-			n.Capacity, err = amounts(value)
-		case "createdAt":
-			n.CreatedAt, err = strconv.ParseInt(value, 10, 64)
-		case "images":
-			n.Images, err = amounts(value)
-		case "feeds":
-			n.Feeds, err = feeds(value)
-		case "stale":
-			n.Stale = list(value)
-		case "requestedSince":
-			n.RequestedSince, err = amounts(value)
-		case "unschedulable":
-			n.Unschedulable = true
-		case "taints":
-			for _, e := range list(value) {
-				parts := append(strings.Split(e, ":"), "", "")
-				n.Taints = append(n.Taints, Taint{Key: parts[0], Value: parts[1], Effect: parts[2]})
-				err = errors.Join(err, oneOf(parts[2], effects()...))
-			}
-		default:
-			return n, unknown("field of a node", field, "labels", "annotations", "conditions", "allocatable", "capacity", "createdAt", "feeds", "images", "requestedSince", "stale", "unschedulable", "taints")
-		}
-		if err != nil {
-			return n, fmt.Errorf("%s: %w", field, err)
-		}
-	}
-	return n, nil
 }
 
-// ParsePod parses a pod: `namespace/name`, then fields as described at [Scenarios]. The field
-// node becomes NodeName; rest has unknown fields.
-func ParsePod(words []string) (p Pod, rest map[string]string, err error) {
-	if len(words) == 0 || !strings.Contains(words[0], "/") {
-		return p, nil, fmt.Errorf("a pod needs namespace/name")
+// field sets a field, and reports whether it is known.
+func (n *Node) field(field, value string) (known bool, err error) {
+	switch field {
+	case "labels":
+		n.Labels, err = keyValues(value)
+	case "annotations":
+		n.Annotations, err = keyValues(value)
+	case "conditions":
+		n.Conditions, err = keyValues(value)
+		for _, status := range n.Conditions {
+			err = errors.Join(err, oneOf(status, "True", "False", "Unknown"))
+		}
+	case "allocatable":
+		n.Allocatable, err = amounts(value)
+	case "capacity":
+		n.Capacity, err = amounts(value)
+	case "createdAt":
+		n.CreatedAt, err = strconv.ParseInt(value, 10, 64)
+	case "images":
+		n.Images, err = amounts(value)
+	case "feeds":
+		n.Feeds, err = feeds(value)
+	case "stale":
+		n.Stale = list(value)
+	case "requestedSince":
+		n.RequestedSince, err = amounts(value)
+	case "unschedulable":
+		n.Unschedulable, err = yes(value)
+	case "taints":
+		n.Taints = nil
+		for _, e := range list(value) {
+			parts := append(strings.Split(e, ":"), "", "")
+			n.Taints = append(n.Taints, Taint{Key: parts[0], Value: parts[1], Effect: parts[2]})
+			err = errors.Join(err, oneOf(parts[2], effects()...))
+		}
+	default:
+		return false, nil
 	}
-	p.Namespace, p.Name, _ = strings.Cut(words[0], "/")
+	return true, err
+}
+
+// yes parses a field that is true by its name alone.
+func yes(value string) (bool, error) {
+	if value == "" {
+		return true, nil
+	}
+	is, err := strconv.ParseBool(value)
+	if err != nil {
+		err = fmt.Errorf("%q is neither true nor false", value)
+	}
+	return is, err
+}
+
+// set sets the fields in words; rest has those that field does not know.
+func set(words []string, field func(field, value string) (known bool, err error)) (rest map[string]string, err error) {
 	rest = map[string]string{}
-	for _, word := range words[1:] {
-		field, value, _ := strings.Cut(word, "=")
-		known, err := p.field(field, value)
+	for _, word := range words {
+		name, value, _ := strings.Cut(word, "=")
+		known, err := field(name, value)
 		if err != nil {
-			return p, nil, fmt.Errorf("%s: %w", field, err)
+			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 		if !known {
-			rest[field] = unquote(value)
+			rest[name] = unquote(value)
 		}
 	}
-	return p, rest, nil
+	return rest, nil
 }
 
 // podFields are the names of the fields that field sets.
@@ -87,7 +92,7 @@ func podFields() []string {
 	return []string{
 		"node", "uid", "labels", "annotations", "nodeSelector", "affinity", "preferred", "requests", "priority", "owner", "terminating",
 		"schedulingGates", "images", "hostPorts", "tolerations", "createdAt", "priorityClass", "serviceAccount", "preemptionPolicy", "group",
-		"limits", "qos", "claims", "assignedAt", "running", "ready",
+		"limits", "qos", "claims", "containers", "assignedAt", "running", "ready",
 	}
 }
 
@@ -109,6 +114,7 @@ func (p *Pod) field(field, value string) (known bool, err error) {
 	case "preferred":
 		p.Preferred, err = preferred(unquote(value))
 	case "requests":
+		p.NonZero = [2]int64{}
 		p.Requests, err = amounts(value)
 	case "priority":
 		var n int64
@@ -117,7 +123,7 @@ func (p *Pod) field(field, value string) (known bool, err error) {
 	case "owner":
 		p.Owner = value
 	case "terminating":
-		p.Terminating = true
+		p.Terminating, err = yes(value)
 	case "schedulingGates":
 		p.SchedulingGates = list(value)
 	case "createdAt":
@@ -136,15 +142,18 @@ func (p *Pod) field(field, value string) (known bool, err error) {
 		p.QOS, err = value, oneOf(value, "Guaranteed", "Burstable", "BestEffort")
 	case "claims":
 		p.Claims = list(value)
+	case "containers":
+		p.Containers, err = containers(value)
 	case "assignedAt":
 		p.AssignedAt, err = number(value, 64)
 	case "running":
-		p.Running = true
+		p.Running, err = yes(value)
 	case "ready":
-		p.Ready = true
+		p.Ready, err = yes(value)
 	case "images":
 		p.Images = list(value)
 	case "hostPorts":
+		p.HostPorts = nil
 		for _, e := range list(value) {
 			port, protocol, _ := strings.Cut(e, "/")
 			n, err := strconv.ParseUint(port, 10, 16)
@@ -154,6 +163,7 @@ func (p *Pod) field(field, value string) (known bool, err error) {
 			p.HostPorts = append(p.HostPorts, Port{Port: uint16(n), Protocol: protocol})
 		}
 	case "tolerations":
+		p.Tolerations = nil
 		for _, e := range list(value) {
 			parts := append(strings.Split(e, ":"), "", "", "")
 			tol := Toleration{Key: parts[0], Operator: "Equal", Value: parts[1], Effect: parts[2]}

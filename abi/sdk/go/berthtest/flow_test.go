@@ -1,6 +1,7 @@
 package berthtest_test
 
 import (
+	"strconv"
 	"testing"
 	"time"
 
@@ -18,7 +19,7 @@ type turnstile struct {
 
 func turnstileManifest() []byte {
 	return []byte(`{
-		"name": "turnstile", "version": "1.0.0", "abi": "1.0",
+		"name": "turnstile", "version": "1.0.0", "abi": "1.1",
 		"points": {
 			"preEnqueue": {}, "queueSort": {}, "hint": {}, "filter": {"scope": "node"}, "postFilter": {},
 			"reserve": {}, "unreserve": {}, "permit": {}, "bind": {}
@@ -44,9 +45,18 @@ func (p *turnstile) does(pod berth.Pod, what string) bool {
 
 func (p *turnstile) PreEnqueue(pod berth.Pod) berth.Status {
 	if p.does(pod, "hold") {
+		if seconds := p.Text(pod.Annotation(p.whom)); seconds != "" {
+			p.again(seconds)
+		}
 		return berth.Unschedulable(0)
 	}
 	return berth.Success
+}
+
+// again asks for another attempt after so many seconds.
+func (p *turnstile) again(seconds string) {
+	n, _ := strconv.Atoi(seconds)
+	p.RetryAfter(time.Duration(n) * time.Second)
 }
 
 func (p *turnstile) QueueKey(pod berth.Pod, queued berth.Queued, key *berth.Key) {
@@ -78,8 +88,12 @@ func (p *turnstile) PostFilter(pod berth.Pod, _ berth.Judged) berth.Status {
 }
 
 func (p *turnstile) Reserve(pod berth.Pod, node berth.Node) berth.Status {
-	if p.does(pod, "mark") {
+	switch {
+	case p.does(pod, "mark"):
 		p.Annotate("example.com/mark", node.Name())
+	case p.does(pod, "later"):
+		p.again(p.Text(pod.Annotation(p.whom)))
+		return berth.Unschedulable(p.full)
 	}
 	return berth.Success
 }
@@ -90,6 +104,7 @@ func (p *turnstile) Permit(pod berth.Pod, _ berth.Node) (time.Duration, berth.St
 	whom := p.Text(pod.Annotation(p.whom))
 	switch {
 	case p.does(pod, "wait"):
+		p.again(whom)
 		return 2 * time.Hour, berth.Wait
 	case p.does(pod, "allow"):
 		p.Allow(whom)

@@ -80,6 +80,9 @@ func (h *host) PublishedGet(index uint32) ([]byte, bool) {
 	if int64(index) >= int64(len(names)) {
 		return nil, false
 	}
+	if h.manifest.without == h.manifest.read("published", index) {
+		h.tb.Fatalf("the plugin asks for %s", names[index])
+	}
 	v, ok := h.published[names[index]]
 	return slices.Clone(v), ok
 }

@@ -154,7 +154,7 @@ func (t *Trial) Lies(pod Pod, n int) (h Hostile) {
 		t = &now
 	}
 	s := &session{Trial: t, ways: once}
-	about := content{nodes: t.Nodes, namespaces: t.Namespaces, pod: &pod}
+	about := content{nodes: t.Nodes, nominated: t.Nominated, namespaces: t.Namespaces, pod: &pod, now: t.Now}
 	var in instance
 	truth := func() []string {
 		img := newImage(t.manifest, &about, s.numbers(len(t.Nodes), false))

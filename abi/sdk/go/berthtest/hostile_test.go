@@ -54,8 +54,14 @@ func (p *frail) Filter(_ berth.Pod, node berth.Node) berth.Status {
 	switch {
 	case p.mistake == "traps without a rack" && text == "", p.mistake == "traps on large numbers" && node.Allocatable(p.cpu) > 1<<60:
 		panic(&berthtest.Trap{Err: errors.New(p.mistake)})
+	case p.mistake == "panics":
+		panic(p.mistake)
+	case p.mistake == "compares" && p.Snapshot().Nodes().Len() > 1:
+		return berth.Unschedulable(p.no)
 	case p.mistake == "remembers" && p.racks[text]:
 		return berth.Unschedulable(p.no)
+	case p.mistake == "mute":
+		return berth.Unschedulable(0)
 	}
 	p.racks[text] = true
 	return berth.Success
@@ -138,7 +144,7 @@ func TestScenario(t *testing.T) {
 			t.Fatal(err)
 		}
 		failed = recorded(t, func(tb testing.TB) {
-			trial, pods = berthtest.Scenario(tb, file, []byte(frailManifest), berthtest.Native(newFrail(mistake)), false)
+			trial, pods = berthtest.Scenario(tb, file, []byte(frailManifest), berthtest.Native(newFrail(mistake)), berthtest.Options{})
 		})
 		return trial, pods, failed
 	}
@@ -182,6 +188,14 @@ func TestSample(t *testing.T) {
 	again, _, err := berthtest.Sample([]byte(frailManifest), 50, []string{"gold"})
 	if err != nil || again[17].Pods[2].Requests["cpu"] != nodes[17].Pods[2].Requests["cpu"] {
 		t.Error("another sample")
+	}
+	nodes, _, err = berthtest.Sample([]byte(frailManifest), 50, []string{"rack=red", "rack=blue", "shelf=one"})
+	red, apps := map[string]bool{}, map[string]bool{}
+	for _, n := range nodes {
+		red[n.Labels["rack"]], apps[n.Pods[0].Labels["app"]] = true, true
+	}
+	if err != nil || len(red) != 2 || !red["red"] || !red["blue"] || !apps["shelf=one"] || apps["red"] {
+		t.Errorf("hints with keys: racks %v, apps %v, %v", red, apps, err)
 	}
 	if _, _, err := berthtest.Sample([]byte("{"), 1, nil); err == nil {
 		t.Error("an invalid manifest is accepted")

@@ -19,6 +19,8 @@ type content struct {
 	nodes []Node
 	// overlay has the content of overlay rows; pods that are also on nodes share their slots.
 	overlay []*rowNode
+	// nominated are the pods with a nominated node.
+	nominated []Nominated
 	// namespaces are all namespaces; an aux instance does not have their table.
 	namespaces []Namespace
 	aux        bool
@@ -26,12 +28,14 @@ type content struct {
 	list       []Pod
 	queued     []berth.Queued
 	event      *Event
+	now        int64 // seconds since 1970; 0 for a call without the time
 }
 
 // rowNode is a node as a row shows it.
 type rowNode struct {
 	*Node
-	pods []*Pod
+	pods      []*Pod
+	nominated []*Pod // if the plugin reads them
 }
 
 // newRow returns a node with its pods.
@@ -129,7 +133,22 @@ func (img *image) rowsOf(c *content) []*rowNode {
 	for row, i := range img.order {
 		all[row] = newRow(&c.nodes[i])
 	}
-	return append(all, c.overlay...)
+	all = append(all, c.overlay...)
+	if !img.encoder.Reads.HasNode("nominated") {
+		return all
+	}
+	for _, row := range all {
+		if row == nil {
+			continue
+		}
+		row.nominated = nil
+		for i := range c.nominated {
+			if n := &c.nominated[i]; n.Node == row.Name {
+				row.nominated = append(row.nominated, &n.Pod)
+			}
+		}
+	}
+	return all
 }
 
 // node returns the node of a row, nil if there is none.

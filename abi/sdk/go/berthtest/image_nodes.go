@@ -38,6 +38,9 @@ func rows(all []*rowNode, pods map[*Pod]*region.Pod) []*region.Node {
 		for _, p := range n.pods {
 			to.Pods = append(to.Pods, pods[p])
 		}
+		for _, p := range n.nominated {
+			to.Nominated = append(to.Nominated, pods[p])
+		}
 		out[row] = to
 	}
 	return out

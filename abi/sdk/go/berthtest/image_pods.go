@@ -3,6 +3,7 @@ package berthtest
 import (
 	"cmp"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/berth-scheduler/berth/abi/internal/region"
 )
@@ -15,7 +16,7 @@ func place(rows []*rowNode, r *rand.Rand) (map[*Pod]uint32, []*Pod) {
 		if row == nil {
 			continue
 		}
-		for _, pod := range row.pods {
+		for _, pod := range slices.Concat(row.pods, row.nominated) {
 			if !seen[pod] {
 				seen[pod], pods = true, append(pods, pod)
 			}
@@ -56,9 +57,17 @@ func (img *image) tables(c *content) []table {
 func tablePod(p *Pod) *region.Pod {
 	return &region.Pod{
 		Namespace: p.Namespace, Name: p.Name, UID: p.uid(), Labels: p.Labels, Annotations: p.Annotations, Priority: p.Priority, Owner: p.Owner,
-		Requests: amount(p.Requests), NonZero: nonZero(p), Ports: ports(p.HostPorts), Terminating: p.Terminating,
+		Requests: p.request, NonZero: nonZero(p), Ports: ports(p.HostPorts), Terminating: p.Terminating,
 		Limits: p.limit, QOS: p.qos(), AssignedAt: p.AssignedAt, CreatedAt: p.CreatedAt, Running: p.Running, Ready: p.Ready,
 	}
+}
+
+// request returns what the pod requests of a resource; of pods it is one.
+func (p *Pod) request(resource string) int64 {
+	if n, ok := p.Requests[resource]; ok || resource != "pods" {
+		return n
+	}
+	return 1
 }
 
 // limit returns the limit of a resource; −1 for none.

@@ -2,6 +2,7 @@ package berthtest
 
 import (
 	"fmt"
+	"math/bits"
 	"slices"
 
 	"github.com/berth-scheduler/berth/abi"
@@ -16,6 +17,26 @@ type Manifest struct {
 	Reads map[string][]string
 	// schema is that of the configuration.
 	schema *schema.Schema
+	// config is the configuration in canonical form; refused is why it is none.
+	config  []byte
+	refused error
+	// without is what regions leave out, though the manifest lists it; empty for nothing.
+	without Read
+}
+
+// with returns the manifest with the names that a configuration brings (ABI-9.15).
+func (m *Manifest) with(config string) *Manifest {
+	out := *m
+	if out.config, out.refused = m.schema.Check([]byte(config)); out.refused != nil {
+		return &out
+	}
+	resolved, err := m.Resolve(out.config)
+	if err != nil {
+		out.refused = err
+		return &out
+	}
+	out.Manifest, out.Reads = resolved, readsOf(&resolved.Reads)
+	return &out
 }
 
 func parseManifest(data []byte) (*Manifest, error) {
@@ -30,12 +51,17 @@ func parseManifest(data []byte) (*Manifest, error) {
 	if err != nil {
 		return nil, fmt.Errorf("manifest: config: %w", err)
 	}
-	r := &m.Reads
-	return &Manifest{Manifest: m, schema: config, Reads: map[string][]string{
+	return &Manifest{Manifest: m, schema: config, Reads: readsOf(&m.Reads)}, nil
+}
+
+// readsOf returns lists of reads by name.
+func readsOf(r *wire.ManifestReads) map[string][]string {
+	return map[string][]string{
 		"node": r.Node, "nodeLabels": r.NodeLabels, "nodeAnnotations": r.NodeAnnotations, "nodeConditions": r.NodeConditions,
 		"resources": r.Resources, "pods": r.Pods, "podLabels": r.PodLabels, "podAnnotations": r.PodAnnotations, "pod": r.Pod,
-		"feeds": r.Feeds, "namespaces": r.Namespaces, "namespaceLabels": r.NamespaceLabels, "published": r.Published,
-	}}, nil
+		"resolution": r.Resolution,
+		"feeds":      r.Feeds, "namespaces": r.Namespaces, "namespaceLabels": r.NamespaceLabels, "published": r.Published,
+	}
 }
 
 // shows reports whether pod records have a field.
@@ -59,14 +85,24 @@ func (m *Manifest) normalize(scores []int64) {
 	if len(scores) == 0 || how == "" || how == wire.NormalizeNone {
 		return
 	}
-	lowest, highest := slices.Min(scores), slices.Max(scores)
+	given := slices.DeleteFunc(slices.Clone(scores), func(s int64) bool { return s == abi.NoScore })
+	if len(given) == 0 {
+		clear(scores)
+		return
+	}
+	lowest, highest := slices.Min(given), slices.Max(given)
 	if how != wire.NormalizeMinMax {
 		lowest, highest = 0, max(0, highest) // values below 0 count as 0
 	}
 	for i, s := range scores {
-		scores[i] = 0
-		if highest > lowest {
-			scores[i] = 100 * (max(s, lowest) - lowest) / (highest - lowest)
+		if scores[i] = 0; s == abi.NoScore {
+			continue
+		}
+		if highest > lowest { // in 128 bits, as the difference of two scores has 64
+			above, width := uint64(max(s, lowest))-uint64(lowest), uint64(highest)-uint64(lowest)
+			hi, lo := bits.Mul64(above, 100)
+			quotient, _ := bits.Div64(hi, lo, width)
+			scores[i] = int64(quotient)
 		}
 		if how == wire.NormalizeReverse {
 			scores[i] = 100 - scores[i]

@@ -1,6 +1,7 @@
 package berthtest
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/berth-scheduler/berth/abi"
@@ -28,7 +29,7 @@ func (t *Trial) tried(pod *Pod, without, rejected []string) (verdicts []Verdict,
 	t.tb.Helper()
 	w := t.whatIf(pod, without, rejected)
 	var first *attempt
-	t.each(func(s *session) []string {
+	_, alike := t.each(func(s *session) []string {
 		a := s.try(pod, w)
 		lines := []string{}
 		for _, v := range a.verdicts {
@@ -43,11 +44,42 @@ func (t *Trial) tried(pod *Pod, without, rejected []string) (verdicts []Verdict,
 		}
 		return append(lines, more...)
 	})
-	if len(w.rows)+len(rejected) == 0 {
+	if alike && len(w.rows)+len(rejected) == 0 && t.checkAlone(pod, first) {
 		t.checkOverlays(pod, first.filtered)
 		t.checkChanges(pod)
 	}
 	return first.verdicts, after
+}
+
+// mostAlone is how many nodes of a cluster checkAlone judges.
+const mostAlone = 8
+
+// checkAlone judges nodes in clusters of one node: at points of scope node the answers must be the same. It reports the first difference.
+func (t *Trial) checkAlone(pod *Pod, want *attempt) bool {
+	t.tb.Helper()
+	if !t.manifest.Sharded() {
+		return true
+	}
+	lines := func(a *attempt, i int) []string {
+		if score, scored := a.raw[i]; scored {
+			return []string{fmt.Sprintf("%s, score %d", a.filtered[i].short(), score)}
+		}
+		return []string{a.filtered[i].short()}
+	}
+	for i := range t.Nodes[:min(len(t.Nodes), mostAlone)] {
+		now := *t
+		now.Nodes, now.Nominated = t.Nodes[i:][:1], nil
+		for _, n := range t.Nominated {
+			if n.Node == t.Nodes[i].Name {
+				now.Nominated = append(now.Nominated, n)
+			}
+		}
+		got := (&session{Trial: &now, ways: once}).try(pod, now.whatIf(pod, nil, nil))
+		if t.differ(lines(want, i), lines(got, 0), way{"an instance that has no other node", nodeOnly}) {
+			return false
+		}
+	}
+	return true
 }
 
 // checkOverlays filters overlay rows that copy nodes: their verdicts must equal those of rows

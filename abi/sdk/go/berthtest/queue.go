@@ -22,9 +22,13 @@ func (t *Trial) PreEnqueue() []Verdict {
 	var verdicts []Verdict
 	t.pods(func(s *session, pods []int, show []string) {
 		c := t.queueContent(pods, nil)
+		c.now = t.Now
 		s.askPods(abi.PreEnqueue, &c)
 		for at, i := range pods {
 			v := s.judged(t.Pending[i].id(), uint32(at))
+			if img := s.last.img; v.Code != abi.Success {
+				v.RetryAfter = s.retryAfter(img.data[img.scores+8*uint32(at):])
+			}
 			verdicts = append(verdicts, v)
 			show[i] = v.short()
 		}

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+
+	"github.com/berth-scheduler/berth/abi"
 )
 
 // record writes a pod record (ABI-6.1).
@@ -16,7 +18,11 @@ func (img *image) record(m *Manifest, c *content, p *Pod) []byte {
 		data           []byte
 	}
 	var fields []field
-	add := func(id, arg, count uint32, data []byte) { fields = append(fields, field{id, arg, count, data}) }
+	add := func(id, arg, count uint32, data []byte) {
+		if !m.hides(abi.ColumnID(id), arg) {
+			fields = append(fields, field{id, arg, count, data})
+		}
+	}
 	one := func(id, arg uint32, data []byte) { add(id, arg, 1, data) }
 	if m.shows("name") {
 		add(128, 0, uint32(len(p.Name)), []byte(p.Name))
@@ -64,7 +70,7 @@ func (img *image) record(m *Manifest, c *content, p *Pod) []byte {
 	}
 	if m.shows("requests") {
 		for i, name := range m.Reads["resources"] {
-			one(142, uint32(i), i64(nil, p.Requests[name]))
+			one(142, uint32(i), i64(nil, p.request(name)))
 		}
 	}
 	if m.shows("labels") {
@@ -104,6 +110,26 @@ func (img *image) record(m *Manifest, c *content, p *Pod) []byte {
 			b = u32(b, d.id(name))
 		}
 		add(161, 0, uint32(len(p.Claims)), b)
+	}
+	if m.shows("now") {
+		one(164, 0, i64(nil, m.Manifest.Reads.Now(c.now)))
+	}
+	if m.shows("containers") {
+		var b, amounts []byte
+		for i := range p.Containers {
+			c := &p.Containers[i]
+			kind := map[string]uint32{"app": 1, "init": 2, "sidecar": 3}[c.Kind]
+			b = u32(b, d.id(c.Name), kind, d.id(c.Image), uint32(len(amounts)/8))
+			for _, name := range m.Reads["resources"] {
+				limit, limited := c.Limits[name]
+				if !limited {
+					limit = -1
+				}
+				amounts = i64(i64(amounts, c.Requests[name]), limit)
+			}
+		}
+		add(165, 0, uint32(len(p.Containers)), b)
+		add(166, 0, uint32(len(amounts)/8), amounts)
 	}
 	s := selectors{dict: d}
 	if m.shows("nodeSelector") {

@@ -2,6 +2,7 @@ package berthtest
 
 import (
 	"encoding/binary"
+	"slices"
 	"strings"
 
 	"github.com/berth-scheduler/berth/abi/internal/region"
@@ -26,7 +27,7 @@ func (img *image) lay(m *Manifest, c *content, tables []table, record []byte) {
 	for i := range tables {
 		t := &tables[i]
 		directory = u32(directory, uint32(t.ID), t.Rows, t.capacity, 0, t.Overlays, uint32(len(t.Columns)), 0, 0)
-		at = u32(at, img.columns(t))
+		at = u32(at, img.columns(m, t))
 	}
 	where := img.put(directory)
 	for i := range uint32(len(tables)) {
@@ -43,8 +44,9 @@ func (img *image) lay(m *Manifest, c *content, tables []table, record []byte) {
 }
 
 // columns writes the columns of a table and their directory.
-func (img *image) columns(t *table) uint32 {
+func (img *image) columns(m *Manifest, t *table) uint32 {
 	var directory, at []byte
+	t.Columns = slices.DeleteFunc(t.Columns, func(c region.Column) bool { return m.hides(c.ID, c.Arg) })
 	for i := range t.Columns {
 		c := &t.Columns[i]
 		capacity, length := t.capacity+t.Overlays, t.Rows

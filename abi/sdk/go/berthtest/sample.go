@@ -15,15 +15,22 @@ const samplePods = 64
 
 // Sample makes a cluster and pods to be placed, to measure a plugin: nodes with everything that
 // its manifest reads, each with three pods, and 64 different pods. Texts are from hints, which
-// should be meaningful to the plugin; without hints they are v-0 to v-7. The same arguments
-// give the same sample.
+// should be meaningful to the plugin; without hints they are v-0 to v-7. A hint KEY=VALUE is a value of
+// a label or annotation that the manifest reads. The same arguments give the same sample.
 func Sample(manifest []byte, nodes int, hints []string) ([]Node, []Pod, error) {
 	m, err := parseManifest(manifest)
 	if err != nil {
 		return nil, nil, err
 	}
-	s := sample{Manifest: m, rand: rand.New(rand.NewPCG(1, 64)), texts: slices.Clone(hints)}
-	for i := len(hints); i < 8; i++ {
+	s := sample{Manifest: m, rand: rand.New(rand.NewPCG(1, 64)), told: map[string][]string{}}
+	for _, hint := range hints {
+		if key, value, is := strings.Cut(hint, "="); is && s.declares(key) {
+			s.told[key] = append(s.told[key], value)
+		} else {
+			s.texts = append(s.texts, hint)
+		}
+	}
+	for i := len(s.texts); i < 8; i++ {
 		s.texts = append(s.texts, fmt.Sprint("v-", i))
 	}
 	all := make([]Node, nodes)
@@ -41,13 +48,28 @@ type sample struct {
 	*Manifest
 	rand  *rand.Rand
 	texts []string
+	told  map[string][]string // values of a key
+}
+
+// declares reports whether the manifest reads a label or an annotation.
+func (s *sample) declares(key string) bool {
+	for _, list := range []string{"nodeLabels", "nodeAnnotations", "podLabels", "podAnnotations", "namespaceLabels"} {
+		if slices.Contains(s.Reads[list], key) {
+			return true
+		}
+	}
+	return false
 }
 
 // some returns random texts for some keys of a list of reads.
 func (s *sample) some(list string) map[string]string {
 	texts := map[string]string{}
 	for _, key := range s.Reads[list] {
-		texts[key] = s.texts[s.rand.IntN(len(s.texts))]
+		of := s.texts
+		if told := s.told[key]; len(told) > 0 {
+			of = told
+		}
+		texts[key] = of[s.rand.IntN(len(of))]
 	}
 	return texts
 }

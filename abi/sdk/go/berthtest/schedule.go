@@ -4,8 +4,11 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/abi/fields"
 	"github.com/berth-scheduler/berth/abi/wire"
 )
 
@@ -28,6 +31,8 @@ type placement struct {
 	state    state
 	// published is what other plugins published in the cycle.
 	published state
+	nominated []Nominated   // in the cycle that chose the node, without the pod
+	retry     time.Duration // that its points ask for so far
 }
 
 // Schedule takes a pod through all points, as a host does, and returns the answers and what
@@ -57,7 +62,7 @@ func (t *Trial) TimeOut(pod string) []string {
 func (t *Trial) act(f func(w *world)) []string {
 	t.tb.Helper()
 	var after *world
-	show := t.each(func(s *session) []string {
+	show, _ := t.each(func(s *session) []string {
 		w := &world{session: s}
 		copied := *t
 		copied.Nodes, copied.Nominated = cloneNodes(t.Nodes), slices.Clone(t.Nominated)
@@ -115,6 +120,7 @@ func (w *world) schedule(pod Pod, how Schedule) {
 		w.Pending = slices.Delete(w.Pending, i, i+1)
 	}
 	entry.Attempts++
+	w.retry = 0
 	a := w.try(&pod, w.whatIf(&pod, nil, how.Rejected))
 	best := -1
 	for i, v := range a.verdicts {
@@ -129,13 +135,17 @@ func (w *world) schedule(pod Pod, how Schedule) {
 			w.say(&pod, got.lines("")...)
 			w.effects(&pod, got)
 		}
-		w.say(&pod, "pending")
+		w.say(&pod, again(w.retry))
 		w.Pending = append(w.Pending, entry)
 		return
 	}
-	p := &placement{original: entry, pod: pod, node: cloneNodes(w.Nodes[best : best+1])[0], state: w.kept(a.state), published: a.published}
+	p := &placement{
+		original: entry, pod: pod, node: cloneNodes(w.Nodes[best : best+1])[0], state: w.kept(a.state), published: a.published,
+		retry: w.retry,
+	}
 	p.pod.NodeName = p.node.Name
 	w.Nominated = slices.DeleteFunc(w.Nominated, func(n Nominated) bool { return n.uid() == pod.uid() })
+	p.nominated = slices.Clone(w.Nominated)
 	w.Nodes[best].Pods = append(w.Nodes[best].Pods, p.pod)
 	if !w.step(p, abi.Reserve, how) || !w.step(p, abi.Permit, how) {
 		return
@@ -164,7 +174,9 @@ func (w *world) step(p *placement, point abi.Point, how Schedule) bool {
 	if !w.manifest.exports(point) {
 		return true
 	}
+	w.retry = p.retry
 	got := w.placing(p, point)
+	p.retry = w.retry
 	w.say(&p.pod, got.lines(p.node.Name)...)
 	w.effects(&p.pod, got)
 	switch {
@@ -190,7 +202,10 @@ func (w *world) step(p *placement, point abi.Point, how Schedule) bool {
 // placing calls a point about a pod and its node, in an aux instance.
 func (w *world) placing(p *placement, point abi.Point) answer {
 	w.tb.Helper()
-	c := content{nodes: []Node{p.node}, namespaces: w.Namespaces, pod: &p.pod, aux: true}
+	c := content{nodes: []Node{p.node}, nominated: p.nominated, namespaces: w.Namespaces, pod: &p.pod, aux: true}
+	if fields.Of(abi.IncomingNow).Points.Has(point) {
+		c.now = w.Now
+	}
 	w.use(point, p.state, p.published)
 	code := w.call(&w.aux, newImage(w.manifest, &c, w.numbers(1, true)), point, asked{})
 	return w.answered(point, code)
@@ -211,7 +226,7 @@ func (w *world) lose(p *placement, why string) {
 	for i := range w.Nodes {
 		w.Nodes[i].Pods = slices.DeleteFunc(w.Nodes[i].Pods, func(q Pod) bool { return q.uid() == p.pod.uid() })
 	}
-	w.say(&p.pod, "pending")
+	w.say(&p.pod, again(p.retry))
 	w.Pending = append(w.Pending, p.original)
 }
 
@@ -277,10 +292,15 @@ func written(directives []wire.Directive) (labels, annotations map[string]string
 	return labels, annotations
 }
 
-// Delete removes a pod, given as `namespace/name`, from the cluster.
-func (t *Trial) Delete(pod string) error {
-	found := false
-	drop := func(p *Pod) bool { found = found || p.id() == pod; return p.id() == pod }
+// Delete removes a pod, given as `namespace/name`, or a node with its pods from the cluster.
+func (t *Trial) Delete(name string) error {
+	found, what := false, "pod"
+	drop := func(p *Pod) bool { found = found || p.id() == name; return p.id() == name }
+	if !strings.Contains(name, "/") {
+		what, drop = "node", func(p *Pod) bool { return p.NodeName == name }
+		t.Nodes = slices.DeleteFunc(t.Nodes, func(n Node) bool { found = found || n.Name == name; return n.Name == name })
+		t.Nominated = slices.DeleteFunc(t.Nominated, func(n Nominated) bool { return n.Node == name })
+	}
 	for i := range t.Nodes {
 		t.Nodes[i].Pods = slices.DeleteFunc(t.Nodes[i].Pods, func(p Pod) bool { return drop(&p) })
 	}
@@ -288,7 +308,7 @@ func (t *Trial) Delete(pod string) error {
 	t.Nominated = slices.DeleteFunc(t.Nominated, func(n Nominated) bool { return drop(&n.Pod) })
 	t.waiting = slices.DeleteFunc(t.waiting, func(p *placement) bool { return drop(&p.pod) })
 	if !found {
-		return fmt.Errorf("there is no pod %s", pod)
+		return fmt.Errorf("there is no %s %s", what, name)
 	}
 	return nil
 }

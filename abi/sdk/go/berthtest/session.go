@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"time"
 
 	"github.com/berth-scheduler/berth/abi"
 )
@@ -30,7 +31,8 @@ type session struct {
 	turns uint64
 	cycle instance
 	aux   instance
-	last  *instance // the last one called, with the image of the call
+	last  *instance     // the last one called, with the image of the call
+	retry time.Duration // the shortest that an attempt has asked for (ABI-5.22)
 }
 
 // instance is an instance and its region.
@@ -93,7 +95,30 @@ func (s *session) call(in *instance, img *image, point abi.Point, a asked) abi.C
 	if !slices.Contains(results(point), code) {
 		s.tb.Fatalf("%s returned %v, want one of %v (ABI-5)", export, code, results(point))
 	}
+	if point == abi.PreFilter || point == abi.Reserve || point == abi.Permit {
+		if d := s.retryAfter(img.data[img.call+abi.CallRetryAfter:]); d > 0 && (s.retry == 0 || d < s.retry) {
+			s.retry = d
+		}
+	}
 	return code
+}
+
+// retryAfter reads how soon a pod is tried again (ABI-5.22).
+func (s *session) retryAfter(data []byte) time.Duration {
+	s.tb.Helper()
+	ms := binary.LittleEndian.Uint64(data)
+	if ms != 0 && s.manifest.Minor() == 0 {
+		s.tb.Fatal("RetryAfter counts only if the manifest has \"abi\": \"1.1\" or later (ABI-5.22)")
+	}
+	return abi.RetryAfter(ms)
+}
+
+// again says that a pod is pending, and after which time it is tried again.
+func again(after time.Duration) string {
+	if after == 0 {
+		return "pending"
+	}
+	return "pending, tried again after " + after.String()
 }
 
 // place makes an instance if there is none for the image, and moves the image to its region.
@@ -164,7 +189,7 @@ func (s *session) judged(who string, i uint32) Verdict {
 	img := s.last.img
 	v := Verdict{Node: who, Code: abi.Code(img.data[img.codes+i])}
 	if v.Code == abi.Wait || v.Code == abi.Skip || v.Code >= abi.NumCodes {
-		s.tb.Fatalf("the code for %s is %d (ABI-5.5)", who, v.Code)
+		s.tb.Fatalf("the code for %s is %d, which is no verdict: return success, or what one of the SDK's functions returns for a reason (ABI-5.5)", who, v.Code)
 	}
 	if v.Code != abi.Success {
 		v.Reasons = s.reasonSet(uint32(binary.LittleEndian.Uint16(img.data[img.reasons+2*i:])))

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/berth-scheduler/berth/abi"
 	berth "github.com/berth-scheduler/berth/abi/sdk/go"
@@ -27,11 +28,6 @@ var _ Guest = (*berth.Native)(nil)
 // Factory makes instances of a plugin. The host is a berth.ObjectHost.
 type Factory func(host berth.Host) Guest
 
-// Native returns a Factory for a plugin as native code; plugin is its constructor.
-func Native[P berth.Plugin](plugin func() P) Factory {
-	return func(host berth.Host) Guest { return berth.NewNative(plugin(), host) }
-}
-
 // Trial is a cluster and one plugin.
 type Trial struct {
 	// Nodes are the cluster's nodes, and Namespaces the namespaces that have an object.
@@ -39,6 +35,8 @@ type Trial struct {
 	Namespaces []Namespace
 	// Pending are the pods to be placed, for PreEnqueue, Order and Hint.
 	Pending []Pending
+	// Now is the time in seconds since 1970, at points that have it.
+	Now int64
 	// Nominated are the pods with a nominated node.
 	Nominated []Nominated
 	// Published is what other plugins publish, by `plugin/key`.
@@ -52,11 +50,18 @@ type Trial struct {
 	guest    Factory
 	config   string
 	host     *host
+	objects  Objects // nil if nothing reads files
 	waiting  []*placement
 }
 
 // New returns a trial of a plugin. An empty config means `{}`.
 func New(tb testing.TB, manifest []byte, guest Factory, config string) *Trial {
+	tb.Helper()
+	return newTrial(tb, manifest, guest, config, Read{})
+}
+
+// newTrial returns a trial that leaves out what the manifest lists.
+func newTrial(tb testing.TB, manifest []byte, guest Factory, config string, without Read) *Trial {
 	tb.Helper()
 	m, err := parseManifest(manifest)
 	if err != nil {
@@ -65,6 +70,8 @@ func New(tb testing.TB, manifest []byte, guest Factory, config string) *Trial {
 	if config == "" {
 		config = "{}"
 	}
+	m = m.with(config)
+	m.without = without
 	t := &Trial{tb: tb, manifest: m, guest: guest, config: config, host: &host{tb: tb, manifest: m}}
 	t.checkExports()
 	return t
@@ -87,6 +94,8 @@ type Verdict struct {
 	Node    string
 	Code    abi.Code
 	Reasons []string
+	// RetryAfter is how soon PreEnqueue wants to be asked about the pod again; 0 leaves it to events.
+	RetryAfter time.Duration
 	// Score is the normalized score, if the plugin scores and the node passed.
 	Score int64
 }
@@ -101,10 +110,14 @@ func (v Verdict) String() string {
 
 // short is String without the score.
 func (v Verdict) short() string {
-	if len(v.Reasons) == 0 {
-		return fmt.Sprintf("%s %v", v.Node, v.Code)
+	text := fmt.Sprintf("%s %v", v.Node, v.Code)
+	if v.RetryAfter > 0 {
+		text += ", asked again after " + v.RetryAfter.String()
 	}
-	return fmt.Sprintf("%s %v: %s", v.Node, v.Code, strings.Join(v.Reasons, ", "))
+	if len(v.Reasons) == 0 {
+		return text
+	}
+	return text + ": " + strings.Join(v.Reasons, ", ")
 }
 
 // Refused tries only the configuration, and returns why it is refused: the text that users get if it
@@ -119,11 +132,10 @@ func (t *Trial) Refused() (why string, refused bool) {
 
 // instance makes an instance and passes the configuration to it, as a host does (ABI-9.8).
 func (t *Trial) instance() (Guest, error) {
-	config, err := t.manifest.schema.Check([]byte(t.config))
-	if err != nil {
+	if err := t.manifest.refused; err != nil {
 		return nil, fmt.Errorf("configuration refused: %w", err)
 	}
-	return t.configured(config)
+	return t.configured(t.manifest.config)
 }
 
 // configured makes an instance and passes any configuration to it.
@@ -149,15 +161,24 @@ func (t *Trial) seed() uint64 {
 }
 
 // each calls f in ways that must agree, and fails the test if the outputs of f differ. It
-// returns the output of the first way: all calls in one instance, one call for all nodes. Calls
+// returns the output of the first way: all calls in one instance, one call for all nodes; and whether other instances agree. Calls
 // of points from reserve on, and about many pods, always get new ids and slots.
-func (t *Trial) each(f func(s *session) []string) []string {
+func (t *Trial) each(f func(s *session) []string) (want []string, alike bool) {
 	t.tb.Helper()
-	want, told := f(&session{Trial: t, ways: once}), map[way]bool{}
+	told := map[way]bool{}
+	want = f(&session{Trial: t, ways: once})
+	if t.manifest.without != (Read{}) { // which is compared with the scenario
+		return want, false
+	}
 	compare := func(how way, s *session) {
 		t.tb.Helper()
 		if s.Trial = t; !told[how] { // other numbers give the same mistake again
 			told[how] = t.differ(want, f(s), how)
+		}
+	}
+	for range 2 { // whose clocks tell other times: the cause at once, instead of what it does to the ways below
+		if t.differ(want, f(&session{Trial: t, ways: once}), way{"another instance", alone}) {
+			return want, false
 		}
 	}
 	compare(inFresh("call"), &session{ways: once | fresh})
@@ -174,7 +195,7 @@ func (t *Trial) each(f func(s *session) []string) []string {
 			compare(way{"rows split over calls, each in a fresh instance", nodeOnly}, &session{ways: fresh, order: order, rand: random(seed + 30)})
 		}
 	}
-	return want
+	return want, true
 }
 
 func random(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 1)) }

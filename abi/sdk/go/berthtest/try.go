@@ -14,10 +14,11 @@ type attempt struct {
 	about     content
 	state     state
 	published state
-	verdicts  []Verdict // by node
-	filtered  []Verdict // as they were before scoring
-	skip      bool      // pre_filter returned Skip
-	image     *image    // of the cycle instance
+	verdicts  []Verdict     // by node
+	filtered  []Verdict     // as they were before scoring
+	raw       map[int]int64 // scores by node, before they are normalized
+	skip      bool          // pre_filter returned Skip
+	image     *image        // of the cycle instance
 }
 
 // try takes a pod through the points from pre_filter to normalize, or to post_filter if no node
@@ -39,7 +40,7 @@ func (s *session) try(pod *Pod, w *what) *attempt {
 
 // attempt begins an attempt.
 func (s *session) attempt(pod *Pod, w *what) *attempt {
-	a := &attempt{session: s, state: state{}, about: content{nodes: s.Nodes, namespaces: s.Namespaces, pod: pod}}
+	a := &attempt{session: s, state: state{}, about: content{nodes: s.Nodes, nominated: s.Nominated, namespaces: s.Namespaces, pod: pod, now: s.Now}}
 	a.about.overlay, a.about.list = w.overlays()
 	for i := range s.Nodes {
 		a.verdicts = append(a.verdicts, Verdict{Node: s.Nodes[i].Name})
@@ -81,7 +82,7 @@ func (a *attempt) preFilter() {
 	var code abi.Code
 	var rows uint32
 	if a.manifest.Sharded() { // in an aux instance without rows (ABI-5.3)
-		none := content{namespaces: a.about.namespaces, pod: a.about.pod, aux: true}
+		none := content{namespaces: a.about.namespaces, pod: a.about.pod, aux: true, now: a.about.now}
 		a.use(abi.PreFilter, a.state, nil)
 		code = a.call(&a.aux, newImage(a.manifest, &none, a.numbers(0, true)), abi.PreFilter, asked{})
 	} else {
@@ -203,6 +204,7 @@ func (a *attempt) score() {
 	if len(a.standing()) == 0 {
 		return // score failed
 	}
+	a.raw = maps.Clone(scores)
 	a.normalize(nodes, scores)
 	for i, score := range scores {
 		if score < abi.MinScore || score > abi.MaxScore {

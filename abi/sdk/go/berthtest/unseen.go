@@ -16,6 +16,9 @@ func (f *file) tellUnseen(object string, words []string) {
 	if slices.ContainsFunc(f.trial.manifest.Host, func(name string) bool { return name == abi.HostPodObject || name == abi.HostNodeObject }) {
 		return // it may see everything
 	}
+	if object == "change" && len(words) > 0 && !strings.Contains(words[0], "/") {
+		object = "node"
+	}
 	reads := f.trial.manifest.Reads
 	for _, word := range words {
 		field, value, _ := strings.Cut(word, "=")

@@ -39,6 +39,36 @@ func list(value string) []string {
 
 func unquote(s string) string { return strings.ReplaceAll(s, `"`, "") }
 
+// containers parses "name kind image resource:request/limit …", a container after another.
+func containers(value string) (out []Container, err error) {
+	for _, text := range strings.Split(unquote(value), ",") {
+		words := strings.Fields(text)
+		if len(words) < 3 {
+			return nil, fmt.Errorf("%q: want name, kind and image", text)
+		}
+		if err := oneOf(words[1], "app", "init", "sidecar"); err != nil {
+			return nil, err
+		}
+		c := Container{Name: words[0], Kind: words[1], Image: words[2], Requests: map[string]int64{}, Limits: map[string]int64{}}
+		for _, word := range words[3:] {
+			at := strings.LastIndexByte(word, ':')
+			if at < 0 {
+				return nil, fmt.Errorf("%q: want resource:request/limit", word)
+			}
+			request, limit, _ := strings.Cut(word[at+1:], "/")
+			for of, amount := range map[*map[string]int64]string{&c.Requests: request, &c.Limits: limit} {
+				if amount != "" {
+					if (*of)[word[:at]], err = number(amount, 64); err != nil {
+						return nil, err
+					}
+				}
+			}
+		}
+		out = append(out, c)
+	}
+	return out, nil
+}
+
 // keyValues parses key:value; the value may be left out.
 func keyValues(value string) (map[string]string, error) {
 	m := map[string]string{}

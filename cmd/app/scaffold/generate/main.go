@@ -46,7 +46,25 @@ type project struct {
 
 	// Of the README.
 	name, files, test, toolchain string
+
+	setup string // steps of the workflow that install the toolchain
 }
+
+// workflow is a project's workflow on GitHub, whose machines have Go, rustup and Node.js.
+const workflow = `# Builds and tests the plugin.
+name: test
+on: [push, pull_request]
+permissions: {contents: read}
+jobs:
+  test:
+    runs-on: ubuntu-latest
+    steps:
+      - uses: actions/checkout@v4
+@SETUP@      - run: go install github.com/berth-scheduler/berth/cmd/berth@latest # or a version
+      - run: echo "$(go env GOPATH)/bin" >> "$GITHUB_PATH"
+      - run: berth plugin build .
+      - run: berth plugin test .
+`
 
 func (p *project) generate() error {
 	a := &txtar.Archive{}
@@ -71,6 +89,7 @@ func (p *project) generate() error {
 	for name, text := range p.texts {
 		add(name, text)
 	}
+	add(".github/workflows/test.yml", strings.Replace(workflow, "@SETUP@", p.setup, 1))
 	if err := p.addBeside(add); err != nil {
 		return err
 	}
@@ -143,10 +162,7 @@ func (p *project) addBeside(add func(name, text string)) error {
 			add(path.Join(p.folder, filepath.ToSlash(name)), string(text))
 		}
 	}
-	if p.folder == "" { // berth.h says it
-		return nil
-	}
 	license, err := os.ReadFile(filepath.Join(top, "LICENSE"))
-	add(path.Join(p.folder, "LICENSE"), string(license))
+	add("LICENSE", string(license)) // of the project; the SDK has the same
 	return err
 }

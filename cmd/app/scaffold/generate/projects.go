@@ -6,6 +6,9 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+
+	"github.com/berth-scheduler/berth/abi/sdk/c/clang"
+	"github.com/berth-scheduler/berth/cmd/app/scaffold"
 )
 
 // block is a file that is the n-th block of a kind in a tutorial.
@@ -42,8 +45,31 @@ func (b *block) text(dir string) (string, error) {
 	return text, nil
 }
 
-// manifestName is the name in a manifest.
-func manifestName() []string { return []string{`"name": "maintenance"`, `"name": "@NAME@"`} }
+// manifestName is the name in a manifest, before which a project has the schema for editors.
+func manifestName() []string {
+	return []string{`"name": "maintenance"`, `"$schema": "./manifest.schema.json",` + "\n  " + `"name": "@NAME@"`}
+}
+
+// rustTest is a test that any plugin passes.
+const rustTest = `//! Tests of the plugin as native code, for cargo test. What it decides is in testdata, for berth plugin test.
+
+use @IDENT@::Maintenance;
+use berth::testing::{Native, TestHost};
+use std::rc::Rc;
+
+#[test]
+fn starts() {
+    Native::<Maintenance>::new(Rc::new(TestHost::default())); // panics if the manifest lacks a name that it looks up
+}
+`
+
+// tsconfig has editors know the types of AssemblyScript, and find the SDK.
+const tsconfig = `{
+  "extends": "./berth/node_modules/assemblyscript/std/assembly.json",
+  "compilerOptions": {"paths": {"@berth-scheduler/sdk": ["./berth/index.ts"]}},
+  "include": ["./assembly/**/*.ts"]
+}
+`
 
 // scenario is that of all tutorials.
 func scenario() block {
@@ -65,8 +91,9 @@ func projects() []project {
 				scenario(),
 			},
 			texts: map[string]string{
-				".gitignore":   "*.wasm\n",
-				"go.mod":       "module example.com/@NAME@\n\ngo 1.26.0\n\nrequire github.com/berth-scheduler/berth v0.1.0\n\nreplace github.com/berth-scheduler/berth => ./berth\n",
+				".gitignore": "*.wasm\n",
+				"go.mod": "module example.com/@NAME@\n\ngo 1.26.0\n\nrequire github.com/berth-scheduler/berth v" + scaffold.Version +
+					"\n\nreplace github.com/berth-scheduler/berth => ./berth\n",
 				"berth/go.mod": "module github.com/berth-scheduler/berth\n\ngo 1.26.0\n",
 			},
 			beside: []string{"abi/*.go", "abi/fields/*.go", "abi/internal/region/*.go", "abi/schema/*.go", "abi/wire/*.go", "internal/nearest/*.go", "internal/plain/*.go"},
@@ -78,14 +105,17 @@ func projects() []project {
 			language: "rust", dir: "rust", name: "Rust",
 			blocks: []block{
 				{path: "manifest.json", kind: "json", named: manifestName()},
-				{path: "Cargo.toml", kind: "toml", named: []string{`name = "maintenance"`, `name = "@NAME@"`, "../berth/abi/sdk/rust", "berth"}},
+				{path: "Cargo.toml", kind: "toml", named: []string{`name = "maintenance"`, `name = "@NAME@"`, `"../berth/abi/sdk/rust" }`,
+					"\"berth\" }\n\n[dev-dependencies]\nberth = { path = \"berth\", features = [\"testing\"] }",
+				}},
 				{path: "src/lib.rs", kind: "rust"},
 				scenario(),
 			},
-			texts:  map[string]string{".gitignore": "/target/\n*.wasm\n"},
+			texts:  map[string]string{".gitignore": "/target/\n*.wasm\n", "tests/plugin.rs": rustTest},
 			folder: "berth",
-			files:  "| `src/lib.rs` | the plugin |",
-			test:   "berth plugin test .",
+			files:  "| `src/lib.rs` | the plugin |\n| `tests/plugin.rs` | a native test, for cargo test |",
+			test:   "cargo test\nberth plugin test .",
+			setup:  "      - run: rustup target add wasm32-unknown-unknown\n",
 			toolchain: "a Rust toolchain for wasm32: on Debian and Ubuntu\n`apt-get install rustc cargo libstd-rust-dev-wasm32 lld`, " +
 				"or with rustup `rustup target add wasm32-unknown-unknown`",
 		},
@@ -97,10 +127,14 @@ func projects() []project {
 				scenario(),
 			},
 			texts: map[string]string{
-				".gitignore": "*.wasm\n",
-				"Makefile":   "# The plugin, and its test.\n\n@NAME@.wasm: plugin.c manifest.json berth.h\n\tberth plugin build . -o $@\n\n.PHONY: test\ntest:\n\tberth plugin test .\n",
+				".gitignore":        "*.wasm\n",
+				"compile_flags.txt": strings.Join(append(clang.Flags(), "-I.", "-I.."), "\n") + "\n",
+				"Makefile": "# The plugin, and its test.\n\n@NAME@.wasm: plugin.c manifest.json berth.h\n\tberth plugin build . -o $@\n\n" +
+					".PHONY: test\ntest:\n\tberth plugin test .\n",
 			},
-			files: "| `plugin.c` | the plugin |",
+			files: "| `plugin.c` | the plugin |\n| `Makefile` | `make`, and `make test` |\n" +
+				"| `compile_flags.txt` | with this, clangd understands the plugin |",
+			setup: "      - run: sudo apt-get update && sudo apt-get install -y clang lld\n",
 			test:  "berth plugin test .", toolchain: "clang and wasm-ld: on Debian and Ubuntu `apt-get install clang lld`",
 		},
 		{
@@ -114,9 +148,10 @@ func projects() []project {
 				{path: "assembly/index.ts", kind: "ts"},
 				scenario(),
 			},
-			texts:  map[string]string{".gitignore": "node_modules/\n*.wasm\n"},
+			texts:  map[string]string{".gitignore": "node_modules/\n*.wasm\n", "tsconfig.json": tsconfig},
 			folder: "berth",
-			files:  "| `assembly/index.ts` | the plugin |",
+			files:  "| `assembly/index.ts` | the plugin |\n| `tsconfig.json` | with this, editors understand the plugin |",
+			setup:  "      - run: npm ci --prefix berth\n",
 			test:   "npm ci --prefix berth\nberth plugin test .",
 			toolchain: "Node.js 18 or newer with npm, on Debian and Ubuntu `apt-get install nodejs npm`, and\nthe compiler: " +
 				"`npm ci --prefix berth`, once",

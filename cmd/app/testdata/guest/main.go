@@ -1,12 +1,13 @@
 // Command guest is a plugin that breaks a rule for pods with certain names, and accepts all
-// others: trap-… traps in Filter, tell-… logs and traps, write-… changes the snapshot,
-// score-… traps in Score, high-… scores out of range.
+// others: trap-… traps in Filter, tell-… logs and traps, write-… changes the snapshot, clock-… asks
+// the clock, memory-… takes 256 MiB, score-… traps in Score, high-… scores out of range.
 package main
 
 import (
 	_ "embed"
 	"errors"
 	"strings"
+	"time"
 
 	berth "github.com/berth-scheduler/berth/abi/sdk/go"
 	"github.com/berth-scheduler/berth/abi/sdk/go/config"
@@ -18,7 +19,10 @@ import (
 //go:embed manifest.json
 var manifest []byte
 
-type unruly struct{ berth.Base }
+type unruly struct {
+	berth.Base
+	kept []byte
+}
 
 // Configure refuses a configuration that the schema allows.
 func (p *unruly) Configure(data []byte) error {
@@ -39,6 +43,12 @@ func (p *unruly) Filter(pod berth.Pod, node berth.Node) berth.Status {
 		fallthrough
 	case "trap":
 		panic("the guest gives up")
+	case "clock":
+		if time.Now().Second() < 30 {
+			return berth.Unschedulable(p.Reason("the clock says so"))
+		}
+	case "memory":
+		p.kept = append(p.kept, make([]byte, 256<<20)...)
 	case "write":
 		node.Labels()[0].Value++
 	}
