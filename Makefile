@@ -100,7 +100,7 @@ demo-says:
 
 examples: build ## compile the example plugins into bin/plugins
 	@mkdir -p bin/plugins
-	@for dir in wasm-examples/*/guest wasm-examples/fgd/*/guest; do \
+	@for dir in wasm-examples/*/guest wasm-examples/fgd/*/guest wasm-examples/catalogue/*/guest; do \
 		manifest=$$(dirname $$dir)/manifest.json; \
 		bin/berth plugin build $$dir --manifest $$manifest -o bin/plugins/$$(sed -n 's/^  "name": "\(.*\)",$$/\1/p' $$manifest).wasm || exit 1; \
 	done

@@ -14,6 +14,8 @@ import (
 	"github.com/berth-scheduler/berth/abi/wire"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/wasm-examples/catalogue/fitplus"
+	"github.com/berth-scheduler/berth/wasm-examples/catalogue/gpushare"
 	"github.com/berth-scheduler/berth/wasm-examples/devices"
 	"github.com/berth-scheduler/berth/wasm-examples/fgd"
 	"github.com/berth-scheduler/berth/wasm-examples/fgd/bestfit"
@@ -22,6 +24,7 @@ import (
 	"github.com/berth-scheduler/berth/wasm-examples/internal/everypoint"
 	"github.com/berth-scheduler/berth/wasm-examples/internal/reference"
 	"github.com/berth-scheduler/berth/wasm-examples/loadaware"
+	"github.com/berth-scheduler/berth/wasm-examples/nodenumber"
 	"github.com/berth-scheduler/berth/wasm-examples/noisyneighbour"
 	"github.com/berth-scheduler/berth/wasm-examples/tenantpool"
 	"github.com/berth-scheduler/berth/wasm-examples/zonecost"
@@ -38,6 +41,8 @@ type Example struct {
 	Manifest []byte
 	// New returns the plugin, to run as native code.
 	New func() berth.Plugin
+	// Config is a configuration, for a plugin that needs one.
+	Config []byte
 	// Scenarios is a pattern of its scenario files, relative to this folder; may be empty.
 	// Package berthtest runs them.
 	Scenarios string
@@ -68,6 +73,17 @@ func All() []Example {
 			New: func() berth.Plugin { return zonecost.New() }, Scenarios: "zonecost/testdata/*.txt",
 		},
 		{
+			Name: "node-number", Package: folder + "nodenumber/guest", Manifest: nodenumber.Manifest,
+			New: func() berth.Plugin { return nodenumber.New() }, Scenarios: "nodenumber/testdata/*.txt",
+			Rust: "nodenumber/rust", C: "nodenumber/c", AssemblyScript: "nodenumber/assemblyscript",
+		},
+		{
+			Name: "fit-plus", Package: folder + "catalogue/fitplus/guest", Manifest: fitplus.Manifest,
+			New:       func() berth.Plugin { return fitplus.New() },
+			Config:    []byte(`{"spread": ["cpu"], "pack": ["memory"], "scarce": ["example.com/gpu"]}`),
+			Scenarios: "catalogue/fitplus/testdata/*.txt",
+		},
+		{
 			Name: "noisy-neighbour", Package: folder + "noisyneighbour/guest", Manifest: noisyneighbour.Manifest,
 			New: func() berth.Plugin { return noisyneighbour.New() }, Scenarios: "noisyneighbour/testdata/*.txt", Rust: "noisyneighbour/rust", C: "noisyneighbour/c", AssemblyScript: "noisyneighbour/assemblyscript",
 		},
@@ -76,12 +92,16 @@ func All() []Example {
 			New: func() berth.Plugin { return zonelimit.New() }, Scenarios: "zonelimit/testdata/*.txt", Placing: true, Rust: "zonelimit/rust",
 		},
 		{
-			Name: "load-aware", Package: folder + "loadaware/guest", Manifest: loadaware.Manifest,
+			Name: "load-aware-go", Package: folder + "loadaware/guest", Manifest: loadaware.Manifest,
 			New: func() berth.Plugin { return loadaware.New() }, Scenarios: "loadaware/testdata/*.txt",
 		},
 		{
 			Name: "devices", Package: folder + "devices/guest", Manifest: devices.Manifest,
 			New: func() berth.Plugin { return devices.New() }, Scenarios: "devices/testdata/*.txt", Placing: true,
+		},
+		{
+			Name: "gpu-share", Package: folder + "catalogue/gpushare/guest", Manifest: gpushare.Manifest,
+			New: func() berth.Plugin { return gpushare.New() }, Scenarios: "catalogue/gpushare/testdata/*.txt", Placing: true,
 		},
 		{
 			Name: "gang", Package: folder + "gang/guest", Manifest: gang.Manifest,
@@ -102,12 +122,16 @@ func All() []Example {
 	}
 }
 
-//go:embed targetload/manifest.json
-var targetLoad []byte
+//go:embed catalogue/loadaware/manifest.json
+var loadAware []byte
 
-// TargetLoad returns an example that exists in Rust alone: it has neither Package nor New.
-func TargetLoad() Example {
-	return Example{Name: "target-load-packing", Manifest: targetLoad, Scenarios: "targetload/testdata/*.txt", Rust: "targetload"}
+// LoadAware returns an example that exists in Rust alone: it has neither Package nor New.
+func LoadAware() Example {
+	return Example{
+		Name: "load-aware", Manifest: loadAware, Scenarios: "catalogue/loadaware/testdata/pack.txt", Rust: "catalogue/loadaware",
+		Config: []byte(`{"feeds": {"cpu": "node.cpu.usage:milli", "memory": "node.memory.usage:bytes"},
+			"thresholds": {"cpu": 65, "memory": 95}}`),
+	}
 }
 
 // EveryPoint returns the plugin whose answers at every point are in annotations.

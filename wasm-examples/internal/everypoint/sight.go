@@ -79,6 +79,14 @@ func (s *seen) pod(pod berth.Pod) {
 	s.ids(pod.PriorityClass(), pod.ServiceAccount(), pod.PreemptionPolicy(), pod.Group(), pod.QOS())
 	s.numbers(pod.Limit(s.p.cpu), pod.Limit(s.p.memory))
 	s.list(pod.Claims())
+	s.numbers(pod.Now())
+	containers := pod.Containers()
+	s.each(len(containers), func(i int) {
+		c := containers[i]
+		s.ids(c.Name, c.Image)
+		s.numbers(int64(c.Kind), pod.ContainerRequest(c, s.p.cpu), pod.ContainerLimit(c, s.p.cpu))
+		s.numbers(pod.ContainerRequest(c, s.p.memory), pod.ContainerLimit(c, s.p.memory))
+	})
 }
 
 func (s *seen) terms(pod berth.Pod, all []berth.Term) {
@@ -114,7 +122,9 @@ func (s *seen) node(n berth.Node) {
 		s.ids(images[i].Name)
 		s.numbers(images[i].Size)
 	})
-	s.each(n.Pods().Len(), func(i int) { s.placed(n.Pods().At(i)) })
+	for _, pods := range [...]berth.Pods{n.Pods(), n.Nominated()} {
+		s.each(pods.Len(), func(i int) { s.placed(pods.At(i)) })
+	}
 }
 
 func (s *seen) placed(pod berth.PlacedPod) {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
@@ -35,6 +36,8 @@ type pass struct {
 	verdicts plugin.Verdicts
 	nodes    []string
 	placed   bool // the pod of next is placed
+	loads    bool // the plugin reads feeds
+	scores   []int64
 	steps    int
 
 	codes   []abi.Code
@@ -58,6 +61,11 @@ func newPass(t testing.TB, w workload.Load, e *wasmexamples.Example, f sandbox.F
 	for _, pod := range w.Pods {
 		p.pods = append(p.pods, state.NewPod(pod))
 	}
+	resolved, err := manifest(t, e).Resolve(e.Config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.feed(w, resolved.Reads.Feeds)
 	p.cache.UpdateSnapshot(p.snapshot)
 	for row, n := range w.Nodes {
 		if p.snapshot.Name(uint32(row)) != n.Name {
@@ -69,7 +77,6 @@ func newPass(t testing.TB, w workload.Load, e *wasmexamples.Example, f sandbox.F
 		last := &p.pieces[len(p.pieces)-1]
 		*last = append(*last, uint32(row))
 	}
-	var err error
 	if p.plugin, err = newPlugin(t, e, f, wasm.Config{Shards: 1, VerifyEvery: verify}); err != nil {
 		t.Fatal(err)
 	}
@@ -92,6 +99,27 @@ func (p *pass) run(pod int, look func(rows []uint32)) {
 		if look != nil {
 			look(rows)
 		}
+		if p.loads {
+			p.scores = append(p.scores[:0], make([]int64, len(rows))...)
+			p.plugin.Score(&p.cycle, rows, p.scores)
+		}
+	}
+}
+
+// feed has feeds say of the nodes that they use up to three quarters of what they have, each another part. Then run scores, too.
+func (p *pass) feed(w workload.Load, feeds []string) {
+	for _, id := range feeds {
+		name, unit, _ := strings.Cut(id, ":")
+		feed := state.Feed{Name: name, Cells: make(map[string]state.Cell, len(w.Nodes))}
+		for i, n := range w.Nodes {
+			has := n.Status.Allocatable.Cpu().MilliValue()
+			if unit == "bytes" {
+				has = n.Status.Allocatable.Memory().Value()
+			}
+			feed.Cells[n.Name] = state.Cell{Value: has / 100 * int64(i*37%76), State: abi.FeedFresh, Since: 1}
+		}
+		p.cache.SetFeeds(feed)
+		p.loads = true
 	}
 }
 

@@ -147,6 +147,9 @@ func manifest(t testing.TB, e *wasmexamples.Example) *wire.Manifest {
 func newPlugin(t testing.TB, e *wasmexamples.Example, f sandbox.Factory, c wasm.Config) (*wasm.Plugin, error) {
 	t.Helper()
 	c.Name, c.CrashOnBug = e.Name, true
+	if c.Config == nil {
+		c.Config = e.Config
+	}
 	return wasm.New(context.Background(), c, wasm.Deps{Factory: f, Manifest: manifest(t, e), Binder: noBinder{}})
 }
 

@@ -6,11 +6,14 @@ import (
 	"context"
 	"math"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/hostplugins/workload"
+	"github.com/berth-scheduler/berth/runtime/wasm"
 	"github.com/berth-scheduler/berth/runtime/wasm/meter"
 	"github.com/berth-scheduler/berth/runtime/wasm/sandbox"
 	wasmexamples "github.com/berth-scheduler/berth/wasm-examples"
@@ -54,6 +57,56 @@ func BenchmarkMetering(b *testing.B) {
 				benchMetering(b, w, e, languageGuests()[language](b, e))
 			})
 		}
+	}
+	for _, p := range ports(b) {
+		b.Run("guest="+p.language+"-"+p.example.Name, func(b *testing.B) {
+			benchMetering(b, w, p.example, languageGuests()[p.language](b, p.example))
+		})
+	}
+}
+
+// port is an example that decides as a plugin of other projects does, by the load of nodes.
+type port struct {
+	language string
+	example  *wasmexamples.Example
+}
+
+func ports(t testing.TB) []port {
+	rust := wasmexamples.LoadAware()
+	return []port{{"go", example(t, "load-aware-go")}, {"rust", &rust}}
+}
+
+// TestRestPortsWithinFuel: plugins that decide by load answer for each node alone, so that their calls can be split and their
+// answers kept, and a pod on 5,000 nodes takes no more fuel than a tenant has by default.
+func TestRestPortsWithinFuel(t *testing.T) {
+	const fuel, fuelRow, nodes = 100_000, 150, 5000 // docs/plugins.md, Limits
+	w := workload.Generate(nodes, workload.Seed)
+	for _, port := range ports(t) {
+		t.Run(port.example.Name, func(t *testing.T) {
+			m := manifest(t, port.example)
+			for _, point := range m.Declared() {
+				if m.Scope(point) != abi.ScopeNode {
+					t.Errorf("%s has another scope than node", point)
+				}
+			}
+			if why, ok := wasm.Keyed(m); !ok {
+				t.Errorf("its answers are not kept: %s", why)
+			}
+			p := newPass(t, w, port.example, load(t, port.example.Name, languageGuests()[port.language](t, port.example)), 0)
+			most, before := int64(0), p.plugin.Fuel()
+			for pod := range workload.Pods {
+				p.run(pod, nil)
+				now := p.plugin.Fuel()
+				most, before = max(most, now-before), now
+			}
+			t.Logf("at most %d units a pod", most)
+			if most == 0 || most > fuel+fuelRow*nodes {
+				t.Errorf("a pod takes %d units of fuel, a tenant has %d", most, fuel+fuelRow*nodes)
+			}
+			if n := p.plugin.Faults(); n > 0 || slices.Max(p.scores) == slices.Min(p.scores) {
+				t.Errorf("%d faults, scores from %d to %d", n, slices.Min(p.scores), slices.Max(p.scores))
+			}
+		})
 	}
 }
 

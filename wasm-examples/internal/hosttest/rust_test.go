@@ -32,9 +32,9 @@ func inRust() *language {
 
 func TestRestRustModules(t *testing.T) { inRust().testModules(t) }
 
-// TestRestRustTargetLoad: the example that exists in Rust alone conforms to the ABI, is small, and decides as its scenarios say.
-func TestRestRustTargetLoad(t *testing.T) {
-	e, rust := wasmexamples.TargetLoad(), inRust()
+// TestRestRustLoadAware: the example that exists in Rust alone conforms to the ABI, is small, and decides as its scenarios say.
+func TestRestRustLoadAware(t *testing.T) {
+	e, rust := wasmexamples.LoadAware(), inRust()
 	rust.testModule(t, &e)
 	decides(t, &e, scenarios(t, &e), rust.module(t, &e))
 }

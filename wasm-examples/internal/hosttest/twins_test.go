@@ -92,8 +92,8 @@ func decides(t *testing.T, e *wasmexamples.Example, all []*part, f sandbox.Facto
 	}
 }
 
-// refused compares what a user is told of a refused configuration with the file: the schema refuses it,
-// before the plugin would.
+// refused compares what a user is told of a refused configuration with the file: the schema refuses it before the plugin would, or
+// else the host because of the names that it brings, or the plugin.
 func refused(t *testing.T, e *wasmexamples.Example, s *part, f sandbox.Factory) {
 	t.Helper()
 	config, _, err := schema.New(manifest(t, e).Config)
@@ -101,11 +101,15 @@ func refused(t *testing.T, e *wasmexamples.Example, s *part, f sandbox.Factory) 
 		t.Fatal(err)
 	}
 	want := strings.TrimPrefix(strings.Join(s.refusal, "\n"), "configuration refused: ")
-	if _, err := config.Check([]byte(s.config)); err == nil || err.Error() != want {
-		t.Errorf("%s: the schema says %v, want %q", s.at, err, want)
+	_, err = config.Check([]byte(s.config))
+	_, refusal := newPlugin(t, e, f, wasm.Config{Config: []byte(s.config)})
+	if refusal == nil || !strings.HasPrefix(refusal.Error(), "plugin "+e.Name+": ") {
+		t.Errorf("%s: the plugin says %v", s.at, refusal)
+	} else if err == nil {
+		err = refusal
 	}
-	if _, err := newPlugin(t, e, f, wasm.Config{Config: []byte(s.config)}); err == nil || !strings.HasPrefix(err.Error(), "plugin "+e.Name+": ") {
-		t.Errorf("%s: the plugin says %v", s.at, err)
+	if err == nil || !strings.HasSuffix(err.Error(), want) {
+		t.Errorf("%s: the user is told %v, want %q", s.at, err, want)
 	}
 }
 

@@ -117,6 +117,21 @@ static void see_tolerations(BerthTolerations all) {
   see_entries(&list);
 }
 
+static void see_containers(BerthPod pod, BerthContainers all) {
+  struct entries list = entries(all.n);
+  BERTH_EACH(c, all) {
+    see_id(c->name);
+    see_id(c->image);
+    see_number(c->kind);
+    see_number(berth_pod_container_request(pod, c, read_by.cpu));
+    see_number(berth_pod_container_limit(pod, c, read_by.cpu));
+    see_number(berth_pod_container_request(pod, c, read_by.memory));
+    see_number(berth_pod_container_limit(pod, c, read_by.memory));
+    entry(&list);
+  }
+  see_entries(&list);
+}
+
 static void see_pod(BerthPod pod) {
   BerthTerms required;
   bool any = berth_pod_required_terms(pod, &required);
@@ -148,6 +163,8 @@ static void see_pod(BerthPod pod) {
   see_number(berth_pod_limit(pod, read_by.cpu));
   see_number(berth_pod_limit(pod, read_by.memory));
   see_ids(berth_pod_claims(pod));
+  see_number(berth_pod_now(pod));
+  see_containers(pod, berth_pod_containers(pod));
 }
 
 static void see_placed(BerthPods pods) {
@@ -222,6 +239,7 @@ static void see_node(BerthNode node) {
   see_ports(berth_node_ports(node));
   see_images(berth_node_images(node));
   see_placed(berth_node_pods(node));
+  see_placed(berth_node_nominated(node));
 }
 
 static void see_namespace(BerthNamespace namespace) {

@@ -102,6 +102,22 @@ class Seen {
     this.sort(from);
   }
 
+  private containers(pod: berth.Pod, all: berth.List<berth.Container>): void {
+    const from = this.all.length;
+    for (let i = 0; i < all.length; i++) {
+      const c = all.at(i);
+      this.id(c.name);
+      this.id(c.image);
+      this.number(c.kind);
+      this.number(pod.containerRequest(c, cpu));
+      this.number(pod.containerLimit(c, cpu));
+      this.number(pod.containerRequest(c, memory));
+      this.number(pod.containerLimit(c, memory));
+      this.entry(from + i);
+    }
+    this.sort(from);
+  }
+
   pod(pod: berth.Pod): void {
     this.id(pod.namespace());
     this.id(pod.owner());
@@ -133,6 +149,8 @@ class Seen {
     this.number(pod.limit(cpu));
     this.number(pod.limit(memory));
     this.ids(pod.claims());
+    this.number(pod.now());
+    this.containers(pod, pod.containers());
   }
 
   private placed(pod: berth.PlacedPod): void {
@@ -187,6 +205,15 @@ class Seen {
     this.sort(from);
   }
 
+  private nominated(all: berth.Nominated): void {
+    const from = this.all.length;
+    for (let i = 0; i < all.length; i++) {
+      this.placed(all.at(i));
+      this.entry(from + i);
+    }
+    this.sort(from);
+  }
+
   node(node: berth.Node): void {
     this.id(node.zone());
     this.id(node.label(disk));
@@ -212,6 +239,7 @@ class Seen {
     this.ports(node.ports());
     this.images(node.images());
     this.pods(node.pods());
+    this.nominated(node.nominated());
   }
 
   private namespace(namespace: berth.Namespace): void {

@@ -84,6 +84,20 @@ impl Seen<'_> {
         self.ids(&[pod.preemption_policy(), pod.group(), pod.qos()]);
         self.numbers(&[pod.limit(self.by.cpu), pod.limit(self.by.memory)]);
         self.list(pod.claims());
+        self.numbers(&[pod.now()]);
+        let (cpu, memory) = (self.by.cpu, self.by.memory);
+        self.each(pod.containers(), |seen, c| {
+            seen.ids(&[c.name, c.image]);
+            seen.numbers(&[
+                c.kind.0.into(),
+                pod.container_request(c, cpu),
+                pod.container_limit(c, cpu),
+            ]);
+            seen.numbers(&[
+                pod.container_request(c, memory),
+                pod.container_limit(c, memory),
+            ]);
+        });
     }
 
     fn terms(&mut self, pod: Pod<'_>, all: &[Term]) {
@@ -150,6 +164,7 @@ impl Seen<'_> {
             seen.numbers(&[image.size]);
         });
         self.each(node.pods().iter(), Seen::placed);
+        self.each(node.nominated().iter(), Seen::placed);
     }
 
     fn namespace(&mut self, n: Namespace<'_>) {
