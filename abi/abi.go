@@ -5,7 +5,10 @@
 // its numbers are stable: an id never changes its meaning.
 package abi
 
-import "errors"
+import (
+	"errors"
+	"math"
+)
 
 // Code is the outcome of one call, or of one row of a batched call. Numbers and
 // meaning are those of k8s.io/kube-scheduler/framework.Code.
@@ -82,6 +85,9 @@ const (
 	MinScore int64 = 0
 	MaxScore int64 = 100
 )
+
+// NoScore is the score of a node about which a plugin has nothing to say: a normalisation of the host leaves it out (ABI-9.5).
+const NoScore int64 = math.MinInt64
 
 // Scope says what a per-node answer may depend on.
 type Scope uint8

@@ -75,6 +75,14 @@ const (
 	IncomingQOS ColumnID = 160
 	// IncomingClaims (pod: claims): names of the persistent volume claims of spec.volumes, also of ephemeral ones.
 	IncomingClaims ColumnID = 161
+	// IncomingNow (pod: now): one element, the time in seconds since 1970, in steps of resolution; 0 at some points
+	// (6.7).
+	IncomingNow ColumnID = 164
+	// IncomingContainers (pod: containers): init containers, and then the others, each in the order of spec.
+	IncomingContainers ColumnID = 165
+	// IncomingContainerAmounts (pod: containers): what containers refer to: for each of resources a request and a
+	// limit.
+	IncomingContainerAmounts ColumnID = 166
 	// NodeName (node: name): metadata.name.
 	NodeName ColumnID = 1
 	// NodeFlags (node: flags): bit 0: spec.unschedulable.
@@ -115,6 +123,9 @@ const (
 	NodeCapacity ColumnID = 162
 	// NodeCreatedAt (node: createdAt): metadata.creationTimestamp in seconds since 1970; 0 for none.
 	NodeCreatedAt ColumnID = 163
+	// NodeNominated (node: nominated): slots of the pods that are nominated to the node and that the plugin may see,
+	// in table 2; it needs node: pods.
+	NodeNominated ColumnID = 167
 	// NodeFeed (feeds): what the feed says of the node, in its unit, rounded to its step; the last that it said if
 	// it is stale, 0 for none.
 	NodeFeed ColumnID = 190
@@ -128,7 +139,7 @@ const (
 	PodNamespace ColumnID = 64
 	// PodPriority (pods: priority): spec.priority.
 	PodPriority ColumnID = 65
-	// PodRequests (pods: requests): what the pod requests.
+	// PodRequests (pods: requests): what the pod requests; 1 of pods.
 	PodRequests ColumnID = 66
 	// PodLabels (pods: labels): metadata.labels, all of them.
 	PodLabels ColumnID = 67

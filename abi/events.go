@@ -19,6 +19,7 @@ const (
 	EventResourceClaim         EventKind = 11
 	EventResourceSlice         EventKind = 12
 	EventDeviceClass           EventKind = 13
+	EventNamespaceObject       EventKind = 14
 )
 
 // EventAction is a set of changes to the object of an event (SPEC.md, 3.10).
@@ -41,4 +42,5 @@ const (
 	ActionUpdatePodGeneratedResourceClaim    EventAction = 1 << 12
 	ActionUpdateOther                        EventAction = 1 << 13
 	ActionUpdatePodReady                     EventAction = 1 << 14
+	ActionUpdateNamespaceLabel               EventAction = 1 << 15
 )

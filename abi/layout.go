@@ -1,5 +1,7 @@
 package abi
 
+import "time"
+
 // Version of the ABI that this package describes (SPEC.md, 2.2).
 const (
 	Major = 1
@@ -129,9 +131,11 @@ const (
 	CallDirectives   = 88
 	CallDirectiveN   = 92
 	CallWait         = 96
-	// CallGuestStart and CallGuestEnd bound what the guest may write.
+	CallRetryAfter   = 104
+	// CallGuestStart and CallAnswersEnd bound what the guest may write. In ABI 1.0 it was CallGuestEnd.
 	CallGuestStart = 64
 	CallGuestEnd   = 104
+	CallAnswersEnd = 112
 )
 
 // CallOverlayRows is the flag of a call whose rows are overlay rows.
@@ -213,6 +217,7 @@ const (
 	TolerationSize  = 24
 	RequirementSize = 24
 	TermSize        = 16
+	ContainerSize   = 16
 )
 
 // Limits (SPEC.md, section 10). Sizes are in bytes.
@@ -234,6 +239,8 @@ const (
 	MaxBatch         = 1024
 	MaxQueueKey      = 64
 	MaxDirectives    = 256
+	MinRetryAfter    = 1_000     // milliseconds
+	MaxRetryAfter    = 3_600_000 // milliseconds
 	MaxDirectiveText = 65536
 	StatusReasonNone = 0
 
@@ -247,3 +254,12 @@ const (
 	MaxPatternProgram  = 2048
 	MaxPatternsProgram = 20000
 )
+
+// RetryAfter returns how soon a pod is tried again of what a guest asks for in milliseconds (SPEC.md, 5.22): at least a second and at most
+// an hour; 0 asks for nothing.
+func RetryAfter(ms uint64) time.Duration {
+	if ms == 0 {
+		return 0
+	}
+	return time.Duration(min(max(ms, MinRetryAfter), MaxRetryAfter)) * time.Millisecond
+}

@@ -119,6 +119,8 @@ type wantDoc struct {
 	Directives []directiveDoc `json:"directives,omitempty"`
 	// WaitMS is permit's wait in milliseconds.
 	WaitMS int64 `json:"waitMS,omitempty"`
+	// RetryAfterMS is that of pre_filter, reserve and permit in milliseconds.
+	RetryAfterMS int64 `json:"retryAfterMS,omitempty"`
 	// Log is everything that the plugin logged, as hear.go decodes it. A line that ends in * is
 	// a prefix.
 	Log []string `json:"log,omitempty"`
@@ -145,6 +147,8 @@ type rowDoc struct {
 	Score   *int64   `json:"score,omitempty"`
 	// Printable are the texts that a reason has between unprintable characters.
 	Printable []string `json:"printable,omitempty"`
+	// RetryAfterMS is that of pre_enqueue for a pod, in milliseconds.
+	RetryAfterMS int64 `json:"retryAfterMS,omitempty"`
 	// Key is in hexadecimal.
 	Key *string `json:"key,omitempty"`
 }

@@ -25,6 +25,10 @@ func Check(ctx context.Context, g Guest, man *wire.Manifest, o Options) (*Report
 	if err := man.Validate(); err != nil {
 		return nil, fmt.Errorf("conformance: %w", err)
 	}
+	man, err := man.Resolve(o.Config)
+	if err != nil {
+		return nil, fmt.Errorf("conformance: config: %w", err)
+	}
 	k := &checker{guest: g, man: man, o: &o, ledger: newLedger(), reads: view.NewReads(&man.Reads, o.Namespaces)}
 	k.duties()
 	k.module()
@@ -63,13 +67,13 @@ func Check(ctx context.Context, g Guest, man *wire.Manifest, o Options) (*Report
 			return nil, err
 		}
 	}
-	if r := k.report(); !r.OK() { // what piles up is looked for last, for it takes many calls
+	if r := k.report(k.man.Declared()); !r.OK() { // what piles up is looked for last, for it takes many calls
 		return r, nil
 	}
 	if err := k.lasts(ctx, all, &first); err != nil {
 		return nil, err
 	}
-	return k.report(), nil
+	return k.report(k.man.Declared()), nil
 }
 
 // dutyReasons is about reasons, which are no part of a verdict.

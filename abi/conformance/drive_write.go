@@ -7,6 +7,7 @@ import (
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/abi/conformance/cluster"
 	"github.com/berth-scheduler/berth/abi/conformance/internal/image"
+	"github.com/berth-scheduler/berth/abi/conformance/internal/view"
 	"github.com/berth-scheduler/berth/abi/wire"
 )
 
@@ -28,11 +29,11 @@ func (d *drive) write(s *seat, a *ask, c *cluster.Cluster, numbering *image.Numb
 	content := e.Content(c, numbering)
 	var record []byte
 	if a.point > abi.Hint {
-		record = e.Record(d.s.cluster, &d.pod, a.node, d.w.unknown)
+		record = e.Record(view.At(a.point, d.s.cluster), &d.pod, a.node, d.w.unknown)
 	}
 	var records [][]byte
 	for i := range a.pods {
-		records = append(records, e.Record(d.s.cluster, &a.pods[i], "", d.w.unknown))
+		records = append(records, e.Record(view.At(a.point, d.s.cluster), &a.pods[i], "", d.w.unknown))
 	}
 	event := d.event(e, a, numbering)
 	content.Seal(dict)
@@ -125,7 +126,7 @@ func (d *drive) event(e *image.Encoder, a *ask, numbering *image.Numbering) *wir
 		if p == nil {
 			return nil
 		}
-		return e.Record(d.s.cluster, p, "", d.w.unknown)
+		return e.Record(view.At(abi.Hint, d.s.cluster), p, "", d.w.unknown)
 	}
 	next := 0
 	for _, n := range []struct {

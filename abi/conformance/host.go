@@ -123,6 +123,10 @@ type Answer struct {
 	Directives []wire.Directive
 	// Wait is how long permit makes the pod wait.
 	Wait time.Duration
+	// RetryAfter is how soon pre_filter, reserve or permit has the pod tried again, and RetryAfters, by Pods, how soon pre_enqueue is asked
+	// again; 0 leaves it to events.
+	RetryAfter  time.Duration
+	RetryAfters []time.Duration
 }
 
 // Fault is a kind of failure of a guest.

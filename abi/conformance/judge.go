@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/berth-scheduler/berth/abi"
@@ -74,6 +75,9 @@ func (j *judge) judge(texts []heard) error {
 	if ms := j.answer.Wait.Milliseconds(); ms != j.want.WaitMS {
 		j.wrong("the pod waits for %d ms, expected %d", ms, j.want.WaitMS)
 	}
+	if ms := j.answer.RetryAfter.Milliseconds(); ms != j.want.RetryAfterMS {
+		j.wrong("the pod is tried again after %d ms, expected %d", ms, j.want.RetryAfterMS)
+	}
 	return nil
 }
 
@@ -92,8 +96,9 @@ func (j *judge) faulted() {
 		j.wrong("the guest's stdout is %q, with %q from an earlier call", j.answer.Output, j.want.NotOutput)
 	}
 	j.directives(nil)
-	if j.answer.Narrowed || len(j.answer.Keys) > 0 || j.answer.Wait != 0 {
-		j.wrong("rows %v, keys %q, wait %v of a faulted call count", j.answer.Rows, j.answer.Keys, j.answer.Wait)
+	if j.answer.Narrowed || len(j.answer.Keys) > 0 || j.answer.Wait != 0 || j.answer.RetryAfter != 0 {
+		j.wrong("rows %v, keys %q, wait %v, retry_after %v of a faulted call count",
+			j.answer.Rows, j.answer.Keys, j.answer.Wait, j.answer.RetryAfter)
 	}
 	if j.call.Point == abi.Hint { // a fault means that another attempt is worthwhile (ABI-5.12)
 		for i, code := range j.answer.Codes {
@@ -171,6 +176,13 @@ func (j *judge) row(i int, name string, wanted *rowDoc) error {
 	}
 	if a.Codes[i] != code {
 		j.wrong("the code of %s is %s, expected %s", name, a.Codes[i], code)
+	}
+	var after time.Duration
+	if i < len(a.RetryAfters) {
+		after = a.RetryAfters[i]
+	}
+	if after.Milliseconds() != wanted.RetryAfterMS {
+		j.wrong("pre_enqueue is asked about %s again after %v, expected %d ms", name, after, wanted.RetryAfterMS)
 	}
 	var reasons []string
 	if i < len(a.RowReasons) {

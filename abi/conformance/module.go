@@ -61,6 +61,9 @@ func (lib *library) build(s *setupDoc) (*built, error) {
 	_, out.configured = m.Export(abi.ExportConfigure)
 	if out.manifest, err = wire.DecodeManifest(text); err == nil {
 		out.Grants = out.manifest.Directives
+		if resolved, err := out.manifest.Resolve(s.Config); err == nil { // otherwise the host refuses it
+			out.manifest = resolved
+		}
 	}
 	if g := s.Grants; g != nil {
 		out.Grants = *g

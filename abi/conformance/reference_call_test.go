@@ -12,6 +12,7 @@ import (
 	"github.com/berth-scheduler/berth/abi/conformance/cluster"
 	"github.com/berth-scheduler/berth/abi/conformance/internal/image"
 	"github.com/berth-scheduler/berth/abi/conformance/internal/proto"
+	"github.com/berth-scheduler/berth/abi/conformance/internal/view"
 	"github.com/berth-scheduler/berth/abi/wire"
 )
 
@@ -167,7 +168,7 @@ func (i *instance) verify(before []byte) error {
 	now := i.region()
 	call := i.image.Call
 	if !bytes.Equal(now[call:call+abi.CallGuestStart], before[call:call+abi.CallGuestStart]) ||
-		!bytes.Equal(now[call+abi.CallGuestEnd:call+abi.CallSize], before[call+abi.CallGuestEnd:call+abi.CallSize]) ||
+		!bytes.Equal(now[call+abi.CallAnswersEnd:call+abi.CallSize], before[call+abi.CallAnswersEnd:call+abi.CallSize]) ||
 		!bytes.Equal(now[i.image.ReadOnly:], before[i.image.ReadOnly:]) {
 		return faultf(conformance.FaultRegion, "the guest wrote to memory of the host")
 	}
@@ -252,7 +253,7 @@ func (c *cycle) write(pl *plugin, r *request) (*instance, wire.Call, error) {
 		}
 	}
 	i.rowSet(mem, r, &call)
-	kept := slices.Clone(mem[i.image.Call+abi.CallGuestStart : i.image.Call+abi.CallGuestEnd])
+	kept := slices.Clone(mem[i.image.Call+abi.CallGuestStart : i.image.Call+abi.CallAnswersEnd])
 	codes := slices.Clone(mem[i.image.Codes : i.image.Codes+call.N])
 	i.image.SetCall(mem, i.base, call)
 	if r.point == abi.PostFilter {
@@ -314,14 +315,14 @@ func (c *cycle) records(e *image.Encoder, r *request) (record []byte, records []
 		if r.point >= abi.Reserve && !c.p.h.wrong("the record does not name the chosen node") {
 			node = r.call.Node
 		}
-		record = e.Record(c.cluster, c.pod, node, false)
+		record = e.Record(view.At(r.point, c.cluster), c.pod, node, false)
 	}
 	if c.p.h.wrong("the pod list is in another order") {
 		r.pods = slices.Clone(r.pods)
 		slices.Reverse(r.pods)
 	}
 	for k := range r.pods {
-		records = append(records, e.Record(c.cluster, &r.pods[k], "", false))
+		records = append(records, e.Record(view.At(r.point, c.cluster), &r.pods[k], "", false))
 	}
 	return record, records
 }
@@ -347,7 +348,7 @@ func (c *cycle) event(e *image.Encoder, r *request) *wire.EventView {
 		if p == nil {
 			return nil
 		}
-		return e.Record(c.cluster, p, "", false)
+		return e.Record(view.At(abi.Hint, c.cluster), p, "", false)
 	}
 	out.OldPod, out.NewPod = pod(ev.OldPod), pod(ev.NewPod)
 	return out

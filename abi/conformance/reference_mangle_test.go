@@ -52,6 +52,8 @@ func (i *instance) mangle(mem []byte) {
 		i.elements(mem, abi.TableNodes, abi.NodeFeedState, 1, func(element []byte) { element[0] = min(element[0], 1) })
 	case h.wrong("no pod is newer than a sample"):
 		i.elements(mem, abi.TableNodes, abi.NodeRequestedSince, 8, func(element []byte) { clear(element) })
+	case h.wrong("no pod is nominated"):
+		i.elements(mem, abi.TableNodes, abi.NodeNominated, 8, func(element []byte) { clear(element) })
 	case h.wrong("namespaces have no names"):
 		i.column(mem, abi.TableNamespaces, abi.NamespaceName, func(element []byte) { clear(element) })
 	}
@@ -128,6 +130,15 @@ func (i *instance) garble(record []byte) {
 		}
 	case h.wrong("operators of requirements are counted from 0"):
 		of(abi.PodRequirements)[4]--
+	case h.wrong("containers are counted from the first again"):
+		for c := of(abi.IncomingContainers); len(c) >= 16; c = c[16:] {
+			if binary.LittleEndian.Uint32(c[12:]) > 0 {
+				binary.LittleEndian.PutUint32(c[12:], 0)
+				return
+			}
+		}
+	case h.wrong("the time does not move in steps"):
+		of(abi.IncomingNow)[0]++
 	case h.wrong("terms do not say that they have fields"):
 		for term := of(abi.PodRequiredTerms); len(term) >= 32; term = term[16:] {
 			if term[12] == 2 {

@@ -1,8 +1,10 @@
 package conformance_test
 
 import (
+	"math/big"
 	"slices"
 
+	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/abi/wire"
 )
 
@@ -12,16 +14,24 @@ func normalized(h *reference, kind string, scores []int64) []int64 {
 	if len(out) == 0 {
 		return out
 	}
-	low, high := slices.Min(scores), max(0, slices.Max(scores))
+	given := slices.DeleteFunc(slices.Clone(scores), func(s int64) bool { return s == abi.NoScore && !h.wrong("no score is the lowest") })
+	if len(given) == 0 {
+		return make([]int64, len(out))
+	}
+	low, high := slices.Min(given), max(0, slices.Max(given))
 	if kind == wire.NormalizeMinMax {
-		high = slices.Max(scores)
+		high = slices.Max(given)
 	}
 	for i, s := range scores {
+		if s == abi.NoScore {
+			out[i] = 0
+			continue
+		}
 		switch kind {
 		case wire.NormalizeMax, wire.NormalizeReverse:
 			out[i] = 0
 			if high > 0 {
-				out[i] = max(0, s) * 100 / high
+				out[i] = hundredth(max(0, s), 0, high)
 			}
 			if kind == wire.NormalizeReverse && !h.wrong("reverse does not turn around") {
 				out[i] = 100 - out[i]
@@ -31,9 +41,16 @@ func normalized(h *reference, kind string, scores []int64) []int64 {
 				out[i] = 100
 			}
 			if high > low {
-				out[i] = (s - low) * 100 / (high - low)
+				out[i] = hundredth(s, low, high)
 			}
 		}
 	}
 	return out
+}
+
+// hundredth is where a score lies between two others, from 0 to 100.
+func hundredth(s, low, high int64) int64 {
+	above := new(big.Int).Sub(big.NewInt(s), big.NewInt(low))
+	width := new(big.Int).Sub(big.NewInt(high), big.NewInt(low))
+	return above.Mul(above, big.NewInt(100)).Div(above, width).Int64()
 }

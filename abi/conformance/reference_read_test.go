@@ -61,6 +61,16 @@ func (c *cycle) read(pl *plugin, r *request, i *instance, call wire.Call, result
 			out.Wait = time.Duration(got.Wait) * time.Millisecond
 		}
 	}
+	if pl.man.Minor() > 0 || pl.h.wrong("retry_after of ABI 1.0 counts") {
+		switch r.point {
+		case abi.PreFilter, abi.Reserve, abi.Permit:
+			out.RetryAfter = retryAfter(pl.h, got.RetryAfter)
+		case abi.PreEnqueue:
+			for _, ms := range got.Scores {
+				out.RetryAfters = append(out.RetryAfters, retryAfter(pl.h, uint64(ms)))
+			}
+		}
+	}
 	if r.point == abi.Hint && out.Code == abi.Error {
 		out.Code, out.Codes = abi.Success, make([]abi.Code, call.N)
 		return out, nil
@@ -69,6 +79,14 @@ func (c *cycle) read(pl *plugin, r *request, i *instance, call wire.Call, result
 		return out, nil
 	}
 	return out, c.rowAnswers(pl, r, i, got, out, reasons)
+}
+
+// retryAfter is how soon a pod is tried again (ABI-5.22).
+func retryAfter(h *reference, ms uint64) time.Duration {
+	if h.wrong("retry_after has no bounds") {
+		return time.Duration(ms) * time.Millisecond
+	}
+	return abi.RetryAfter(ms)
 }
 
 // rowAnswers reads answers by row or pod.
@@ -88,6 +106,9 @@ func (c *cycle) rowAnswers(pl *plugin, r *request, i *instance, got *wire.CallVi
 			}
 			if abi.Code(code) == abi.Error && r.point == abi.Hint {
 				code = 0
+			}
+			if code == 0 && len(out.RetryAfters) > k {
+				out.RetryAfters[k] = 0
 			}
 			out.Codes, out.RowReasons = append(out.Codes, abi.Code(code)), append(out.RowReasons, texts)
 		}

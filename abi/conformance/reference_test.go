@@ -79,6 +79,9 @@ func (h *reference) load(p *profile, one conformance.Plugin) (*plugin, error) {
 	if err := wire.Check(m.Module, man, one.Name); err != nil && !h.wrong("does not check modules") {
 		return nil, err
 	}
+	if man, err = h.resolve(man, one.Config); err != nil {
+		return nil, err
+	}
 	switch {
 	case len(man.Config) == 0 && len(one.Config) > 0 && string(one.Config) != "{}" && !h.wrong("accepts a configuration without a schema"):
 		return nil, errors.New("the module has no configuration (ABI-9.8)")
@@ -102,6 +105,18 @@ func (h *reference) load(p *profile, one conformance.Plugin) (*plugin, error) {
 		return nil, err
 	}
 	return pl, nil
+}
+
+// resolve returns the manifest with the names that the configuration brings (ABI-9.15).
+func (h *reference) resolve(man *wire.Manifest, config []byte) (*wire.Manifest, error) {
+	brings := len(man.Reads.FromConfig) > 0
+	fixed := len(man.Reads.NodeLabels)
+	man, err := man.Resolve(config)
+	if brings && err == nil && h.wrong("names of the configuration come first") {
+		labels := man.Reads.NodeLabels
+		man.Reads.NodeLabels = slices.Concat(labels[fixed:], labels[:fixed])
+	}
+	return man, err
 }
 
 // Close implements conformance.Profile.

@@ -27,11 +27,15 @@ func (a *attempt) ask(pl *plugin, call *conformance.Call) (*conformance.Answer, 
 	if err == nil && answer.Fault != "" {
 		answer.Code = abi.Error
 	}
+	if err == nil && answer.RetryAfter > 0 && (a.q.retry == 0 || answer.RetryAfter < a.q.retry) {
+		a.q.retry = answer.RetryAfter
+	}
 	return answer, err
 }
 
 func (w *world) try(q *queued) error {
 	own := q.pod
+	q.retry = 0
 	begun, err := w.profile.Begin(context.Background(), &w.cluster, &own)
 	if err != nil {
 		return err
@@ -46,7 +50,7 @@ func (w *world) try(q *queued) error {
 		if err := a.postFilter(); err != nil {
 			return err
 		}
-		q.park(rejectors, message)
+		w.park(q, rejectors, message)
 		return nil
 	}
 	if q.node, err = a.choose(nodes); err != nil {
@@ -55,7 +59,8 @@ func (w *world) try(q *queued) error {
 	return a.reserve()
 }
 
-func (q *queued) park(rejectors []*plugin, message string) {
+func (w *world) park(q *queued, rejectors []*plugin, message string) {
+	w.retry(q, q.retry)
 	q.parked, q.everybody, q.outcome.Message = rejectors, len(rejectors) == 0, message
 }
 
@@ -234,6 +239,6 @@ func (w *world) fail(q *queued, rejectors []*plugin, message string) error {
 	if !w.h.wrong("a failed pod keeps its node") {
 		w.forget(q)
 	}
-	q.park(rejectors, message)
+	w.park(q, rejectors, message)
 	return nil
 }

@@ -35,6 +35,8 @@ type queued struct {
 	parked    []*plugin // the plugins that rejected it; nil for an active pod
 	everybody bool      // any event wakes it
 	waits     map[*plugin]time.Duration
+	retry     time.Duration // the shortest that the attempt has asked for (ABI-5.22)
+	again     time.Duration // when it is tried again; 0 leaves it to events
 	cycle     *cycle
 	node      string
 	outcome   conformance.Outcome
@@ -119,7 +121,7 @@ func (w *world) batch(pl *plugin, call *conformance.Call) (*conformance.Answer, 
 
 // gate calls pre_enqueue (ABI-5.9).
 func (w *world) gate(q *queued) error {
-	q.gated = false
+	q.gated, q.again = false, 0
 	for _, pl := range w.profile.plugins {
 		if pl.man.Points.PreEnqueue == nil || w.h.wrong("does not ask pre_enqueue") {
 			continue
@@ -130,6 +132,9 @@ func (w *world) gate(q *queued) error {
 		}
 		if answer.Fault != "" || answer.Code != abi.Success || answer.Codes[0] != abi.Success {
 			q.gated = true
+			if len(answer.RetryAfters) > 0 {
+				w.retry(q, answer.RetryAfters[0])
+			}
 			if len(answer.RowReasons) > 0 {
 				q.outcome.Message = strings.Join(answer.RowReasons[0], ", ")
 			}
@@ -180,7 +185,7 @@ func (w *world) event(e *conformance.Event, resource string) error {
 			wake = wake || answer.Codes[0] == abi.Success || w.h.wrong("does not heed hints")
 		}
 		if wake {
-			q.parked, q.everybody = nil, false
+			q.parked, q.everybody, q.again = nil, false, 0
 		}
 	}
 	return nil
@@ -202,6 +207,20 @@ func (w *world) Settle(_ context.Context, d time.Duration) error {
 				}
 			}
 		}
+		var again *queued
+		for _, q := range w.queue {
+			if q.again > 0 && q.again <= end && (again == nil || q.again < again.again) {
+				again = q
+			}
+		}
+		if again != nil && (next == nil || again.again < next.waits[by]) {
+			w.now = again.again
+			again.parked, again.everybody, again.again = nil, false, 0
+			if err := w.gate(again); err != nil {
+				return err
+			}
+			continue
+		}
 		if next == nil {
 			w.now = end
 			return nil
@@ -210,6 +229,13 @@ func (w *world) Settle(_ context.Context, d time.Duration) error {
 		if err := w.fail(next, []*plugin{by}, "timed out"); err != nil {
 			return err
 		}
+	}
+}
+
+// retry has a pod tried again after a time.
+func (w *world) retry(q *queued, after time.Duration) {
+	if after > 0 && !w.h.wrong("does not heed retry_after") {
+		q.again = w.now + after
 	}
 }
 

@@ -30,6 +30,8 @@ type Report struct {
 	Answers map[string]map[string]int
 	// Unsaid are reasons that the guest has made, but no answer had.
 	Unsaid []string
+	// Uncalled are points that the manifest declares and that no call reached.
+	Uncalled []string
 }
 
 // Duty is something that a guest must do.
@@ -83,13 +85,19 @@ func (r *Report) Write(w io.Writer) error {
 	var points []string
 	for _, name := range without {
 		if point, ok := strings.CutPrefix(name, "answers of "); ok && strings.HasSuffix(point, wellFormed) {
-			points = append(points, strings.TrimSuffix(point, wellFormed))
+			if point = strings.TrimSuffix(point, wellFormed); !slices.Contains(r.Uncalled, point) {
+				points = append(points, point)
+			}
 			continue
 		}
 		fmt.Fprintf(&out, "%-4s  %s\n", NotApplicable, name)
 	}
 	if len(points) > 0 {
 		fmt.Fprintf(&out, "%-4s  points that the plugin does not have: %s\n", NotApplicable, strings.Join(points, ", "))
+	}
+	if len(r.Uncalled) > 0 {
+		fmt.Fprintf(&out, "%-4s  points that were never called: %s; other points rejected all pods before, or left nothing to do: give hints\n",
+			NotApplicable, strings.Join(r.Uncalled, ", "))
 	}
 	for _, point := range slices.Sorted(maps.Keys(r.Answers)) {
 		var all []string
@@ -250,8 +258,14 @@ func (l *ledger) reasons(c *wire.CallView) {
 	}
 }
 
-func (l *ledger) report() *Report {
+// report returns the report on a plugin that declares some points.
+func (l *ledger) report(declared []abi.Point) *Report {
 	out := &Report{Answers: l.answers}
+	for _, p := range declared {
+		if d := l.duties[dutyAnswers(p)]; d != nil && d.Verdict == NotApplicable {
+			out.Uncalled = append(out.Uncalled, wire.PointName(p))
+		}
+	}
 	for _, reason := range slices.Sorted(maps.Keys(l.said)) {
 		if !l.said[reason] {
 			out.Unsaid = append(out.Unsaid, reason)

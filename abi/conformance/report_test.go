@@ -25,3 +25,16 @@ func TestFailed(t *testing.T) {
 		t.Error(whole)
 	}
 }
+
+// TestUncalled: a point that the manifest declares and no call reached is not told as one that the plugin lacks.
+func TestUncalled(t *testing.T) {
+	duty := func(point string) conformance.Duty {
+		return conformance.Duty{Name: "answers of " + point + " are well formed", Verdict: conformance.NotApplicable}
+	}
+	report := &conformance.Report{Duties: []conformance.Duty{duty("score"), duty("bind")}, Uncalled: []string{"score"}}
+	const want = "n/a   points that the plugin does not have: bind\n" +
+		"n/a   points that were never called: score; other points rejected all pods before, or left nothing to do: give hints\n"
+	if got := report.String(); !strings.HasPrefix(got, want) {
+		t.Errorf("got %s, want it to begin with %s", got, want)
+	}
+}

@@ -122,7 +122,7 @@ func (s *seat) bytes() []byte { return s.inst.Memory()[s.base : s.base+s.im.Size
 func (s *seat) changed(before []byte, n uint32, keys bool) string {
 	im := s.im
 	mine := []struct{ at, size uint32 }{
-		{im.Call + abi.CallGuestStart, abi.CallGuestEnd - abi.CallGuestStart}, {im.Codes, n}, {im.Reasons, 2 * n}, {im.Scores, 8 * n},
+		{im.Call + abi.CallGuestStart, abi.CallAnswersEnd - abi.CallGuestStart}, {im.Codes, n}, {im.Reasons, 2 * n}, {im.Scores, 8 * n},
 	}
 	if keys {
 		mine = append(mine, struct{ at, size uint32 }{im.Keys, abi.KeySize * n})

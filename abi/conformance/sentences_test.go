@@ -82,7 +82,7 @@ func cited(t *testing.T) (cases, duties map[string]string) {
 	}
 	k := &checker{ledger: newLedger(), man: &wire.Manifest{}}
 	k.duties()
-	for _, d := range k.report().Duties {
+	for _, d := range k.report(k.man.Declared()).Duties {
 		for _, sentence := range d.Cites {
 			duties[sentence] = d.Name
 		}
@@ -144,7 +144,7 @@ func Cites(t *testing.T) map[string][]string {
 	}
 	k := &checker{ledger: newLedger(), man: &wire.Manifest{}}
 	k.duties()
-	for _, d := range k.report().Duties {
+	for _, d := range k.report(k.man.Declared()).Duties {
 		out[d.Name] = d.Cites
 	}
 	return out

@@ -102,7 +102,7 @@ func (s *sight) pods(d *dump, call *wire.CallView, reader *view.Reader) {
 			s.problems = append(s.problems, what+": "+err.Error())
 			return
 		}
-		for _, line := range view.Diff(what, view.ExpectPod(s.reads, s.cluster, p, node), got) {
+		for _, line := range view.Diff(what, view.ExpectPod(s.reads, view.At(point, s.cluster), p, node), got) {
 			s.wrong("ABI-6.2", "%s", line)
 		}
 	}
@@ -227,8 +227,9 @@ func (s *sight) slots(snapshot *wire.Snapshot) {
 		if !nodes.HasRow(row) {
 			continue
 		}
-		if data, _, err := nodes.List(abi.NodePods, 0, row); err == nil {
-			for ; len(data) >= 4; data = data[4:] {
+		for _, list := range []abi.ColumnID{abi.NodePods, abi.NodeNominated} {
+			data, _, err := nodes.List(list, 0, row)
+			for ; err == nil && len(data) >= 4; data = data[4:] {
 				used[binary.LittleEndian.Uint32(data)] = true
 			}
 		}

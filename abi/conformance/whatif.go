@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -56,7 +57,7 @@ func (s *scene) without(rows []uint32, of image.Numbering) (*cluster.Cluster, im
 		on[c.Nodes[of.Nodes[row]].Metadata.Name] = true
 	}
 	for slot, i := range out.Slots {
-		if i >= 0 && !on[c.Pods[i].Spec.NodeName] {
+		if i >= 0 && !on[cmp.Or(c.Pods[i].Spec.NodeName, c.Pods[i].Status.NominatedNodeName)] {
 			out.Slots[slot] = -1
 		}
 	}

@@ -38,6 +38,7 @@ func Events() []Event {
 		{Kind: 11, Go: "ResourceClaim", Resource: "resource.k8s.io/ResourceClaim", Grant: volumes},
 		{Kind: 12, Go: "ResourceSlice", Resource: "resource.k8s.io/ResourceSlice", Cluster: true},
 		{Kind: 13, Go: "DeviceClass", Resource: "resource.k8s.io/DeviceClass", Cluster: true},
+		{Kind: 14, Go: "NamespaceObject", SDK: "Namespace", Resource: "Namespace", Cluster: true, Since: 1},
 
 		{Resource: "scheduling.k8s.io/PodGroup"},
 		{Resource: "Feed", Cluster: true, Since: 1},
@@ -74,6 +75,7 @@ func Actions() []Action {
 		{Name: "UpdatePodGeneratedResourceClaim"},
 		{Name: "UpdateOther", Meaning: "another update"},
 		{Name: "UpdatePodReady", Since: 1},
+		{Name: "UpdateNamespaceLabel", Since: 1},
 	}
 	for i := range out {
 		out[i].Bit = 1 << i

@@ -10,6 +10,7 @@ package fields
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/berth-scheduler/berth/abi"
 )
@@ -58,6 +59,8 @@ type Entry struct {
 	Source Source
 	// NotKept says why no answer that depends on it is kept for other pods, in words that end a sentence; empty if answers are kept.
 	NotKept string
+	// ByResource says that its elements have numbers for each of the list resources, without an arg.
+	ByResource bool
 	// Refers says that its elements are those to which the elements of other fields refer, and nothing else.
 	Refers bool
 	// Native says that only native plugins read it, and Reserved that nobody does; SPEC.md has no meaning for it.
@@ -92,6 +95,7 @@ const (
 	PointsPods              // that see the pods on nodes
 	PointsNamespaces        // that see the table of namespaces
 	PointsPlaced            // that are about a pod on a node
+	PointsTimed             // that the loop calls, but for those whose answers must not depend on the time
 )
 
 // Has reports whether a point is in the set.
@@ -103,6 +107,8 @@ func (s Points) Has(p abi.Point) bool {
 		return p > abi.Hint
 	case PointsNamespaces:
 		return p > abi.Hint && !p.Aux()
+	case PointsTimed:
+		return p != abi.QueueSort && p != abi.Hint && p != abi.Unreserve && p <= abi.Permit
 	case PointsPlaced:
 		return p == abi.Hint || p == abi.AddPod || p >= abi.Reserve
 	}
@@ -119,6 +125,7 @@ const (
 	FromFeeds                         // what feeds say of the node
 	FromPod                           // the pod that a call is about, and the object of its namespace
 	FromNamespaces                    // the objects of all namespaces
+	FromClock                         // the time of the loop, in steps
 
 	// NumRowSources is how many sources of nodes there are; they have the lowest bits.
 	NumRowSources = 3
@@ -127,7 +134,8 @@ const (
 // All returns the entries in the order of their ids.
 func All() []Entry { return slices.Concat(nodes(), pods(), record(), stringTable(), namespaces()) }
 
-// Of returns the entry of an id, nil if it has none. The id of an arena has that of its column.
+// Of returns the entry of an id, nil if it has none. The id of an arena has that of its column. It makes the table, as All does, so what is
+// called for each pod keeps what it needs of an entry.
 func Of(id abi.ColumnID) *Entry {
 	if id >= abi.ArenaOf {
 		id -= abi.ArenaOf
@@ -187,27 +195,39 @@ type List struct {
 	Name string
 	// Before and After say around a name what a plugin reads.
 	Before, After string
+	// FromConfig says that the configuration may bring names (ABI-9.15).
+	FromConfig bool
 }
 
 // Reading says what a plugin reads with a name in the list.
-func (l *List) Reading(name string) string { return l.Before + name + l.After }
+func (l *List) Reading(name string) string {
+	if pointer, ok := strings.CutPrefix(name, FromConfig("")); ok {
+		name = "that the configuration names at " + pointer
+	}
+	return l.Before + name + l.After
+}
+
+// FromConfig returns what stands for names that the configuration has at a JSON pointer, where people read names of a list. It is the
+// form of no name.
+func FromConfig(pointer string) string { return "config:" + pointer }
 
 // Lists returns the lists in the order of ABI-9.4.
 func Lists() []List {
 	return []List{
-		{"node", "", " of nodes"},
-		{"nodeLabels", "the label ", " of nodes"},
-		{"nodeAnnotations", "the annotation ", " of nodes"},
-		{"nodeConditions", "the condition ", " of nodes"},
-		{"resources", "the resource ", " of nodes and pods"},
-		{"feeds", "the feed ", " of nodes"},
-		{"requiredFeeds", "the feed ", ", without which its pods wait"},
-		{"pods", "", " of placed pods"},
-		{"podLabels", "the label ", " of placed pods"},
-		{"podAnnotations", "the annotation ", " of pods"},
-		{"pod", "", " of the pod to be placed"},
-		{"namespaces", "", " of namespaces"},
-		{"namespaceLabels", "the label ", " of namespaces"},
-		{"published", "", " of another plugin"},
+		{"node", "", " of nodes", false},
+		{"nodeLabels", "the label ", " of nodes", true},
+		{"nodeAnnotations", "the annotation ", " of nodes", true},
+		{"nodeConditions", "the condition ", " of nodes", false},
+		{"resources", "the resource ", " of nodes and pods", true},
+		{"feeds", "the feed ", " of nodes", true},
+		{"requiredFeeds", "the feed ", ", without which its pods wait", false},
+		{"pods", "", " of placed pods", false},
+		{"podLabels", "the label ", " of placed pods", true},
+		{"podAnnotations", "the annotation ", " of pods", true},
+		{"pod", "", " of the pod to be placed", false},
+		{"resolution", "the time in steps of ", "", false},
+		{"namespaces", "", " of namespaces", false},
+		{"namespaceLabels", "the label ", " of namespaces", false},
+		{"published", "", " of another plugin", false},
 	}
 }

@@ -136,5 +136,18 @@ func record() []Entry {
 			ID: 161, Go: "IncomingClaims", List: "pod", Name: "claims", Type: abi.TypeU32,
 			Meaning: "names of the persistent volume claims of spec.volumes, also of ephemeral ones", Source: FromPod, Since: 1,
 		},
+		{
+			ID: 164, Go: "IncomingNow", List: "pod", Name: "now", Type: abi.TypeI64, Count: 1,
+			Meaning: "one element, the time in seconds since 1970, in steps of `resolution`; 0 at some points (6.7)",
+			Points:  PointsTimed, Source: FromClock, Since: 1,
+		},
+		{
+			ID: 165, Go: "IncomingContainers", List: "pod", Name: "containers", Elements: "container", Size: abi.ContainerSize,
+			Meaning: "init containers, and then the others, each in the order of spec", Source: FromPod, Since: 1, ByResource: true,
+		},
+		{
+			ID: 166, Go: "IncomingContainerAmounts", SDK: "ContainerAmounts", List: "pod", Name: "containers", Type: abi.TypeI64,
+			Meaning: "what containers refer to: for each of `resources` a request and a limit", Source: FromPod, Since: 1, Refers: true,
+		},
 	}
 }

@@ -95,6 +95,11 @@ func nodes() []Entry {
 			Meaning: "metadata.creationTimestamp in seconds since 1970; 0 for none", Points: PointsNodes, Source: FromNode, Since: 1,
 		},
 		{
+			ID: 167, Table: abi.TableNodes, Go: "NodeNominated", List: "node", Name: "nominated", Type: abi.TypeU32, Span: true,
+			Meaning: "slots of the pods that are nominated to the node and that the plugin may see, in table 2; it needs `node: pods`",
+			Points:  PointsPods, Source: FromPods, Since: 1, Doc: "are the pods that are nominated to the node and that the plugin may see",
+		},
+		{
 			ID: 190, Table: abi.TableNodes, Go: "NodeFeed", SDK: "Feed", List: "feeds", Arg: ArgKey, Type: abi.TypeI64,
 			Meaning: "what the feed says of the node, in its unit, rounded to its step; the last that it said if it is stale, 0 for none",
 			Points:  PointsPods, Grant: GrantFeeds, Source: FromFeeds, Since: 1,
@@ -132,7 +137,7 @@ func pods() []Entry {
 		},
 		{
 			ID: 66, Table: abi.TablePods, Go: "PodRequests", List: "pods", Name: "requests", Arg: ArgResource, Type: abi.TypeI64,
-			Meaning: "what the pod requests", Points: PointsPods, Source: FromPods,
+			Meaning: "what the pod requests; 1 of pods", Points: PointsPods, Source: FromPods,
 			Doc: "is what the pod requests of a resource",
 		},
 		{

@@ -18,6 +18,8 @@ const schemaFix = "see ABI-9.8"
 type compiler struct {
 	keywords map[string]kind
 	at       path
+	// named are the properties of the schemas around this one that are about the same value.
+	named    []map[string]any
 	schemas  int
 	patterns patterns
 	remarks  findings
@@ -82,6 +84,10 @@ func (c *compiler) schema(value any, depth int) (*node, error) {
 		n.nothing = !s
 	case map[string]any:
 		var ignored []string
+		if properties, ok := s["properties"].(map[string]any); ok {
+			c.named = append(c.named, properties)
+			defer func(n int) { c.named = c.named[:n] }(len(c.named) - 1)
+		}
 		for _, key := range keys(s) {
 			if c.keywords[key] == unknown && !strings.HasPrefix(key, "x-") {
 				ignored = append(ignored, key)
@@ -106,7 +112,7 @@ func (c *compiler) unnamed(n *node) {
 		return
 	}
 	for _, name := range n.required {
-		if n.fields[name] == nil {
+		if !slices.ContainsFunc(c.named, func(in map[string]any) bool { _, ok := in[name]; return ok }) {
 			c.remark("required", func() (detail, near string) {
 				return "requires " + Show(name) + ", which is not among the properties", nearest.DidYouMean(name, keys(n.fields))
 			})
@@ -122,12 +128,16 @@ func (c *compiler) keyword(n *node, key string, value any, depth int) (err error
 	case unknown:
 		c.unknown(key)
 	case oneSchema:
+		if key != "not" {
+			defer c.another()()
+		}
 		slot := map[string]**node{"items": &n.element, "additionalProperties": &n.additional, "not": &n.not}[key]
 		*slot, err = c.below(n, value, depth)
 	case schemaList:
 		slot := map[string]*[]*node{"allOf": &n.allOf, "anyOf": &n.anyOf, "oneOf": &n.oneOf}[key]
 		*slot, err = c.list(n, value, depth)
 	case schemaMap:
+		defer c.another()()
 		err = c.fields(n, value, depth)
 	case numeric:
 		err = c.bound(n, key, value)
@@ -137,6 +147,13 @@ func (c *compiler) keyword(n *node, key string, value any, depth int) (err error
 		err = c.literal(n, key, value)
 	}
 	return err
+}
+
+// another begins schemas about another value, until the function that it returns is called.
+func (c *compiler) another() (end func()) {
+	around := c.named
+	c.named = nil
+	return func() { c.named = around }
 }
 
 // below compiles a schema that is part of n's.

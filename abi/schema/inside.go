@@ -30,12 +30,31 @@ func (c *checker) needed(n *node, v *object, out *findings) bool {
 		if v.has(name) {
 			continue
 		}
-		ok = c.fail(out, func() (string, string) { return "the field " + Show(name) + " is missing", "" })
+		ok = c.fail(out, func() (string, string) { return "the field " + Show(name) + " is missing", c.misspelt(n, name, v) })
 		if out == nil {
 			return false
 		}
 	}
 	return c.sized(n.properties, len(v.names), "field", out) && ok
+}
+
+// maxMisspelt is how many unknown fields are compared with one that is missing.
+const maxMisspelt = 32
+
+// misspelt returns a question about a field that the schema does not know and that is spelt almost like a missing one; empty if there
+// is none.
+func (c *checker) misspelt(n *node, missing string, v *object) string {
+	var unknown []string
+	for _, name := range v.names {
+		if len(unknown) < maxMisspelt && n.fields[name] == nil {
+			unknown = append(unknown, name)
+		}
+	}
+	c.spend(len(v.names) + len(unknown)*4*(4+min(len(missing), nearest.MaxName)))
+	if near, ok := nearest.Of(missing, unknown); ok {
+		return "is it " + Show(near) + ", misspelt?"
+	}
+	return ""
 }
 
 func (c *checker) fields(n *node, v *object, out *findings) bool {

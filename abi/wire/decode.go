@@ -91,6 +91,7 @@ func DecodeSnapshot(m Memory, header uint32) (*Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
+	rows := uint64(0)
 	for ; len(entries) > 0; entries = entries[32:] {
 		t, err := m.table(entries)
 		if err != nil {
@@ -98,6 +99,9 @@ func DecodeSnapshot(m Memory, header uint32) (*Snapshot, error) {
 		}
 		if s.Table(t.ID) != nil {
 			return nil, decodeError("ABI-4.2", "table %d appears twice", t.ID)
+		}
+		if rows += uint64(t.Rows) + uint64(t.Overlays); rows > uint64(len(m)) { // tables without columns would have any number of them
+			return nil, decodeError("ABI-4.2", "%d rows up to table %d, and a memory of %d bytes", rows, t.ID, len(m))
 		}
 		s.Tables = append(s.Tables, t)
 	}

@@ -31,9 +31,10 @@ type CallView struct {
 	// Queue has an entry per pod, and Keys its answer; nil if the call has none.
 	Queue []QueueEntry
 	Keys  [][]byte
-	// Directives are the guest's directives, Wait is permit's answer in milliseconds.
+	// Directives are the guest's directives, Wait is permit's answer in milliseconds, and RetryAfter that of pre_filter, reserve or permit.
 	Directives []Directive
 	Wait       uint64
+	RetryAfter uint64
 }
 
 // DecodeCall reads the call record at an address, with its answers.
@@ -46,7 +47,7 @@ func DecodeCall(m Memory, address uint32) (*CallView, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, zero := range [][]byte{r[56:64], r[104:128]} {
+	for _, zero := range [][]byte{r[56:64], r[112:128]} {
 		for i, b := range zero {
 			if b != 0 {
 				return nil, decodeError("ABI-3.1", "byte %d must be zero, but is %d", i, b)
@@ -55,7 +56,7 @@ func DecodeCall(m Memory, address uint32) (*CallView, error) {
 	}
 	c := &CallView{
 		Header: get32(r, 0), Pod: get32(r, 4), PodSize: get32(r, 8), Point: get32(r, 12), N: get32(r, 20), Flags: get32(r, 36),
-		HasRowSet: get32(r, 80) == 1, StatusReason: get32(r, 84), Wait: get64(r, 96),
+		HasRowSet: get32(r, 80) == 1, StatusReason: get32(r, 84), Wait: get64(r, 96), RetryAfter: get64(r, 104),
 	}
 	if rows := get32(r, 16); rows != 0 {
 		if c.Rows, err = m.rows(uint64(rows), uint64(c.N)); err != nil {

@@ -82,7 +82,7 @@ func (p *PodView) Text(s *Snapshot) (map[string]string, error) {
 	out := make(map[string]string, len(p.Fields))
 	for i := range p.Fields {
 		f := &p.Fields[i]
-		if f.Data == nil && f.Count > 0 || f.ID == abi.PodRequirements || f.ID == abi.PodRequirementIDs {
+		if known := recordField(f.ID); f.Data == nil && f.Count > 0 || known != nil && known.Refers {
 			continue
 		}
 		text, err := p.field(s, f)
@@ -125,6 +125,9 @@ func (p *PodView) element(s *Snapshot, id abi.ColumnID, e []byte) (string, error
 		}
 		return s.join("=", fmt.Sprintf("/%d/%d/%d", operator, effect, int64(get64(e, 16))), get32(e, 0), get32(e, 4))
 	}
+	if id == abi.IncomingContainers {
+		return p.container(s, e)
+	}
 	first, count := uint64(get32(e, 0)), uint64(get32(e, 4))
 	requirements := p.Field(148, 0)
 	if count > 0 && (requirements == nil || first+count > uint64(requirements.Count)) {
@@ -139,6 +142,24 @@ func (p *PodView) element(s *Snapshot, id abi.ColumnID, e []byte) (string, error
 		out = append(out, text)
 	}
 	return fmt.Sprintf("{%s weight=%d flags=%d}", strings.Join(out, ","), int32(get32(e, 8)), get32(e, 12)), nil
+}
+
+// container returns name, kind and image, and then what it requests and its limit of each resource.
+func (p *PodView) container(s *Snapshot, e []byte) (string, error) {
+	containers, amounts := p.Field(abi.IncomingContainers, 0), p.Field(abi.IncomingContainerAmounts, 0)
+	kind, first := get32(e, 4), uint64(get32(e, 12))
+	each := uint64(0)
+	if amounts != nil {
+		each = uint64(amounts.Count / containers.Count)
+	}
+	if kind < 1 || kind > 3 || each > 0 && first+each > uint64(amounts.Count) {
+		return "", decodeError("ABI-6.8", "a container of kind %d with amounts from %d on", kind, first)
+	}
+	text := ""
+	for i := range each {
+		text += fmt.Sprintf("/%d", int64(get64(amounts.Data, int(8*(first+i)))))
+	}
+	return s.join(fmt.Sprintf("/%d/", kind), text, get32(e, 0), get32(e, 8))
 }
 
 func (p *PodView) requirement(s *Snapshot, e []byte) (string, error) {

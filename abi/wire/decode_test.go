@@ -108,13 +108,19 @@ func FuzzDecodeRegion(f *testing.F) {
 		}
 		memory := make([]byte, min(base, 65536), int(min(base, 65536))+len(region))
 		memory = append(memory, region...)
+		if c, err := wire.DecodeCall(memory, base+call); err == nil {
+			s, err := wire.DecodeSnapshot(memory, c.Header)
+			cells := 0
+			for i := 0; err == nil && i < len(s.Tables); i++ {
+				_, _ = s.Row(s.Tables[i].ID, 0)
+				cells += int(s.Tables[i].Rows+s.Tables[i].Overlays) * (1 + len(s.Tables[i].Columns))
+			}
+			if cells > 10_000 { // columns may overlap, so a small region has millions, which take minutes to print
+				return
+			}
+		}
 		if _, err := readRegion(memory, base+call); err != nil && !errors.Is(err, wire.ErrDecode) {
 			t.Fatal(err)
-		}
-		if s, err := wire.DecodeSnapshot(memory, base+call); err == nil {
-			for _, table := range s.Tables {
-				_, _ = s.Row(table.ID, 0)
-			}
 		}
 	})
 }

@@ -55,8 +55,8 @@ func (s *Snapshot) cell(t *TableView, c *ColumnView, row uint32) (string, error)
 		if err != nil {
 			return "", err
 		}
-		// The pods of a node are slots, not strings.
-		return s.list(data, kind, t.ID == 1 && c.ID == 12)
+		// The pods of a node, and those nominated to it, are slots, not strings.
+		return s.list(data, kind, t.ID == 1 && (c.ID == 12 || c.ID == 167))
 	}
 	e, err := c.Element(row)
 	if err != nil {

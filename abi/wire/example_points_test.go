@@ -108,6 +108,7 @@ func preEnqueueExample(t testing.TB) *example {
 
 	copy(e.region()[e.layout.Codes:], []byte{0, 2, 0})
 	copy(e.region()[e.layout.Reasons:], []byte{0, 0, 1, 0, 0, 0})
+	copy(e.region()[e.layout.Scores+8:], le32(90_000))
 	e.answer(abi.CallReasonSets, 0x400, 1)
 	e.guest(0x400, le32(0x408, 1, 0x410, 13))
 	e.guest(0x410, []byte("quota is full"))
@@ -206,7 +207,7 @@ func podEventExample(t testing.TB, named bool) *example {
 	return e
 }
 
-// permitExample is a permit call: the guest makes the pod wait for 30 s, allows one waiting
+// permitExample is a permit call: the guest makes the pod wait for 30 s and wants it tried again after 45, allows one waiting
 // pod, rejects another and activates a third.
 func permitExample(t testing.TB) *example {
 	e := newExample(t, wire.LayoutSpec{
@@ -222,6 +223,7 @@ func permitExample(t testing.TB) *example {
 	e.layout.SetCall(e.region(), e.base, wire.Call{Point: abi.Permit, PodSize: size})
 	e.answer(abi.CallDirectives, 0x400, 3)
 	e.answer(abi.CallWait, 30_000)
+	e.answer(abi.CallRetryAfter, 45_000)
 	e.guest(0x400, le32(
 		uint32(abi.Allow), 0, 0x448, 5, 0, 0,
 		uint32(abi.Reject), 0, 0x44d, 5, 0x452, 7,

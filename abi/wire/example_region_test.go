@@ -133,6 +133,7 @@ func allExample(t testing.TB) *example {
 	nodes = append(nodes, spans(abi.NodePorts, abi.TypePort, 2)...)
 	nodes = append(nodes, spans(abi.NodeImages, abi.TypeImage, 2)...)
 	nodes = append(nodes, spans(abi.NodePods, abi.TypeU32, 4)...)
+	nodes = append(nodes, spans(abi.NodeNominated, abi.TypeU32, 2)...)
 	nodes = append(nodes, wire.ColumnSpec{ID: abi.NodeGenerations, Type: abi.TypeU64})
 	e := newExample(t, wire.LayoutSpec{
 		Tables: []wire.TableSpec{
@@ -192,6 +193,7 @@ func (e *example) node(row uint32, name string, n uint32) {
 	list(abi.NodePorts, at, 1, append(le32(e.ids["0.0.0.0"]), 0x90, 0x1f, byte(n), 0)...)
 	list(abi.NodeImages, at, 1, append(le32(e.ids["nginx:1"], 0), le64(1<<33)...)...)
 	list(abi.NodePods, at, 1, le32(1)...)
+	list(abi.NodeNominated, at, 1, le32(2)...)
 }
 
 func (e *example) length(c *wire.ColumnLayout) uint32 {

@@ -65,8 +65,13 @@ type ManifestReads struct {
 	Feeds []string
 	// RequiredFeeds are those of Feeds without which the plugin's pods wait.
 	RequiredFeeds []string
+	// Resolution is by how much the time moves that pod: now has, as "60s"; at most one.
+	Resolution []string
 	// Published are keys that other plugins publish, as "plugin/key".
 	Published []string
+	// FromConfig has for the name of a list where the configuration has more of its names, as JSON pointers (ABI-9.15). Resolve
+	// replaces them by the names.
+	FromConfig map[string][]string
 }
 
 // ManifestDirectives are the directives that a module uses, or that a user grants it
@@ -134,7 +139,7 @@ func (r *ManifestReads) lists() []readList {
 		{"node", &r.Node}, {"nodeLabels", &r.NodeLabels}, {"nodeAnnotations", &r.NodeAnnotations},
 		{"nodeConditions", &r.NodeConditions}, {"resources", &r.Resources}, {"feeds", &r.Feeds},
 		{"requiredFeeds", &r.RequiredFeeds}, {"pods", &r.Pods},
-		{"podLabels", &r.PodLabels}, {"podAnnotations", &r.PodAnnotations}, {"pod", &r.Pod},
+		{"podLabels", &r.PodLabels}, {"podAnnotations", &r.PodAnnotations}, {"pod", &r.Pod}, {"resolution", &r.Resolution},
 		{"namespaces", &r.Namespaces}, {"namespaceLabels", &r.NamespaceLabels}, {"published", &r.Published},
 	}
 }
@@ -147,6 +152,23 @@ func (r *ManifestReads) List(name string) []string {
 		}
 	}
 	return nil
+}
+
+// Now returns the time that pod: now has at a time, both in seconds since 1970; 0 if it is not declared.
+func (r *ManifestReads) Now(at int64) int64 {
+	if step := r.Step(); step > 0 {
+		return at - at%step
+	}
+	return 0
+}
+
+// Step returns by how many seconds pod: now moves; 0 if it is not declared.
+func (r *ManifestReads) Step() int64 {
+	if len(r.Resolution) == 0 || !slices.Contains(r.Pod, "now") {
+		return 0
+	}
+	step, _ := resolution(r.Resolution[0])
+	return int64(step)
 }
 
 // Declares reports whether the reads declare a column or a field.
@@ -248,12 +270,17 @@ type Reading struct {
 	Names []string `json:"names"`
 }
 
-// Readings returns the lists that are not empty, in the order of ABI-9.4.
+// Readings returns the lists that are not empty, in the order of ABI-9.4. Names that a configuration brings are as fields.FromConfig
+// writes their place.
 func (m *Manifest) Readings() []Reading {
 	var out []Reading
 	for _, l := range m.Reads.lists() {
-		if len(*l.value) > 0 {
-			out = append(out, Reading{List: l.name, Names: *l.value})
+		names := slices.Clone(*l.value)
+		for _, pointer := range m.Reads.FromConfig[l.name] {
+			names = append(names, fields.FromConfig(pointer))
+		}
+		if len(names) > 0 {
+			out = append(out, Reading{List: l.name, Names: names})
 		}
 	}
 	return out

@@ -19,7 +19,7 @@ func DecodeManifest(data []byte) (*Manifest, error) {
 		errs.add("", strconv.Itoa(len(data))+" bytes, at most "+strconv.Itoa(abi.MaxManifestSize)+" are allowed", "", "ABI-10")
 		return nil, errs.err()
 	}
-	root := readJSON(data, &errs)
+	root := readJSON(data, maxJSONDepth, &errs)
 	if root == nil {
 		return nil, errs.err()
 	}
@@ -102,7 +102,9 @@ func (d manifestDecoder) list(into *[]string) func(*jsonNode, string) {
 }
 
 func (d manifestDecoder) manifest(n *jsonNode, m *Manifest) {
+	var schema string // for editors
 	d.object(n, "", []field{
+		{"$schema", d.text(&schema)},
 		{"name", d.text(&m.Name)},
 		{"version", d.text(&m.Version)},
 		{"publisher", d.text(&m.Publisher)},
@@ -150,9 +152,40 @@ func (d manifestDecoder) reads(into *ManifestReads) func(*jsonNode, string) {
 	return func(n *jsonNode, path string) {
 		var fields []field
 		for _, l := range into.lists() {
-			fields = append(fields, field{l.name, d.list(l.value)})
+			store := d.list(l.value)
+			if brings(l.name) {
+				store = d.names(into, l)
+			}
+			fields = append(fields, field{l.name, store})
 		}
 		d.object(n, path, fields)
+	}
+}
+
+// names reads a list of names that may end with where the configuration has more (ABI-9.15).
+func (d manifestDecoder) names(into *ManifestReads, l readList) func(*jsonNode, string) {
+	return func(n *jsonNode, path string) {
+		if !d.is(n, jsonArray, path) {
+			return
+		}
+		for i, item := range n.items {
+			at := index(path, i)
+			if item.kind == jsonObject {
+				pointer := ""
+				d.object(item, at, []field{{fromConfig, d.text(&pointer)}})
+				if into.FromConfig == nil {
+					into.FromConfig = map[string][]string{}
+				}
+				into.FromConfig[l.name] = append(into.FromConfig[l.name], pointer)
+				continue
+			}
+			if d.is(item, jsonString, at) {
+				*l.value = append(*l.value, item.text)
+				if len(into.FromConfig[l.name]) > 0 {
+					d.add(at, quoted(item.text)+" follows "+fromConfig+", whose names come last", "move it before", "ABI-9.15")
+				}
+			}
+		}
 	}
 }
 

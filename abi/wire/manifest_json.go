@@ -45,6 +45,7 @@ type jsonReader struct {
 	data string
 	pos  int
 	path []jsonStep // to the current value; joined only for a mistake
+	most int        // how deeply values may nest
 	errs *manifestErrors
 }
 
@@ -55,9 +56,9 @@ type jsonStep struct {
 	list  bool
 }
 
-// readJSON reads a JSON text; it returns nil after an error.
-func readJSON(data []byte, errs *manifestErrors) *jsonNode {
-	r := &jsonReader{data: string(data), errs: errs}
+// readJSON reads a JSON text whose values nest at most so deep; it returns nil after an error.
+func readJSON(data []byte, depth int, errs *manifestErrors) *jsonNode {
+	r := &jsonReader{data: string(data), most: depth, errs: errs}
 	if !utf8.Valid(data) {
 		errs.add("", "it is not UTF-8", "", "ABI-9.1")
 		return nil
@@ -108,8 +109,8 @@ func (r *jsonReader) accept(c byte) bool {
 
 func (r *jsonReader) value() *jsonNode {
 	r.space()
-	if len(r.path) > maxJSONDepth {
-		return r.fail("nested deeper than " + strconv.Itoa(maxJSONDepth) + " levels")
+	if len(r.path) > r.most {
+		return r.fail("nested deeper than " + strconv.Itoa(r.most) + " levels")
 	}
 	rest := r.data[r.pos:]
 	switch {

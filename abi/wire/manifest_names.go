@@ -2,6 +2,7 @@ package wire
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/berth-scheduler/berth/abi"
@@ -42,6 +43,8 @@ func actionApplies(action, resource string) bool {
 		return resource == "Node"
 	case strings.HasPrefix(action, "UpdatePod"):
 		return resource == "Pod"
+	case strings.HasPrefix(action, "UpdateNamespace"):
+		return resource == "Namespace"
 	}
 	return true
 }
@@ -56,6 +59,13 @@ func isLabel(s string) bool {
 func isFeed(s string) bool {
 	name, unit, has := strings.Cut(s, ":")
 	return has && isSubdomain(name) && len(unit) <= 32 && bounded(unit, "-/", true)
+}
+
+// resolution reads a number of seconds from 1 to a day, as "60s".
+func resolution(s string) (seconds int, ok bool) {
+	digits, ok := strings.CutSuffix(s, "s")
+	seconds, err := strconv.Atoi(digits)
+	return seconds, ok && err == nil && seconds >= 1 && seconds <= 86400 && digits == strconv.Itoa(seconds)
 }
 
 // isSubdomain reports whether s is a DNS subdomain (RFC 1123).

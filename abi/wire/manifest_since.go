@@ -30,6 +30,11 @@ func (v manifestValidator) since(m *Manifest) {
 			}
 		}
 	}
+	for _, l := range m.Reads.lists() {
+		if len(m.Reads.FromConfig[l.name]) > 0 {
+			later(index("reads."+l.name, len(*l.value)), fromConfig, 1)
+		}
+	}
 	for _, f := range fields.Functions() {
 		if i := slices.Index(m.Host, f.Name); i >= 0 {
 			later(index("host", i), f.Name, f.Since)

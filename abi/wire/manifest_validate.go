@@ -33,6 +33,7 @@ func (m *Manifest) Validate() error {
 	v.form("enforces", m.Enforces, "ABI-9.9", isLabel, "write a feature in lower case, such as host-ports")
 	v.state(m)
 	v.directives("directives", &m.Directives)
+	v.fromConfig(m)
 	v.since(m)
 	return errs.err()
 }
@@ -74,6 +75,12 @@ func (v manifestValidator) abi(version string) {
 }
 
 func hostABI() string { return strconv.Itoa(abi.Major) + "." + strconv.Itoa(abi.Minor) }
+
+// Minor returns the minor version of the ABI that the manifest is for.
+func (m *Manifest) Minor() uint64 {
+	_, minor, _ := parseABI(m.ABI)
+	return minor
+}
 
 // parseABI reads "major.minor".
 func parseABI(version string) (major, minor uint64, ok bool) {
@@ -192,24 +199,37 @@ func (v manifestValidator) reads(r *ManifestReads) {
 		{"nodeLabels", &r.NodeLabels}, {"nodeAnnotations", &r.NodeAnnotations}, {"podLabels", &r.PodLabels}, {"podAnnotations", &r.PodAnnotations},
 		{"namespaceLabels", &r.NamespaceLabels},
 	}
-	for _, k := range keys {
-		v.form("reads."+k.name, *k.value, rule, isQualified, "write a key as in metadata, such as example.com/pool")
+	for _, k := range append(keys, readList{"resources", &r.Resources}, readList{"feeds", &r.Feeds}) {
+		ok, fix := formOf(k.name)
+		v.form("reads."+k.name, *k.value, rule, ok, fix)
 	}
 	v.form("reads.nodeConditions", r.NodeConditions, rule, isQualified, "write a type as in status.conditions, such as Ready")
-	v.form("reads.resources", r.Resources, rule, isQualified, "write a resource as in a pod's requests, such as cpu or example.com/gpu")
-	if user := needsResources(r); user != "" && len(r.Resources) == 0 {
+	lacks := func(list string, names []string) bool { return len(names)+len(r.FromConfig[list]) == 0 }
+	if user := needsResources(r); user != "" && lacks("resources", r.Resources) {
 		v.add("reads.resources", "it is missing, but "+user+" is read for each resource", `list the resources, such as ["cpu", "memory"]`, rule)
 	}
-	v.form("reads.feeds", r.Feeds, rule, isFeed, "write a feed and its unit, such as node.cpu.usage:milli")
-	if slices.Contains(r.Node, "requestedSince") && len(r.Feeds) == 0 {
+	if slices.Contains(r.Node, "requestedSince") && lacks("feeds", r.Feeds) {
 		v.add("reads.feeds", "it is missing, but node: requestedSince counts from the samples of the feeds listed there", "list the feeds", rule)
+	}
+	if slices.Contains(r.Node, "nominated") && !slices.Contains(r.Node, "pods") {
+		v.add("reads.node", "nominated has slots of the table of pods, which is there with pods", `list "pods", too`, rule)
 	}
 	for i, feed := range r.RequiredFeeds {
 		if !slices.Contains(r.Feeds, feed) {
 			v.add(index("reads.requiredFeeds", i), quoted(feed)+" is not in reads.feeds", "add it there, too", rule)
 		}
 	}
-	if slices.Contains(r.Pod, "annotations") && len(r.PodAnnotations) == 0 {
+	v.form("reads.resolution", r.Resolution, rule, func(s string) bool { _, ok := resolution(s); return ok },
+		"write a number of seconds from 1 to 86400, such as 60s")
+	switch now := slices.Contains(r.Pod, "now"); {
+	case now && len(r.Resolution) == 0:
+		v.add("reads.resolution", "it is missing, but pod: now moves by it", `write how exact the time must be, such as ["60s"]`, rule)
+	case !now && len(r.Resolution) > 0:
+		v.add("reads.resolution", "it is of pod: now, which is not read", "read pod: now, or remove it", rule)
+	case len(r.Resolution) > 1:
+		v.add("reads.resolution", "it has "+strconv.Itoa(len(r.Resolution))+" values", "write one", rule)
+	}
+	if slices.Contains(r.Pod, "annotations") && lacks("podAnnotations", r.PodAnnotations) {
 		v.add("reads.podAnnotations", "it is missing, but pod: annotations has the keys listed there", "list the keys", rule)
 	}
 }
@@ -224,14 +244,18 @@ func needsResources(r *ManifestReads) string {
 	return ""
 }
 
-// perResource returns the names of the reads that have a column for each resource.
-func perResource() (out []string) {
+// perResource returns the names of the reads that have something for each resource, and whether one of them is declared.
+func perResource(r *ManifestReads) (names []string, declared bool) {
 	for _, e := range fields.All() {
-		if e.Arg == fields.ArgResource && !slices.Contains(out, e.Name) {
-			out = append(out, e.Name)
+		if e.Arg != fields.ArgResource && !e.ByResource {
+			continue
+		}
+		declared = declared || r.Declares(&e)
+		if !slices.Contains(names, e.Name) {
+			names = append(names, e.Name)
 		}
 	}
-	return out
+	return names, declared
 }
 
 func (v manifestValidator) events(events []ManifestEvent) {

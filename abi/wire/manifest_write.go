@@ -66,8 +66,11 @@ func (w *manifestWriter) text(name, value string) {
 	}
 }
 
-func (w *manifestWriter) list(name string, values []string) {
-	if len(values) == 0 {
+func (w *manifestWriter) list(name string, values []string) { w.reads(name, values, nil) }
+
+// reads writes a list of names, followed by where the configuration has more.
+func (w *manifestWriter) reads(name string, values, pointers []string) {
+	if len(values)+len(pointers) == 0 {
 		return
 	}
 	w.key(name)
@@ -77,6 +80,14 @@ func (w *manifestWriter) list(name string, values []string) {
 			w.out = append(w.out, ',')
 		}
 		w.out = appendJSONString(w.out, v)
+	}
+	for i, pointer := range pointers {
+		if len(values)+i > 0 {
+			w.out = append(w.out, ',')
+		}
+		w.out = append(w.out, '{')
+		w.text(fromConfig, pointer)
+		w.out = append(w.out, '}')
 	}
 	w.out = append(w.out, ']')
 }
@@ -125,10 +136,10 @@ func EncodeManifest(m *Manifest) []byte {
 			})
 		}
 	})
-	if lists := m.Reads.lists(); anyRead(lists) {
+	if len(m.Readings()) > 0 {
 		w.object("reads", func() {
-			for _, l := range lists {
-				w.list(l.name, *l.value)
+			for _, l := range m.Reads.lists() {
+				w.reads(l.name, *l.value, m.Reads.FromConfig[l.name])
 			}
 		})
 	}
@@ -158,12 +169,3 @@ func EncodeManifest(m *Manifest) []byte {
 
 // MarshalJSON writes what EncodeManifest writes.
 func (m *Manifest) MarshalJSON() ([]byte, error) { return EncodeManifest(m), nil }
-
-func anyRead(lists []readList) bool {
-	for _, l := range lists {
-		if len(*l.value) > 0 {
-			return true
-		}
-	}
-	return false
-}

@@ -46,6 +46,10 @@ func ReadManifest(m *Module, name string) (*Manifest, error) {
 	if len(found) != 1 {
 		e := &CheckError{Module: name, What: "section", Name: abi.ManifestSection, Rule: "ABI-1.5"}
 		e.Detail, e.Fix = "the module has no manifest", "add manifest.json with berth plugin build"
+		if _, command := m.Export("_start"); command {
+			e.Detail += ", and it is a command, which nobody calls"
+			e.Fix += ", or build a reactor (Go: -buildmode=c-shared, clang: -mexec-model=reactor) and add it"
+		}
 		if len(found) > 1 {
 			e.Detail, e.Fix = strconv.Itoa(len(found))+" manifests, expected one", "remove all but one"
 		}
@@ -125,7 +129,9 @@ func (c *checker) exports() {
 		c.function(f, true, "ABI-1.3", "link the SDK into the module")
 	}
 	for _, f := range optional {
-		c.function(f, false, "ABI-5.1", "")
+		needed := f.name == abi.ExportConfigure && len(c.man.Reads.FromConfig) > 0
+		rule := cmp.Or(map[bool]string{true: "ABI-9.15"}[needed], "ABI-5.1")
+		c.function(f, needed, rule, "export it: it gets the names that the configuration brings")
 	}
 	for _, f := range points {
 		declared := c.man.Points.Get(f.point) != nil

@@ -14,6 +14,12 @@ import (
 // largeModule is the size, in bytes, above which a module takes seconds to compile.
 const largeModule = 8 << 20
 
+// inertWarning begins the warning about imports of files and sockets.
+const inertWarning = "a plugin has no files and no network, so these imports always fail: "
+
+// IsInert reports whether a warning is about imports of files and sockets.
+func IsInert(warning string) bool { return strings.HasPrefix(warning, inertWarning) }
+
 // Warnings returns what works but deserves attention, in a fixed order.
 func Warnings(m *Module, man *Manifest) []string {
 	var out []string
@@ -30,7 +36,7 @@ func Warnings(m *Module, man *Manifest) []string {
 	_, command := m.Export("_start")
 	warn(command, "_start is exported and never called: build a reactor (Go: -buildmode=c-shared, clang: -mexec-model=reactor)")
 	if inert := inertImports(m); len(inert) > 0 {
-		warn(true, "a plugin has no files and no network, so these imports always fail: "+strings.Join(inert, ", "))
+		warn(true, inertWarning+strings.Join(inert, ", "))
 	}
 	warn(m.Size >= largeModule, "the module has "+strconv.Itoa(m.Size>>20)+" MiB: it takes seconds to compile; strip it (-ldflags='-s -w', wasm-opt) and import less")
 	return out
@@ -79,8 +85,9 @@ func warnReads(man *Manifest, warn func(bool, string)) {
 		}
 	}
 	warnUnusable(man, warn)
-	warn(len(r.Resources) > 0 && needsResources(r) == "",
-		"resources are listed, but none of these is read, which have a column for each: "+strings.Join(perResource(), ", "))
+	names, used := perResource(r)
+	warn(len(r.Resources) > 0 && !used,
+		"resources are listed, but none of these is read, which have something for each: "+strings.Join(names, ", "))
 	pods := slices.Contains(r.Node, "pods")
 	warn(len(r.PodAnnotations) > 0 && !pods && !slices.Contains(r.Pod, "annotations"), "podAnnotations are listed, but neither pod: annotations nor node: pods is read")
 	warn((len(r.Pods) > 0 || len(r.PodLabels) > 0) && !pods, "columns of pods are read, but not node: pods, which says on which node they are")
@@ -118,6 +125,8 @@ func warnUnusable(man *Manifest, warn func(bool, string)) {
 	names := func(p abi.Point) bool { return p == abi.Hint || p == abi.AddPod || p >= abi.Reserve }
 	warn(slices.Contains(r.Pod, "nodeName") && !some(names),
 		"pod: nodeName is read, but a pod has none before reserve, and no declared point is about a pod on a node")
+	timed := fields.Of(abi.IncomingNow).Points.Has
+	warn(slices.Contains(r.Pod, "now") && !some(timed), "pod: now is read, but no declared point has the time")
 	stateful := some(func(p abi.Point) bool { return p > abi.Hint && man.Scope(p) == abi.ScopeCluster })
 	warn(len(r.Published) > 0 && !stateful, "published keys are listed, but no declared point may read them (ABI-7.9)")
 	warn(len(r.Published) > 0 && stateful && !slices.Contains(man.Host, abi.HostPublishedGet),

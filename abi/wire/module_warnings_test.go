@@ -15,6 +15,8 @@ func TestWarnings(t *testing.T) {
 		{`"filter": {"scope": "node"}`, `{"node": ["allocatable"], "resources": ["cpus"]}`, `example.com/gpu; did you mean "cpu"?`},
 		{`"filter": {"scope": "node"}`, `{"node": ["allocatable"], "resources": ["ephemeral_storage"]}`, `did you mean "ephemeral-storage"?`},
 		{`"filter": {"scope": "node"}`, `{"node": ["allocatable"], "resources": ["gpu"]}`, `resources: "gpu" is neither`},
+		{`"filter": {"scope": "node"}`, `{"pod": ["containers"], "resources": ["cpu"]}`, ""},
+		{`"filter": {"scope": "node"}`, `{"pod": ["namespace"], "resources": ["cpu"]}`, "resources are listed, but none of these is read"},
 		{`"filter": {}`, `{}`, "scope"},
 		{`"filter": {"scope": "cluster"}`, `{}`, ""},
 		{`"filter": {"scope": "node"}`, `{"podAnnotations": ["a"]}`, "podAnnotations are listed, but neither pod: annotations nor node: pods"},

@@ -144,6 +144,31 @@ func (b *PodBuilder) Term(t Term) {
 	b.count()
 }
 
+// ContainerKind is the role of a container.
+type ContainerKind uint32
+
+// The kinds of containers. A sidecar is an init container that runs beside the others (KEP-753).
+const (
+	AppContainer ContainerKind = iota + 1
+	InitContainer
+	Sidecar
+)
+
+// Container is one container; First is that of its elements of field abi.IncomingContainerAmounts.
+type Container struct {
+	Name         uint32
+	Kind         ContainerKind
+	Image, First uint32
+}
+
+// Container appends a container.
+func (b *PodBuilder) Container(c Container) {
+	for _, v := range [...]uint32{c.Name, uint32(c.Kind), c.Image, c.First} {
+		b.data = binary.LittleEndian.AppendUint32(b.data, v)
+	}
+	b.count()
+}
+
 // Bytes returns the record, valid until the next Reset.
 func (b *PodBuilder) Bytes() []byte {
 	start := (abi.PodHeaderSize + abi.PodFieldSize*len(b.fields) + 7) &^ 7

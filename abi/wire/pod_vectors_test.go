@@ -102,6 +102,15 @@ func TestPodVectors(t *testing.T) {
 			b.Field(abi.IncomingClaims, 0)
 			b.ID(6)
 			b.ID(9)
+			b.Field(abi.IncomingNow, 0)
+			b.I64(1<<32 + 60)
+			b.Field(abi.IncomingContainers, 0)
+			b.Container(wire.Container{Name: 2, Kind: wire.Sidecar, Image: 3, First: 4})
+			b.Container(wire.Container{Name: 4, Kind: wire.InitContainer, Image: 5, First: 0})
+			b.Field(abi.IncomingContainerAmounts, 0)
+			for _, n := range []int64{0, -1, 1 << 33, 1 << 34, 250, 500, 1<<63 - 1, -1} {
+				b.I64(n)
+			}
 		})},
 	}
 	read := func(v *podVector) (map[string]string, error) {

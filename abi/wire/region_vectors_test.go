@@ -54,6 +54,7 @@ type callWant struct {
 	Queue        []queueWant         `json:"queue,omitempty"`
 	Directives   []directiveWant     `json:"directives,omitempty"`
 	Wait         uint64              `json:"wait,omitempty"`
+	RetryAfter   uint64              `json:"retry_after,omitempty"`
 }
 
 type eventWant struct {
@@ -129,7 +130,7 @@ func readRegion(memory wire.Memory, call uint32) (out regionWant, err error) {
 func readCall(memory wire.Memory, c *wire.CallView, s *wire.Snapshot) (out callWant, err error) {
 	out = callWant{
 		Point: c.Point, N: c.N, Rows: c.Rows, Flags: c.Flags, Reasons: c.Reasons, Scores: c.Scores, ReasonSets: c.ReasonSets,
-		StatusReason: c.StatusReason, Wait: c.Wait,
+		StatusReason: c.StatusReason, Wait: c.Wait, RetryAfter: c.RetryAfter,
 	}
 	if c.HasRowSet {
 		out.RowSet = c.RowSet

@@ -57,12 +57,16 @@ func TestReadManifest(t *testing.T) {
 		return m
 	}
 	good := `{"name":"a","version":"1.0.0","abi":"1.0","points":{"filter":{}}}`
+	command := section()
+	command.Exports = []wire.Export{{Name: "_start"}}
 	cases := []struct {
 		m    *wire.Module
 		want string
 	}{
 		{section(good), ""},
 		{section(), `a.wasm: section "berth.manifest": the module has no manifest; add manifest.json with berth plugin build (ABI-1.5)`},
+		{command, `a.wasm: section "berth.manifest": the module has no manifest, and it is a command, which nobody calls; add manifest.json with ` +
+			`berth plugin build, or build a reactor (Go: -buildmode=c-shared, clang: -mexec-model=reactor) and add it (ABI-1.5)`},
 		{section(good, good), `a.wasm: section "berth.manifest": 2 manifests, expected one; remove all but one (ABI-1.5)`},
 		{section(`{`), `manifest: line 1, column 2: expected a field's name in double quotes`},
 		{section(strings.Replace(good, `"a"`, `"A"`, 1)), `manifest: name: "A" is not a DNS label`},

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -39,7 +40,7 @@ func (c *Cluster) Check() error {
 		p := &c.Pods[i]
 		once("pod", p.Metadata.Namespace+"/"+p.Metadata.Name)
 		once("uid", p.Metadata.UID)
-		if c.Node(p.Spec.NodeName) == nil {
+		if c.Node(cmp.Or(p.Spec.NodeName, p.Status.NominatedNodeName)) == nil {
 			errs = append(errs, fmt.Errorf("cluster: pod %s/%s is on node %q, which does not exist", p.Metadata.Namespace, p.Metadata.Name, p.Spec.NodeName))
 		}
 		errs = append(errs, p.Check())

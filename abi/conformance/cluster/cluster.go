@@ -11,6 +11,8 @@ type Cluster struct {
 	// Pods are on nodes: each has a spec.nodeName.
 	Pods       []Pod       `json:"pods,omitempty"`
 	Namespaces []Namespace `json:"namespaces,omitempty"`
+	// Now is the time of calls in seconds since 1970. It is no object: a host shows it as its clock.
+	Now int64 `json:"now,omitempty"`
 }
 
 // Metadata is an object's metadata.
@@ -112,6 +114,8 @@ type PodStatus struct {
 	// Phase is Pending, Running, Succeeded, Failed or Unknown; may be empty.
 	Phase      string      `json:"phase,omitempty"`
 	Conditions []Condition `json:"conditions,omitempty"`
+	// NominatedNodeName is the node that a pod without one is nominated to.
+	NominatedNodeName string `json:"nominatedNodeName,omitempty"`
 }
 
 // PodSpec is the spec of a pod.
@@ -255,6 +259,17 @@ func (c *Cluster) Namespace(name string) *Namespace {
 		}
 	}
 	return nil
+}
+
+// NominatedTo returns the pods without a node that are nominated to one.
+func (c *Cluster) NominatedTo(node string) []*Pod {
+	var out []*Pod
+	for i := range c.Pods {
+		if p := &c.Pods[i]; p.Spec.NodeName == "" && p.Status.NominatedNodeName == node {
+			out = append(out, p)
+		}
+	}
+	return out
 }
 
 // PodsOn returns the pods on a node.

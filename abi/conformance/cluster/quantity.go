@@ -93,8 +93,11 @@ func (p *Pod) GroupName() string {
 	return p.Spec.Group.Name
 }
 
-// Requests returns what a pod requests of a resource (ABI-6.5).
+// Requests returns what a pod requests of a resource (ABI-6.5); of pods it is one.
 func (p *Pod) Requests(resource string) int64 {
+	if resource == "pods" {
+		return 1
+	}
 	return p.requests(resource, 0)
 }
 
@@ -190,6 +193,47 @@ func (p *Pod) Claims() (out []string) {
 		}
 	}
 	return out
+}
+
+// The kinds of containers in the record.
+const (
+	AppContainer  = 1
+	InitContainer = 2
+	Sidecar       = 3
+)
+
+// KindOfContainer is a container with its role.
+type KindOfContainer struct {
+	*Container
+	Kind uint32
+}
+
+// Containers returns the init containers and then the others (ABI-6.8).
+func (p *Pod) Containers() (out []KindOfContainer) {
+	for i := range p.Spec.InitContainers {
+		c := KindOfContainer{&p.Spec.InitContainers[i], InitContainer}
+		if c.RestartPolicy == "Always" {
+			c.Kind = Sidecar
+		}
+		out = append(out, c)
+	}
+	for i := range p.Spec.Containers {
+		out = append(out, KindOfContainer{&p.Spec.Containers[i], AppContainer})
+	}
+	return out
+}
+
+// Request returns what a container requests of a resource.
+func (c *Container) Request(resource string) int64 {
+	return c.Resources.Requests[resource].value(resource)
+}
+
+// Limit returns how much of a resource a container may use; −1 for as much as there is.
+func (c *Container) Limit(resource string) int64 {
+	if _, limited := c.Resources.Limits[resource]; !limited {
+		return -1
+	}
+	return c.Resources.Limits[resource].value(resource)
 }
 
 // sum adds up an amount of the containers (ABI-6.5).

@@ -57,7 +57,7 @@ export class {class} {
     return <i32>lengthOf(Slot.{Column}, changetype<u32>(this) - 1, "{list}", "{entry}");
   }
 
-  /** The i-th {one}. */
+  /** The i-th of them. */
   @inline at(i: i32): ` + element + "  }\n}\n"
 	}
 	const at = "element(Slot.{Column}, changetype<u32>(this) - 1, i, this.length, "

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/abi/fields"
 )
 
 func goColumns() *sdk {
@@ -16,7 +17,7 @@ func goColumns() *sdk {
 			abi.TypeU8: "uint8", abi.TypeU32: "ID", abi.TypeU64: "uint64", abi.TypeI32: "int32", abi.TypeI64: "int64",
 			abi.TypePair: "Pair", abi.TypeTaint: "Taint", abi.TypePort: "Port", abi.TypeImage: "Image", abi.TypeBytes: "byte",
 		},
-		enum: "{Enum}", key: [4]string{"r", "typ", "f", "key"}, absent: "Absent",
+		enum: "{Enum}", key: [4]string{"r", "typ", "f", "key"}, or: ", or resources the resource", absent: "Absent",
 		comment: func(name, doc string) string {
 			return "\n// " + strings.Join(wrap(name+" "+doc, 110), "\n// ") + "\n"
 		},
@@ -58,6 +59,17 @@ func (c *columnsByKey) size(r *reads) {
 // forget drops all slices.
 func (c *columnsByKey) forget() {
 ` + l.of(texts{keyed: "\tclear(c.{camel})\n"}, tables) + "}\n")
+	b.WriteString(`
+// undeclared says what of the manifest a reader of a column needs and the host did not get; empty for nothing.
+func (c *columns) undeclared(reader string) string {
+	switch {
+`)
+	for _, table := range tables {
+		for _, e := range columnsOf(table) {
+			b.WriteString(undeclared(l, &e))
+		}
+	}
+	b.WriteString("\t}\n\treturn \"\"\n}\n")
 	for i, table := range tables {
 		next := "Strings"
 		if i+1 < len(tables) {
@@ -73,4 +85,30 @@ func (c *columnsByKey) forget() {
 		}, []abi.TableID{table}) + "\tdefault:\n\t\tc.set" + next + "(m, e)\n\t}\n}\n")
 	}
 	return b.String()
+}
+
+// undeclared returns the case of a column in the method of this name.
+func undeclared(l *sdk, e *fields.Entry) string {
+	lacks, what := "c.{camel} == nil", "{entry}"
+	switch formOf(e) {
+	case keyed:
+		lacks, what = "!all(c.{camel})", "{what}"
+	case amounts:
+		lacks = "!all(c.{camel}[:])"
+	}
+	var readers []string
+	for bit := range max(len(e.Bits), 1) {
+		if formOf(e) != flag {
+			bit = -1
+		}
+		readers = append(readers, l.values(e, bit).Replace(`"{Owner}.{Name}"`))
+	}
+	if formOf(e) == list && e.Type == abi.TypePair {
+		readers = append(readers, l.values(e, -1).Replace(`"{Owner}.LabelByKey"`))
+	}
+	is := "reader == " + strings.Join(readers, " || reader == ")
+	if len(readers) > 1 {
+		is = "(" + is + ")"
+	}
+	return "\tcase " + is + l.values(e, -1).Replace(" && "+lacks+":\n\t\treturn \"{list} does not list "+what+"\"\n")
 }

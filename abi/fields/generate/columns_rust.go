@@ -70,10 +70,10 @@ pub(crate) struct KeyedColumns {
 ` + l.of(texts{keyed: "    pub {column}: Keyed<{type}>,\n"}, tables) + `}
 
 impl KeyedColumns {
-    /// Allocates the columns, once.
-    pub fn new(memory: &Memory, manifest: &Manifest) -> KeyedColumns {
+    /// Allocates the columns.
+    pub fn new(memory: &Memory, declared: &Declared) -> KeyedColumns {
         KeyedColumns {
-` + l.of(texts{keyed: "            {column}: empty(memory, manifest.length(\"{keys}\")),\n"}, tables) + `        }
+` + l.of(texts{keyed: "            {column}: empty(memory, declared.length(\"{keys}\")),\n"}, tables) + `        }
     }
 
     pub fn forget(&mut self) {

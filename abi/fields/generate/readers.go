@@ -41,7 +41,10 @@ const (
 	single   shape = 1 << iota // one number or string
 	strs                       // a list of strings
 	amount                     // a number for each resource, for which the views have room beside that of the requests
-	anything = single | strs | amount
+	records                    // a list of what the SDKs have a type for, which is called as SPEC.md calls it
+	numbers                    // numbers that the elements of another field refer to
+	anything = single | strs | amount | records
+	lists    = strs | records | numbers
 )
 
 func shapeOf(e *fields.Entry) shape {
@@ -53,6 +56,10 @@ func shapeOf(e *fields.Entry) shape {
 		return single
 	case e.Count == 0 && e.Type == abi.TypeU32:
 		return strs
+	case e.Refers && e.Type == abi.TypeI64:
+		return numbers
+	case e.Type == 0 && !strings.Contains(e.Elements, " "):
+		return records
 	}
 	panic("the SDKs have no reader for what " + e.Go + " is")
 }
@@ -87,6 +94,9 @@ func each(shapes shape, text string, languages ...language) string {
 		}
 		for _, l := range languages {
 			of := l[e.Type]
+			if e.Type == 0 {
+				of = [3]string{l[0][0] + upper(e.Elements), "", l[0][0] + upper(e.Elements) + "s"}
+			}
 			values = append(values, "{type}", of[0], "{otherwise}", of[1], "{as}", of[2])
 		}
 		b.WriteString(strings.NewReplacer(values...).Replace(text))
@@ -98,18 +108,18 @@ func each(shapes shape, text string, languages ...language) string {
 type language map[abi.Type][3]string
 
 func goReaders() (bits, names, types, methods string) {
-	l := language{abi.TypeI64: {"int64"}, abi.TypeU32: {"ID"}}
+	l := language{0: {""}, abi.TypeI64: {"int64"}, abi.TypeU32: {"ID"}}
 	bits = each(anything, "\tpod{Pascal}\n")
 	names = each(anything, `, "{name}"`)
 	types = `
 // laterFields has the fields of the pod record that came after ABI 1.0.
 type laterFields struct {
-` + each(single|strs, "\tof{Pascal} []{type}\n", l) + `}
+` + each(single|lists, "\tof{Pascal} []{type}\n", l) + `}
 
 // set makes the slice of a field. It skips unknown fields.
 func (l *laterFields) set(m *memory, from uint32, f *podField) {
 	switch f.id {
-` + each(single|strs, `	case abi.{Go}:
+` + each(single|lists, `	case abi.{Go}:
 		l.of{Pascal} = view[{type}](m, from, f.count)
 `, l) + "\t}\n}\n"
 	methods = each(single, `
@@ -118,13 +128,13 @@ func (p Pod) {Pascal}() {type} {
 	p.v.need(pod{Pascal})
 	return first(p.v.later.of{Pascal})
 }
-`, l) + each(strs, `
+`, l) + each(strs|records, `
 // {Pascal} are {meaning}. Reads {q}pod: {name}{q}.
-func (p Pod) {Pascal}() []ID {
+func (p Pod) {Pascal}() []{type} {
 	p.v.need(pod{Pascal})
 	return p.v.later.of{Pascal}
 }
-`) + each(amount, `
+`, l) + each(amount, `
 // {One} is, of a resource, {meaning}. Reads {q}pod: {name}{q}.
 func (p Pod) {One}(r Resource) int64 {
 	p.v.need(pod{Pascal})
@@ -135,7 +145,7 @@ func (p Pod) {One}(r Resource) int64 {
 }
 
 func rustReaders() (numbers, names, count, source string) {
-	l := language{abi.TypeI64: {"i64", "0"}, abi.TypeU32: {"Id", "Id::ABSENT"}}
+	l := language{0: {""}, abi.TypeI64: {"i64", "0"}, abi.TypeU32: {"Id", "Id::ABSENT"}}
 	const before = 17 // of ABI 1.0
 	var b strings.Builder
 	for i, name := range strings.Fields(each(anything, "{SNAKE} ")) {
@@ -143,16 +153,16 @@ func rustReaders() (numbers, names, count, source string) {
 	}
 	source = `#[derive(Clone, Copy)]
 pub(crate) struct LaterFields {
-` + each(single|strs, "    {snake}: View<{type}>,\n", l) + `}
+` + each(single|lists, "    pub {snake}: View<{type}>,\n", l) + `}
 
 impl LaterFields {
     pub const EMPTY: LaterFields = LaterFields {
-` + each(single|strs, "        {snake}: View::empty(),\n") + `    };
+` + each(single|lists, "        {snake}: View::empty(),\n") + `    };
 
     /// Sets a field. Unknown ids are skipped (ABI-6.2).
     pub fn set(&mut self, m: &Memory, from: u32, f: &PodField) {
         match f.id {
-` + each(single|strs, "            field::{SNAKE} => self.{snake} = m.view(from, f.count),\n") + `            _ => {}
+` + each(single|lists, "            field::{SNAKE} => self.{snake} = m.view(from, f.count),\n") + `            _ => {}
         }
     }
 }
@@ -164,12 +174,12 @@ impl<'c> Pod<'c> {
         let later = &self.fields(reads::{SNAKE}).later;
         first(&later.{snake}, {otherwise})
     }
-`, l), "\n") + each(strs, `
+`, l), "\n") + each(strs|records, `
     /// {meaning}. Reads {q}pod: {name}{q}.
-    pub fn {snake}(self) -> &'c [Id] {
+    pub fn {snake}(self) -> &'c [{type}] {
         self.fields(reads::{SNAKE}).later.{snake}.slice()
     }
-`) + each(amount, `
+`, l) + each(amount, `
     /// Of a resource, {meaning}. Reads
     /// {q}pod: {name}{q}.
     pub fn {one}(self, resource: Resource) -> i64 {
@@ -177,45 +187,45 @@ impl<'c> Pod<'c> {
         self.view.{name}.slice()[resource.0 as usize]
     }
 `) + "}\n"
-	return b.String(), each(anything, "    \"{name}\",\n"), fmt.Sprint(before + len(later())), source
+	return b.String(), each(anything, "    \"{name}\",\n"), fmt.Sprint(before + strings.Count(b.String(), "\n")), source
 }
 
 func cFields() string {
-	l := language{abi.TypeI64: {"int64_t"}, abi.TypeU32: {"BerthId"}}
+	l := language{0: {"Berth"}, abi.TypeI64: {"int64_t", "", "struct berth__numbers"}, abi.TypeU32: {"BerthId", "", "BerthIds"}}
 	return `
 struct berth__later {
-` + each(single, "  const {type} *{snake};\n", l) + each(strs, "  BerthIds {snake};\n") + `};
+` + each(single, "  const {type} *{snake};\n", l) + each(lists, "  {as} {snake};\n", l) + `};
 
 // Takes a field of one element, or a list. Unknown ids are skipped (ABI-6.2).
 BERTH__FN void berth__later_read(struct berth__later *later, uint32_t id, uint32_t address, uint32_t count) {
   if (count < 1) return;
   switch (id) {
-` + each(single, "  case BERTH__POD_{SNAKE}: later->{snake} = berth__view(address, 1, sizeof *later->{snake}); break;\n") + each(strs,
+` + each(single, "  case BERTH__POD_{SNAKE}: later->{snake} = berth__view(address, 1, sizeof *later->{snake}); break;\n") + each(lists,
 		`  case BERTH__POD_{SNAKE}:
-    later->{snake} = (BerthIds){berth__view(address, count, sizeof *later->{snake}.at), count};
+    later->{snake} = ({as}){berth__view(address, count, sizeof *later->{snake}.at), count};
     break;
-`) + "  }\n}\n"
+`, l) + "  }\n}\n"
 }
 
 func cReaders() string {
-	l := language{abi.TypeI64: {"int64_t", "0"}, abi.TypeU32: {"BerthId", "BERTH_ABSENT"}}
+	l := language{0: {"Berth"}, abi.TypeI64: {"int64_t", "0"}, abi.TypeU32: {"BerthId", "BERTH_ABSENT", "BerthIds"}}
 	return each(single, `
 /// {meaning}. Reads {q}{name}{q}.
 BERTH__FN {type} berth_pod_{snake}(BerthPod pod) {
   const {type} *at = berth__need(pod, BERTH__READS_{SNAKE})->later.{snake};
   return at == NULL ? {otherwise} : *at;
 }
-`, l) + each(strs, `
+`, l) + each(strs|records, `
 /// {meaning}. Reads {q}{name}{q}.
-BERTH__FN BerthIds berth_pod_{snake}(BerthPod pod) { return berth__need(pod, BERTH__READS_{SNAKE})->later.{snake}; }
-`) + each(amount, `
+BERTH__FN {as} berth_pod_{snake}(BerthPod pod) { return berth__need(pod, BERTH__READS_{SNAKE})->later.{snake}; }
+`, l) + each(amount, `
 /// Of a resource, {meaning}. Reads {q}{name}{q}.
 BERTH__FN int64_t berth_pod_{one}(BerthPod pod, BerthResource r) { return berth__need(pod, BERTH__READS_{SNAKE})->{name}[r.number]; }
 `)
 }
 
 func asReaders() string {
-	l := language{abi.TypeI64: {"i64", "", "number"}, abi.TypeU32: {"ID", "", "one"}}
+	l := language{0: {""}, abi.TypeI64: {"i64", "", "number"}, abi.TypeU32: {"ID", "", "one"}}
 	const at = `this.at(Reads.{Pascal}, Field.{Pascal}, "{name}")`
 	return each(single, `
   /** {meaning}. Reads {q}{name}{q}. */
@@ -227,7 +237,12 @@ func asReaders() string {
   {name}(): IDs {
     return changetype<IDs>(`+at+`);
   }
-`) + each(amount, `
+`) + each(records, `
+  /** {meaning}. Reads {q}{name}{q}. */
+  {name}(): List<{type}> {
+    return changetype<List<{type}>>(`+at+`);
+  }
+`, l) + each(amount, `
   /** Of a resource, {meaning}. Reads {q}{name}{q}. */
   {one}(resource: Resource): i64 {
     return load<i64>(load<usize>(`+at+`) + (changetype<usize>(resource) << 3));

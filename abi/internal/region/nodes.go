@@ -21,6 +21,7 @@ type Node struct {
 	RequestedSince func(resource string) int64
 	Generation     uint64
 	Pods           []*Pod
+	Nominated      []*Pod
 }
 
 // Cell is a value of a feed, and its state: 0 none, 1 fresh, 2 stale.
@@ -98,19 +99,10 @@ func (e *Encoder) Nodes(all []*Node, slots map[*Pod]uint32) Table {
 		})
 	}
 	if has("pods") {
-		lists(e, &t, all, 12, typeU32, func(b []byte, n *Node) []byte {
-			var on []uint32
-			for _, p := range n.Pods {
-				if slot, ok := slots[p]; ok {
-					on = append(on, slot)
-				}
-			}
-			slices.Sort(on)
-			for _, i := range e.order(len(on)) {
-				b = u32(b, on[i])
-			}
-			return b
-		})
+		lists(e, &t, all, 12, typeU32, func(b []byte, n *Node) []byte { return e.slots(b, n.Pods, slots) })
+	}
+	if has("nominated") {
+		lists(e, &t, all, 167, typeU32, func(b []byte, n *Node) []byte { return e.slots(b, n.Nominated, slots) })
 	}
 	if has("generation") {
 		column(&t, all, 13, 0, typeU64, func(b []byte, n *Node) []byte { return i64(b, int64(n.Generation)) })
@@ -170,4 +162,19 @@ func (e *Encoder) zone(n *Node) uint32 {
 		}
 	}
 	return 0
+}
+
+// slots writes the slots of pods, those that have one.
+func (e *Encoder) slots(b []byte, pods []*Pod, slots map[*Pod]uint32) []byte {
+	var on []uint32
+	for _, p := range pods {
+		if slot, ok := slots[p]; ok {
+			on = append(on, slot)
+		}
+	}
+	slices.Sort(on)
+	for _, i := range e.order(len(on)) {
+		b = u32(b, on[i])
+	}
+	return b
 }

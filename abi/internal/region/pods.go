@@ -89,6 +89,9 @@ type Namespace struct {
 	Labels map[string]string
 }
 
+// HasNode reports whether a name is in the list node.
+func (r *Reads) HasNode(name string) bool { return slices.Contains(r.Node, name) }
+
 // HasNamespaces reports whether there is a table of namespaces.
 func (r *Reads) HasNamespaces() bool { return len(r.Namespaces) > 0 || len(r.NamespaceLabels) > 0 }
 

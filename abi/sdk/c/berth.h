@@ -187,6 +187,7 @@ typedef enum {
   BERTH_EVENT_RESOURCE_CLAIM = 11,
   BERTH_EVENT_RESOURCE_SLICE = 12,
   BERTH_EVENT_DEVICE_CLASS = 13,
+  BERTH_EVENT_NAMESPACE = 14,
 } BerthEventKind;
 
 /// A set of changes to the object of an event, as in k8s.io/kube-scheduler/framework.
@@ -207,6 +208,7 @@ typedef enum {
   BERTH_UPDATE_POD_GENERATED_RESOURCE_CLAIM = 1 << 12,
   BERTH_UPDATE_OTHER = 1 << 13,
   BERTH_UPDATE_POD_READY = 1 << 14,
+  BERTH_UPDATE_NAMESPACE_LABEL = 1 << 15,
 } BerthEventAction;
 
 // Tables, columns and fields (SPEC.md, sections 4 and 6).
@@ -240,6 +242,7 @@ enum {
   BERTH__NODE_ZONE = 16,
   BERTH__NODE_CAPACITY = 162,
   BERTH__NODE_CREATED_AT = 163,
+  BERTH__NODE_NOMINATED = 167,
   BERTH__NODE_FEED = 190,
   BERTH__NODE_FEED_STATE = 191,
   BERTH__NODE_REQUESTED_SINCE = 193,
@@ -294,6 +297,9 @@ enum {
   BERTH__POD_LIMITS = 159,
   BERTH__POD_QOS = 160,
   BERTH__POD_CLAIMS = 161,
+  BERTH__POD_NOW = 164,
+  BERTH__POD_CONTAINERS = 165,
+  BERTH__POD_CONTAINER_AMOUNTS = 166,
 
   BERTH__U8 = 1,
   BERTH__U32 = 3,
@@ -330,6 +336,9 @@ typedef uint32_t BerthId;
 
 /// The id of no string: a label that a node does not have. The empty string has an id of its own.
 #define BERTH_ABSENT ((BerthId)0)
+
+/// The score of a node about which there is nothing to say: a normalisation of the host leaves it out, and it becomes 0.
+#define BERTH_NO_SCORE INT64_MIN
 
 // Handles name a declared column: a key of a list of the manifest. They come from the functions
 // berth_…_handle, when the plugin is set up. One that was never set is number 0, which no column has.
@@ -413,6 +422,13 @@ BERTH__FN bool berth_term_has_fields(const BerthTerm *term) { return (term->flag
 /// Milli-CPU and bytes, where a container without a request counts 100 milli-CPU and 200 MiB.
 typedef struct { int64_t cpu, memory; } BerthNonZero;
 
+/// The role of a container. A sidecar is an init container that runs beside the others.
+typedef enum { BERTH_APP_CONTAINER = 1, BERTH_INIT_CONTAINER, BERTH_SIDECAR } BerthContainerKind;
+
+/// A container of a pod, with its image as nodes report it. kind is a BerthContainerKind. Its resources are
+/// berth_pod_container_request and berth_pod_container_limit.
+typedef struct { BerthId name; uint32_t kind; BerthId image; uint32_t first; } BerthContainer;
+
 // Lists, as views of what the host wrote.
 typedef struct { const BerthId *at; uint32_t n; } BerthIds;
 typedef struct { const BerthPair *at; uint32_t n; } BerthPairs;
@@ -422,6 +438,8 @@ typedef struct { const BerthImage *at; uint32_t n; } BerthImages;
 typedef struct { const BerthToleration *at; uint32_t n; } BerthTolerations;
 typedef struct { const BerthRequirement *at; uint32_t n; } BerthRequirements;
 typedef struct { const BerthTerm *at; uint32_t n; } BerthTerms;
+typedef struct { const BerthContainer *at; uint32_t n; } BerthContainers;
+struct berth__numbers { const int64_t *at; uint32_t n; };
 
 /// The value of a key in a list of labels; BERTH_ABSENT if it is not there.
 BERTH__HOT BerthId berth_pairs_find(BerthPairs pairs, BerthId key) {
@@ -433,7 +451,7 @@ BERTH__HOT BerthId berth_pairs_find(BerthPairs pairs, BerthId key) {
 
 _Static_assert(sizeof(BerthPair) == 8 && sizeof(BerthTaint) == 12 && sizeof(BerthPort) == 8, "ABI-4.7");
 _Static_assert(sizeof(BerthImage) == 16 && offsetof(BerthImage, size) == 8, "ABI-4.7");
-_Static_assert(sizeof(BerthToleration) == 24 && sizeof(BerthRequirement) == 24 && sizeof(BerthTerm) == 16, "ABI-6");
+_Static_assert(sizeof(BerthToleration) == 24 && sizeof(BerthRequirement) == 24 && sizeof(BerthTerm) == 16 && sizeof(BerthContainer) == 16, "ABI-6");
 
 // ---- records.h
 
@@ -449,8 +467,8 @@ struct berth__call {
   uint32_t row_set, n_row_set, has_row_set;
   uint32_t status_reason;
   uint32_t directives, n_directives;
-  uint64_t wait;
-  uint32_t zeroes[6];
+  uint64_t wait, retry_after;
+  uint32_t zeroes[4];
 };
 
 struct berth__pod_entry {
@@ -505,7 +523,7 @@ struct berth__span {
 
 _Static_assert(sizeof(struct berth__call) == 128, "ABI-3.1");
 _Static_assert(offsetof(struct berth__call, keys) == 52 && offsetof(struct berth__call, reason_sets) == 64, "ABI-3.1");
-_Static_assert(offsetof(struct berth__call, directives) == 88 && offsetof(struct berth__call, wait) == 96, "ABI-3.1");
+_Static_assert(offsetof(struct berth__call, directives) == 88 && offsetof(struct berth__call, wait) == 96 && offsetof(struct berth__call, retry_after) == 104, "ABI-3.1");
 _Static_assert(sizeof(struct berth__event_record) == 64 && offsetof(struct berth__event_record, name) == 40, "ABI-3.10");
 _Static_assert(sizeof(struct berth__header) == 64 && offsetof(struct berth__header, layout) == 44, "ABI-4.1");
 _Static_assert(sizeof(struct berth__table) == 32 && sizeof(struct berth__column_entry) == 24, "ABI-4.2, ABI-4.3");
@@ -915,6 +933,22 @@ BERTH__COLD bool berth__parse_f64(BerthText text, double *number) {
   bits |= (uint64_t)negative << 63;
   __builtin_memcpy(number, &bits, sizeof bits);
   return true;
+}
+
+// ---- wide.h
+
+// What clang calls for products that do not fit into 64 bits, such as those of __builtin_mul_overflow and of __int128. A plugin is
+// linked without clang's library.
+
+// The name is the compiler's. In each file that includes berth.h there is one, and the linker takes the first.
+__attribute__((weak)) __int128 __multi3(__int128 a, __int128 b) {
+  const uint64_t low = 0xffffffff;
+  uint64_t x = (uint64_t)a, y = (uint64_t)b, x0 = x & low, x1 = x >> 32, y0 = y & low, y1 = y >> 32;
+  // x · y in 128 bits, from products of 32 bits.
+  uint64_t middle = x1 * y0 + (x0 * y0 >> 32), other = x0 * y1 + (middle & low);
+  uint64_t high = x1 * y1 + (middle >> 32) + (other >> 32);
+  high += (uint64_t)((unsigned __int128)a >> 64) * y + x * (uint64_t)((unsigned __int128)b >> 64);
+  return (__int128)((unsigned __int128)high << 64 | x * y);
 }
 
 // ---- scan.h
@@ -1447,6 +1481,8 @@ enum {
   BERTH__READS_LIMITS,
   BERTH__READS_QOS,
   BERTH__READS_CLAIMS,
+  BERTH__READS_NOW,
+  BERTH__READS_CONTAINERS,
   BERTH__READS,
 };
 
@@ -1463,6 +1499,8 @@ BERTH__FN const char *berth__field_name(uint32_t field) {
       "limits",
       "qos",
       "claims",
+      "now",
+      "containers",
   };
   return names[field];
 }
@@ -1476,6 +1514,8 @@ struct berth__declared {
   BerthJsonText in;
   BerthJson manifest;
   uint32_t pod; // fields of the pod record, as bits
+  BerthText *brought[BERTH__LISTS]; // names of the configuration, by list
+  uint32_t n_brought[BERTH__LISTS];
 };
 
 extern struct berth__declared berth__declared;
@@ -1486,8 +1526,8 @@ BERTH__COLD BerthJson berth__reads(const char *list) {
 }
 
 BERTH__COLD uint32_t berth__reads_length(uint32_t list) {
-  uint32_t n = 0;
-  for (BerthJson e = berth__reads(berth__list_name(list)); e.at != NULL; e = berth_json_next(e)) n++;
+  uint32_t n = berth__declared.n_brought[list];
+  for (BerthJson e = berth__reads(berth__list_name(list)); e.at != NULL && *e.at == '"'; e = berth_json_next(e)) n++;
   return n;
 }
 
@@ -1497,6 +1537,7 @@ BERTH__COLD void berth__declare(void) {
   d->manifest = berth__json_value(&d->in, (BerthText){berth__manifest, berth__manifest_size});
   if (berth_json_failed(d->manifest)) berth__stop(berth_concat("berth: manifest.json: ", d->in.error));
   d->pod = 0;
+  __builtin_memset(d->n_brought, 0, sizeof d->n_brought);
   for (BerthJson e = berth__reads("pod"); e.at != NULL; e = berth_json_next(e)) {
     for (uint32_t field = 0; field < BERTH__READS; field++) {
       if (berth_json_is(e, berth__field_name(field))) d->pod |= 1u << field;
@@ -1504,14 +1545,70 @@ BERTH__COLD void berth__declare(void) {
   }
 }
 
-// The number of a handle: its place in the list, from 1 on.
-BERTH__COLD uint32_t berth__handle(uint32_t list, BerthText name) {
+// The number of a handle: its place in the list, from 1 on; 0 if the name is not there.
+BERTH__COLD uint32_t berth__find(uint32_t list, BerthText name) {
   uint32_t number = 0;
-  for (BerthJson e = berth__reads(berth__list_name(list)); e.at != NULL; e = berth_json_next(e)) {
+  for (BerthJson e = berth__reads(berth__list_name(list)); e.at != NULL && *e.at == '"'; e = berth_json_next(e)) {
     number++;
     if (berth_json_is(e, name)) return number;
   }
-  berth__undeclared(berth__list_name(list), name);
+  for (uint32_t i = 0; i < berth__declared.n_brought[list]; i++) {
+    if (berth__equals(berth__declared.brought[list][i], name)) return number + i + 1;
+  }
+  return 0;
+}
+
+BERTH__COLD uint32_t berth__handle(uint32_t list, BerthText name) {
+  uint32_t number = berth__find(list, name);
+  if (number == 0) berth__undeclared(berth__list_name(list), name);
+  return number;
+}
+
+// Adds a name of the configuration to a list, if it is a string that is not there.
+BERTH__COLD void berth__bring_name(uint32_t list, BerthJson v) {
+  if (v.at == NULL || *v.at != '"') return;
+  BerthText name = berth_json_text(v, "");
+  if (berth__find(list, name) > 0) return;
+  struct berth__declared *d = &berth__declared;
+  uint32_t n = d->n_brought[list];
+  if ((n & (n - 1)) == 0) { // full
+    BerthText *more = berth__keep_zero(n == 0 ? 1 : 2 * n, sizeof *more);
+    berth__copy(more, d->brought[list], n * (uint32_t)sizeof *more);
+    d->brought[list] = more;
+  }
+  d->brought[list][d->n_brought[list]++] = name;
+}
+
+// The value at a JSON pointer that leads through objects; nowhere if there is none.
+BERTH__COLD BerthJson berth__json_at(BerthJson v, BerthText pointer) {
+  for (uint32_t i = 0; i < pointer.n;) {
+    char *token = berth_scratch(pointer.n);
+    uint32_t n = 0;
+    for (i++; i < pointer.n && pointer.at[i] != '/'; i++) {
+      char c = pointer.at[i];
+      if (c == '~' && i + 1 < pointer.n) c = pointer.at[++i] == '1' ? '/' : '~';
+      token[n++] = c;
+    }
+    if (v.at == NULL || *v.at != '{') return berth__json_absent(v);
+    v = berth__json_get(v, (BerthText){token, n});
+  }
+  return v;
+}
+
+// Adds the names of a configuration, as the host does (ABI-9.15), and reports whether there may be any. It adds nothing of a
+// configuration that the host refuses.
+BERTH__COLD bool berth__bring(BerthJson config) {
+  bool any = false;
+  for (uint32_t list = 0; list < BERTH__LISTS; list++) {
+    for (BerthJson e = berth__reads(berth__list_name(list)); e.at != NULL; e = berth_json_next(e)) {
+      if (*e.at != '{') continue;
+      any = true;
+      BerthJson v = berth__json_at(config, berth_json_text(berth_json_get(e, "fromConfig"), ""));
+      if (v.at == NULL || *v.at != '[') berth__bring_name(list, v);
+      else BERTH_JSON_ELEMENTS(name, v) berth__bring_name(list, name);
+    }
+  }
+  return any;
 }
 
 /// Handles of declared names, such as `cpu`. A name that the manifest does not list ends the plugin
@@ -1525,6 +1622,15 @@ BERTH__COLD uint32_t berth__handle(uint32_t list, BerthText name) {
 #define berth_pod_annotation_handle(key) ((BerthPodAnnotation){berth__handle(BERTH__POD_ANNOTATION_KEYS, BERTH_TEXT(key))})
 #define berth_namespace_label_handle(key) ((BerthNamespaceLabel){berth__handle(BERTH__NAMESPACE_LABEL_KEYS, BERTH_TEXT(key))})
 #define berth_published_handle(name) ((BerthPublished){berth__handle(BERTH__PUBLISHED_KEYS, BERTH_TEXT(name))})
+
+/// Handles of names that are known only in configure: those of the manifest, and those that the configuration brings. The number is 0
+/// if the name is not declared; reading with such a handle ends the plugin.
+#define berth_find_resource(name) ((BerthResource){berth__find(BERTH__RESOURCES, BERTH_TEXT(name))})
+#define berth_find_node_label(key) ((BerthNodeLabel){berth__find(BERTH__NODE_LABEL_KEYS, BERTH_TEXT(key))})
+#define berth_find_node_annotation(key) ((BerthNodeAnnotation){berth__find(BERTH__NODE_ANNOTATION_KEYS, BERTH_TEXT(key))})
+#define berth_find_feed(name) ((BerthFeed){berth__find(BERTH__FEEDS, BERTH_TEXT(name))})
+#define berth_find_pod_label(key) ((BerthPodLabel){berth__find(BERTH__POD_LABEL_KEYS, BERTH_TEXT(key))})
+#define berth_find_pod_annotation(key) ((BerthPodAnnotation){berth__find(BERTH__POD_ANNOTATION_KEYS, BERTH_TEXT(key))})
 
 
 // ---- columns.h
@@ -1549,8 +1655,8 @@ struct berth__columns {
 
   struct berth__lists strings;
   // Generated from abi/fields.
-  struct berth__lists node_name, node_labels, node_taints, node_ports, node_images, node_pods, placed_labels, placed_uid,
-      placed_name, namespace_labels;
+  struct berth__lists node_name, node_labels, node_taints, node_ports, node_images, node_pods, node_nominated,
+      placed_labels, placed_uid, placed_name, namespace_labels;
   struct berth__column node_flags, node_non_zero_requested[2], node_generation, node_zone, node_created_at,
       placed_namespace, placed_priority, placed_owner, placed_flags, placed_qos, placed_assigned_at, placed_created_at,
       placed_state, namespace_name;
@@ -1620,6 +1726,7 @@ BERTH__COLD const struct berth__place *berth__place(uint32_t id) {
       BERTH__ONE(BERTH__NODE_ZONE, BERTH__U32, node_zone),
       BERTH__KEYED(BERTH__NODE_CAPACITY, BERTH__I64, node_capacity, BERTH__RESOURCES),
       BERTH__ONE(BERTH__NODE_CREATED_AT, BERTH__I64, node_created_at),
+      BERTH__SPANS(BERTH__NODE_NOMINATED, BERTH__U32, node_nominated),
       BERTH__KEYED(BERTH__NODE_FEED, BERTH__I64, node_feed, BERTH__FEEDS),
       BERTH__KEYED(BERTH__NODE_FEED_STATE, BERTH__U8, node_feed_state, BERTH__FEEDS),
       BERTH__KEYED(BERTH__NODE_REQUESTED_SINCE, BERTH__I64, node_requested_since, BERTH__RESOURCES),
@@ -2059,6 +2166,13 @@ BERTH__HOT int64_t berth_node_created_at(BerthNode node) {
   return BERTH__CELL(int64_t, berth__columns.node_created_at, node.row, "node", "createdAt");
 }
 
+/// The pods that are nominated to the node and that the plugin may see. Reads `node: nominated`.
+BERTH__HOT BerthPods berth_node_nominated(BerthNode node) {
+  struct list { const uint32_t *at; uint32_t n; };
+  struct list slots = BERTH__LIST(struct list, berth__columns.node_nominated, node.row, "node", "nominated");
+  return (BerthPods){slots.at, slots.n};
+}
+
 /// What a declared feed says of the node, in the feed's unit; 0 if it has never said anything. Reads `feeds`.
 BERTH__HOT int64_t berth_node_feed(BerthNode node, BerthFeed feed) {
   return BERTH__CELL(int64_t, berth__columns.node_feed[feed.number], node.row, "feeds", "the feed");
@@ -2254,7 +2368,10 @@ struct berth__later {
   const BerthId *preemption_policy;
   const BerthId *group;
   const BerthId *qos;
+  const int64_t *now;
   BerthIds claims;
+  BerthContainers containers;
+  struct berth__numbers container_amounts;
 };
 
 // Takes a field of one element, or a list. Unknown ids are skipped (ABI-6.2).
@@ -2267,8 +2384,15 @@ BERTH__FN void berth__later_read(struct berth__later *later, uint32_t id, uint32
   case BERTH__POD_PREEMPTION_POLICY: later->preemption_policy = berth__view(address, 1, sizeof *later->preemption_policy); break;
   case BERTH__POD_GROUP: later->group = berth__view(address, 1, sizeof *later->group); break;
   case BERTH__POD_QOS: later->qos = berth__view(address, 1, sizeof *later->qos); break;
+  case BERTH__POD_NOW: later->now = berth__view(address, 1, sizeof *later->now); break;
   case BERTH__POD_CLAIMS:
     later->claims = (BerthIds){berth__view(address, count, sizeof *later->claims.at), count};
+    break;
+  case BERTH__POD_CONTAINERS:
+    later->containers = (BerthContainers){berth__view(address, count, sizeof *later->containers.at), count};
+    break;
+  case BERTH__POD_CONTAINER_AMOUNTS:
+    later->container_amounts = (struct berth__numbers){berth__view(address, count, sizeof *later->container_amounts.at), count};
     break;
   }
 }
@@ -2410,6 +2534,24 @@ BERTH__FN BerthNonZero berth_pod_non_zero_requested(BerthPod pod) {
   return both == NULL ? (BerthNonZero){0, 0} : (BerthNonZero){both[0], both[1]};
 }
 
+// The number of a handle counts from 1; 0 is that of a resource that is not declared.
+BERTH__FN int64_t berth__amount(BerthPod pod, uint32_t first, uint32_t number) {
+  struct berth__numbers all = berth__need(pod, BERTH__READS_CONTAINERS)->later.container_amounts;
+  if (number < 2) return 0;
+  if (BERTH__RARE((uint64_t)first + number - 2 >= all.n)) berth__outside();
+  return all.at[first + number - 2];
+}
+
+/// What a container requests of a resource, in milli-CPU, bytes or a count. Reads `containers`.
+BERTH__FN int64_t berth_pod_container_request(BerthPod pod, const BerthContainer *container, BerthResource r) {
+  return berth__amount(pod, container->first, r.number * 2);
+}
+
+/// How much a container may use of a resource; −1 for as much as there is. Reads `containers`.
+BERTH__FN int64_t berth_pod_container_limit(BerthPod pod, const BerthContainer *container, BerthResource r) {
+  return berth__amount(pod, container->first, r.number * 2 + 1);
+}
+
 /// All labels, in no order. Reads `labels`.
 BERTH__FN BerthPairs berth_pod_labels(BerthPod pod) { return berth__need(pod, BERTH__READS_LABELS)->labels; }
 
@@ -2471,8 +2613,17 @@ BERTH__FN BerthId berth_pod_qos(BerthPod pod) {
   return at == NULL ? BERTH_ABSENT : *at;
 }
 
+/// the time in seconds since 1970, in steps of `resolution`; 0 at some points (6.7). Reads `now`.
+BERTH__FN int64_t berth_pod_now(BerthPod pod) {
+  const int64_t *at = berth__need(pod, BERTH__READS_NOW)->later.now;
+  return at == NULL ? 0 : *at;
+}
+
 /// names of the persistent volume claims of spec.volumes, also of ephemeral ones. Reads `claims`.
 BERTH__FN BerthIds berth_pod_claims(BerthPod pod) { return berth__need(pod, BERTH__READS_CLAIMS)->later.claims; }
+
+/// init containers, and then the others, each in the order of spec. Reads `containers`.
+BERTH__FN BerthContainers berth_pod_containers(BerthPod pod) { return berth__need(pod, BERTH__READS_CONTAINERS)->later.containers; }
 
 /// Of a resource, how much the pod may use; −1 if a container has no limit. Reads `limits`.
 BERTH__FN int64_t berth_pod_limit(BerthPod pod, BerthResource r) { return berth__need(pod, BERTH__READS_LIMITS)->limits[r.number]; }
@@ -2629,6 +2780,18 @@ BERTH__COLD bool berth_node_object(BerthNode node, BerthBytes *object) {
 }
 
 #undef BERTH__FETCH
+
+/// Asks for another attempt for the pod after so many milliseconds, 1,000 to 3,600,000, if this one fails and no event has it tried
+/// before: at pre_enqueue for a pod that it holds back, at pre_filter, reserve and permit whatever they answer. The last call counts.
+/// The manifest must have ABI 1.1 or later.
+BERTH__COLD void berth_retry_after(uint64_t milliseconds) {
+  struct berth__calling *c = &berth__calling;
+  if (c->record->point == 0) {
+    ((int64_t *)berth__view(c->record->scores, c->record->n_rows, 8))[c->pod.index] = (int64_t)milliseconds;
+  } else {
+    c->record->retry_after = milliseconds;
+  }
+}
 
 // Directives are requests to the host, made with the functions below (SPEC.md, section 13). The
 // host does it after the call, if the call answers success, or wait from permit. The manifest lists
@@ -2866,13 +3029,18 @@ BERTH__FN void berth_rows_add(BerthRows *rows, BerthNode node) {
 /// The number of nodes.
 BERTH__FN uint32_t berth_rows_len(const BerthRows *rows) { return rows->rows.n; }
 
-// Sets an instance up, once.
-BERTH__FN void berth__start(void (*setup)(void)) {
-  berth__declare();
+// Makes room for what is declared.
+BERTH__COLD void berth__size(void) {
   berth__columns_start(&berth__columns);
   berth__pod_start(&berth__calling.pod);
   berth__pod_start(&berth__calling.other);
   berth__pod_start(&berth__calling.newer);
+}
+
+// Sets an instance up, once.
+BERTH__FN void berth__start(void (*setup)(void)) {
+  berth__declare();
+  berth__size();
   setup();
 }
 
@@ -2880,6 +3048,7 @@ BERTH__FN void berth__start(void (*setup)(void)) {
 BERTH__FN int32_t berth__configure(uint32_t address, uint32_t length, void (*configure)(BerthJson)) {
   BerthJsonText in;
   BerthJson config = berth_json_parse(&in, ((BerthText){berth__view(address, length, 1), length}));
+  if (!berth_json_failed(config) && berth__bring(config)) berth__size();
   if (!berth_json_failed(config)) configure(config);
   if (!berth_json_failed(config)) return 0;
   berth__log(BERTH_FAILURE, in.error);
@@ -3293,7 +3462,7 @@ BERTH__FN void berth_native_start(void *memory, uint32_t size, uint32_t used, co
 #define BERTH_PRE_SCORE(f) BERTH__ROWS(berth_pre_score, berth__pre_score(call, lo, f))
 
 /// int64_t score(BerthPod pod, BerthNode node) rates a node: 0 to 100, or any number if scores are
-/// normalised.
+/// normalised, or BERTH_NO_SCORE if the host normalises them.
 #define BERTH_SCORE(f) BERTH_PREPARED_SCORE(berth__no_prepare, f)
 
 /// BERTH_PREPARED_SCORE(prepare, score): as BERTH_PREPARED_FILTER; skip scores all nodes 0, and a

@@ -1,6 +1,9 @@
 package berth
 
-import "unsafe"
+import (
+	"slices"
+	"unsafe"
+)
 
 // Base connects a plugin to the host. A plugin embeds the Base that [Load] returns.
 //
@@ -23,6 +26,8 @@ type core struct {
 	asked   directives
 	answer  buffer // pre_filter's row set
 	copies  []byte // results of host functions in this call
+	// answered is false until a call ends, and stays so if it panics.
+	answered bool
 }
 
 // Load reads the plugin's manifest, which resolves handles. It panics if the manifest is
@@ -34,27 +39,39 @@ func Load(manifest []byte) Base {
 	}
 	c := &core{reads: r, mem: memory{limit: wholeMemory}}
 	c.columns.core = c
+	c.size()
+	return Base{c: c}
+}
+
+// size makes room for what is declared.
+func (c *core) size() {
 	c.columns.size(&c.reads)
 	for _, v := range []*podView{&c.pod, &c.added, &c.event.oldPod, &c.event.newPod} {
 		v.prepare(c)
 	}
-	return Base{c: c}
 }
 
 func (b Base) core() *core { return b.c }
 
+// find returns the index of a declared name.
+func (b Base) find(l list, name string) (uint32, bool) {
+	i := slices.Index(b.c.reads.lists[l], name)
+	return uint32(i), i >= 0
+}
+
 // handle returns the index of a declared name.
 func (b Base) handle(l list, name string) uint32 {
-	for i, known := range b.c.reads.lists[l] {
-		if known == name {
-			return uint32(i)
-		}
+	i, ok := b.find(l, name)
+	if !ok {
+		panic("berth: manifest.json: reads." + listNames[l] + " does not list " + name)
 	}
-	panic("berth: manifest.json: reads." + listNames[l] + " does not list " + name)
+	return i
 }
 
 // Resource returns the handle of a resource, such as `cpu`. As for all handles, the manifest
-// must list the resource; otherwise Resource panics.
+// must list the resource, itself or by fromConfig; otherwise Resource panics. The names of the
+// configuration are there in Configure, not before. FindResource and its like report whether a
+// name is there.
 func (b Base) Resource(name string) Resource { return Resource(b.handle(listResources, name)) }
 
 // NodeLabel returns the handle of a label key of nodes.

@@ -23,6 +23,8 @@ type columnsByRow struct {
 	nodeGeneration       []uint64
 	nodeZone             []ID
 	nodeCreatedAt        []int64
+	nodeNominated        []span
+	nodeNominatedArena   []uint32
 	placedNamespace      []ID
 	placedPriority       []int32
 	placedLabels         []span
@@ -96,6 +98,91 @@ func (c *columnsByKey) forget() {
 	clear(c.namespaceLabel)
 }
 
+// undeclared says what of the manifest a reader of a column needs and the host did not get; empty for nothing.
+func (c *columns) undeclared(reader string) string {
+	switch {
+	case reader == "Node.Name" && c.nodeName == nil:
+		return "node does not list name"
+	case reader == "Node.Unschedulable" && c.nodeFlags == nil:
+		return "node does not list flags"
+	case reader == "Node.Allocatable" && !all(c.nodeAllocatable):
+		return "node does not list allocatable, or resources the resource"
+	case reader == "Node.Requested" && !all(c.nodeRequested):
+		return "node does not list requested, or resources the resource"
+	case reader == "Node.NonZeroRequested" && !all(c.nodeNonZeroRequested[:]):
+		return "node does not list nonZeroRequested"
+	case (reader == "Node.Labels" || reader == "Node.LabelByKey") && c.nodeLabels == nil:
+		return "node does not list labels"
+	case reader == "Node.Annotation" && !all(c.nodeAnnotation):
+		return "nodeAnnotations does not list the key"
+	case reader == "Node.Taints" && c.nodeTaints == nil:
+		return "node does not list taints"
+	case reader == "Node.Ports" && c.nodePorts == nil:
+		return "node does not list ports"
+	case reader == "Node.Images" && c.nodeImages == nil:
+		return "node does not list images"
+	case reader == "Node.Condition" && !all(c.nodeCondition):
+		return "nodeConditions does not list the type"
+	case reader == "Node.Pods" && c.nodePods == nil:
+		return "node does not list pods"
+	case reader == "Node.Generation" && c.nodeGeneration == nil:
+		return "node does not list generation"
+	case reader == "Node.Label" && !all(c.nodeLabel):
+		return "nodeLabels does not list the key"
+	case reader == "Node.Zone" && c.nodeZone == nil:
+		return "node does not list zone"
+	case reader == "Node.Capacity" && !all(c.nodeCapacity):
+		return "node does not list capacity, or resources the resource"
+	case reader == "Node.CreatedAt" && c.nodeCreatedAt == nil:
+		return "node does not list createdAt"
+	case reader == "Node.Nominated" && c.nodeNominated == nil:
+		return "node does not list nominated"
+	case reader == "Node.Feed" && !all(c.nodeFeed):
+		return "feeds does not list the feed"
+	case reader == "Node.FeedState" && !all(c.nodeFeedState):
+		return "feeds does not list the feed"
+	case reader == "Node.RequestedSince" && !all(c.nodeRequestedSince):
+		return "node does not list requestedSince, or resources the resource"
+	case reader == "PlacedPod.Namespace" && c.placedNamespace == nil:
+		return "pods does not list namespace"
+	case reader == "PlacedPod.Priority" && c.placedPriority == nil:
+		return "pods does not list priority"
+	case reader == "PlacedPod.Request" && !all(c.placedRequests):
+		return "pods does not list requests, or resources the resource"
+	case (reader == "PlacedPod.Labels" || reader == "PlacedPod.LabelByKey") && c.placedLabels == nil:
+		return "pods does not list labels"
+	case reader == "PlacedPod.Annotation" && !all(c.placedAnnotation):
+		return "podAnnotations does not list the key"
+	case reader == "PlacedPod.Owner" && c.placedOwner == nil:
+		return "pods does not list owner"
+	case reader == "PlacedPod.Label" && !all(c.placedLabel):
+		return "podLabels does not list the key"
+	case reader == "PlacedPod.Terminating" && c.placedFlags == nil:
+		return "pods does not list flags"
+	case reader == "PlacedPod.UID" && c.placedUID == nil:
+		return "pods does not list uid"
+	case reader == "PlacedPod.Name" && c.placedName == nil:
+		return "pods does not list name"
+	case reader == "PlacedPod.Limit" && !all(c.placedLimits):
+		return "pods does not list limits, or resources the resource"
+	case reader == "PlacedPod.QOS" && c.placedQOS == nil:
+		return "pods does not list qos"
+	case reader == "PlacedPod.AssignedAt" && c.placedAssignedAt == nil:
+		return "pods does not list assignedAt"
+	case reader == "PlacedPod.CreatedAt" && c.placedCreatedAt == nil:
+		return "pods does not list createdAt"
+	case (reader == "PlacedPod.Running" || reader == "PlacedPod.Ready") && c.placedState == nil:
+		return "pods does not list state"
+	case reader == "Namespace.Name" && c.namespaceName == nil:
+		return "namespaces does not list name"
+	case (reader == "Namespace.Labels" || reader == "Namespace.LabelByKey") && c.namespaceLabels == nil:
+		return "namespaces does not list labels"
+	case reader == "Namespace.Label" && !all(c.namespaceLabel):
+		return "namespaceLabels does not list the key"
+	}
+	return ""
+}
+
 // setNode makes the slice of one column. It skips unknown columns and types.
 func (c *columns) setNode(m *memory, e *columnEntry) {
 	switch e.id {
@@ -145,6 +232,10 @@ func (c *columns) setNode(m *memory, e *columnEntry) {
 		keyed(m, e, abi.TypeI64, c.nodeCapacity)
 	case abi.NodeCreatedAt:
 		column(m, e, abi.TypeI64, &c.nodeCreatedAt)
+	case abi.NodeNominated:
+		column(m, e, abi.TypeSpan, &c.nodeNominated)
+	case abi.NodeNominated + abi.ArenaOf:
+		column(m, e, abi.TypeU32, &c.nodeNominatedArena)
 	case abi.NodeFeed:
 		keyed(m, e, abi.TypeI64, c.nodeFeed)
 	case abi.NodeFeedState:

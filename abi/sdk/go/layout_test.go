@@ -47,6 +47,7 @@ func TestLayout(t *testing.T) {
 		{"call.directives", unsafe.Offsetof(call.directives), abi.CallDirectives},
 		{"call.nDirectives", unsafe.Offsetof(call.nDirectives), abi.CallDirectiveN},
 		{"call.wait", unsafe.Offsetof(call.wait), abi.CallWait},
+		{"call.retryAfter", unsafe.Offsetof(call.retryAfter), abi.CallRetryAfter},
 		{"podEntry", unsafe.Sizeof(podEntry{}), abi.PodEntrySize},
 		{"queued", unsafe.Sizeof(Queued{}), abi.QueueEntrySize},
 		{"key", unsafe.Sizeof(Key{}), abi.KeySize},

@@ -2,6 +2,8 @@ package berth
 
 import (
 	"math/bits"
+	"slices"
+	"strings"
 
 	"github.com/berth-scheduler/berth/abi/sdk/go/config"
 )
@@ -10,7 +12,9 @@ import (
 // record.
 type reads struct {
 	lists [numLists][]string
-	pod   podRead
+	// fromConfig are JSON pointers to more names of a list in the configuration.
+	fromConfig [numLists][]string
+	pod        podRead
 }
 
 // list is a list in the manifest's `reads` whose order numbers handles.
@@ -61,10 +65,12 @@ const (
 	podLimits
 	podQOS
 	podClaims
+	podNow
+	podContainers
 )
 
 // podReadNames are in the order of the bits.
-var podReadNames = [...]string{"name", "namespace", "priority", "requests", "nonZeroRequested", "labels", "annotations", "owner", "tolerations", "nodeSelector", "affinity", "hostPorts", "images", "namespaceLabels", "uid", "nodeName", "schedulingGates", "createdAt", "priorityClass", "serviceAccount", "preemptionPolicy", "group", "limits", "qos", "claims"} //nolint:gochecknoglobals // a table that is not written
+var podReadNames = [...]string{"name", "namespace", "priority", "requests", "nonZeroRequested", "labels", "annotations", "owner", "tolerations", "nodeSelector", "affinity", "hostPorts", "images", "namespaceLabels", "uid", "nodeName", "schedulingGates", "createdAt", "priorityClass", "serviceAccount", "preemptionPolicy", "group", "limits", "qos", "claims", "now", "containers"} //nolint:gochecknoglobals // a table that is not written
 
 func undeclared(f podRead) {
 	panic("berth: manifest.json: reads.pod does not list " + podReadNames[bits.TrailingZeros32(uint32(f))])
@@ -75,19 +81,52 @@ func readManifest(manifest []byte) (reads, error) {
 	var r reads
 	whole := config.Parse(manifest)
 	all := whole.Get("reads")
-	r.pod = podReads(texts(all.Get("pod")))
+	pod, _ := texts(all.Get("pod"))
+	r.pod = podReads(pod)
 	for l, name := range listNames {
-		r.lists[l] = texts(all.Get(name))
+		r.lists[l], r.fromConfig[l] = texts(all.Get(name))
 	}
 	return r, whole.Err()
 }
 
-func texts(list config.Value) []string {
-	var all []string
+// texts returns the names of a list, and where the configuration has more.
+func texts(list config.Value) (names, pointers []string) {
 	for _, v := range list.Elements() {
-		all = append(all, v.Text(""))
+		if v.IsText() {
+			names = append(names, v.Text(""))
+		} else {
+			pointers = append(pointers, v.Get("fromConfig").Text(""))
+		}
 	}
-	return all
+	return names, pointers
+}
+
+// configure adds the names of a configuration, as the host does (ABI-9.15), and reports whether there may be any. It adds nothing
+// of a configuration that the host refuses.
+func (r *reads) configure(data []byte) bool {
+	var whole config.Value
+	known := false
+	for l, pointers := range r.fromConfig {
+		for _, pointer := range pointers {
+			if !known {
+				known, whole = true, config.Parse(data)
+			}
+			v := whole
+			for _, token := range strings.Split(pointer, "/")[1:] {
+				v = v.Get(strings.ReplaceAll(strings.ReplaceAll(token, "~1", "/"), "~0", "~"))
+			}
+			all := []config.Value{v}
+			if v.IsList() {
+				all = v.Elements()
+			}
+			for _, name := range all {
+				if name.IsText() && !slices.Contains(r.lists[l], name.Text("")) {
+					r.lists[l] = append(r.lists[l], name.Text(""))
+				}
+			}
+		}
+	}
+	return known
 }
 
 func podReads(names []string) podRead {

@@ -66,8 +66,8 @@ type (
 		rowSet, nRowSet, hasRowSet    uint32
 		statusReason                  uint32
 		directives, nDirectives       uint32
-		wait                          uint64
-		_                             [6]uint32
+		wait, retryAfter              uint64
+		_                             [4]uint32
 	}
 	podEntry    struct{ address, size uint32 }
 	eventRecord struct {

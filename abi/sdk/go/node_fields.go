@@ -66,6 +66,11 @@ func (n Node) Capacity(r Resource) int64 { return n.c.nodeCapacity[r][n.row] }
 // CreatedAt is metadata.creationTimestamp in seconds since 1970; 0 for none. Reads `node: createdAt`.
 func (n Node) CreatedAt() int64 { return n.c.nodeCreatedAt[n.row] }
 
+// Nominated are the pods that are nominated to the node and that the plugin may see. Reads `node: nominated`.
+func (n Node) Nominated() Pods {
+	return Pods{c: n.c, slots: of(n.c.nodeNominated, n.c.nodeNominatedArena, n.row)}
+}
+
 // Feed is what a declared feed says of the node, in the feed's unit; 0 if it has never said anything. Reads
 // `feeds`.
 func (n Node) Feed(f Feed) int64 { return n.c.nodeFeed[f][n.row] }

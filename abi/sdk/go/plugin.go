@@ -102,7 +102,7 @@ type PreScorer interface {
 // Scorer is a plugin with the point Score.
 type Scorer interface {
 	Plugin
-	// Score scores a node: 0 to 100, or any number if scores are normalized.
+	// Score scores a node: 0 to 100, or any number if scores are normalized, or [NoScore] if the host normalizes them.
 	Score(pod Pod, node Node) int64
 }
 

@@ -90,6 +90,16 @@ func (p Pod) Owner() ID {
 	return first(p.v.owner)
 }
 
+// ContainerRequest is what a container requests of a resource, in milli-CPU, bytes or a count. Reads `pod: containers`.
+func (p Pod) ContainerRequest(c Container, r Resource) int64 {
+	return p.v.later.ofContainerAmounts[c.first:][2*r]
+}
+
+// ContainerLimit is how much a container may use of a resource; −1 for as much as there is. Reads `pod: containers`.
+func (p Pod) ContainerLimit(c Container, r Resource) int64 {
+	return p.v.later.ofContainerAmounts[c.first:][2*r+1]
+}
+
 // Tolerations is spec.tolerations. Reads `pod: tolerations`.
 func (p Pod) Tolerations() []Toleration {
 	p.v.need(podTolerations)

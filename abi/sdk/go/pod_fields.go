@@ -13,6 +13,9 @@ type laterFields struct {
 	ofGroup            []ID
 	ofQOS              []ID
 	ofClaims           []ID
+	ofNow              []int64
+	ofContainers       []Container
+	ofContainerAmounts []int64
 }
 
 // set makes the slice of a field. It skips unknown fields.
@@ -32,6 +35,12 @@ func (l *laterFields) set(m *memory, from uint32, f *podField) {
 		l.ofQOS = view[ID](m, from, f.count)
 	case abi.IncomingClaims:
 		l.ofClaims = view[ID](m, from, f.count)
+	case abi.IncomingNow:
+		l.ofNow = view[int64](m, from, f.count)
+	case abi.IncomingContainers:
+		l.ofContainers = view[Container](m, from, f.count)
+	case abi.IncomingContainerAmounts:
+		l.ofContainerAmounts = view[int64](m, from, f.count)
 	}
 }
 
@@ -71,10 +80,22 @@ func (p Pod) QOS() ID {
 	return first(p.v.later.ofQOS)
 }
 
+// Now is the time in seconds since 1970, in steps of `resolution`; 0 at some points (6.7). Reads `pod: now`.
+func (p Pod) Now() int64 {
+	p.v.need(podNow)
+	return first(p.v.later.ofNow)
+}
+
 // Claims are names of the persistent volume claims of spec.volumes, also of ephemeral ones. Reads `pod: claims`.
 func (p Pod) Claims() []ID {
 	p.v.need(podClaims)
 	return p.v.later.ofClaims
+}
+
+// Containers are init containers, and then the others, each in the order of spec. Reads `pod: containers`.
+func (p Pod) Containers() []Container {
+	p.v.need(podContainers)
+	return p.v.later.ofContainers
 }
 
 // Limit is, of a resource, how much the pod may use; −1 if a container has no limit. Reads `pod: limits`.

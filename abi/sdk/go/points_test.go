@@ -213,6 +213,14 @@ func TestMistakesPanic(t *testing.T) {
 	manifest := func(reads string) []byte {
 		return []byte(`{"name":"x","version":"1.0.0","abi":"1.0","points":{"filter":{"scope":"node"}},"reads":{` + reads + `}}`)
 	}
+	reading := func(read func(berth.Node)) func() {
+		return func() {
+			plugin := func() *curious { return &curious{Base: berth.Load(manifest(``)), read: read} }
+			trial := berthtest.New(t, manifest(``), berthtest.Native(plugin), "")
+			trial.Nodes = []berthtest.Node{{Name: "a"}}
+			trial.Caller([]berthtest.Pod{{}})(0)
+		}
+	}
 	for want, f := range map[string]func(){
 		"reads.nodeLabels does not list zone":      func() { berth.Load(manifest(`"nodeLabels":["rack"]`)).NodeLabel("zone") },
 		"reads.resources does not list gpu":        func() { berth.Load(manifest(``)).Resource("gpu") },
@@ -223,6 +231,11 @@ func TestMistakesPanic(t *testing.T) {
 		"reads.pod does not list namespace": func() {
 			berthtest.New(t, manifest(``), berthtest.Native(func() *greedy { return &greedy{berth.Load(manifest(``))} }), "").Caller([]berthtest.Pod{{}})(0)
 		},
+		"reads.node does not list taints":          reading(func(n berth.Node) { n.Taints() }),
+		"reads.node does not list flags":           reading(func(n berth.Node) { n.Unschedulable() }),
+		"reads.node does not list allocatable, or": reading(func(n berth.Node) { n.Allocatable(0) }),
+		"reads.node does not list pods":            reading(func(n berth.Node) { n.Pods() }),
+		"reads.nodeLabels does not list the key":   reading(func(n berth.Node) { n.Label(0) }),
 	} {
 		t.Run(want, func(t *testing.T) {
 			defer func() {
@@ -235,7 +248,18 @@ func TestMistakesPanic(t *testing.T) {
 	}
 }
 
-// greedy reads what it did not declare.
+// curious reads of a node what it did not declare.
+type curious struct {
+	berth.Base
+	read func(berth.Node)
+}
+
+func (p *curious) Filter(_ berth.Pod, node berth.Node) berth.Status {
+	p.read(node)
+	return berth.Success
+}
+
+// greedy reads of a pod what it did not declare.
 type greedy struct{ berth.Base }
 
 func (p *greedy) Prepare(pod berth.Pod) berth.Status { pod.Namespace(); return berth.Success }

@@ -8,6 +8,7 @@ import "github.com/berth-scheduler/berth/abi"
 // begin makes the views of a call.
 func (c *core) begin(call uint32) {
 	collect()
+	c.answered = false
 	c.callAt, c.call = call, at[callRecord](&c.mem, call)
 	c.columns.refresh(c.call.header)
 	c.pod.parse(&c.mem, c.call.pod, c.call.podSize, 0)
@@ -29,6 +30,7 @@ func (c *core) finish(s Status) int32 {
 	}
 	c.reasons.publish(c)
 	c.asked.publish(c)
+	c.answered = true
 	return int32(s.Code())
 }
 
@@ -44,6 +46,7 @@ func (c *core) nodes(lo uint32) Nodes {
 // ServePreFilter is berth_pre_filter.
 func ServePreFilter(p PreFilterer, call uint32) int32 {
 	c := p.core()
+	defer c.explain()
 	c.begin(call)
 	rows, status := p.PreFilter(Pod{&c.pod}, Snapshot{&c.columns}.Nodes())
 	if rows != nil && status == Success {
@@ -58,6 +61,7 @@ func ServePreFilter(p PreFilterer, call uint32) int32 {
 // ServeFilter is berth_filter.
 func ServeFilter(p Filterer, call, lo, _ uint32) int32 {
 	c := p.core()
+	defer c.explain()
 	c.begin(call)
 	pod, nodes := Pod{&c.pod}, c.nodes(lo)
 	codes, reasons := view[uint8](&c.mem, c.call.codes, nodes.n), view[uint16](&c.mem, c.call.reasons, nodes.n)
@@ -97,6 +101,7 @@ func ServeFilter(p Filterer, call, lo, _ uint32) int32 {
 // ServePreScore is berth_pre_score.
 func ServePreScore(p PreScorer, call, lo, _ uint32) int32 {
 	c := p.core()
+	defer c.explain()
 	c.begin(call)
 	return c.finish(p.PreScore(Pod{&c.pod}, c.nodes(lo)))
 }
@@ -104,6 +109,7 @@ func ServePreScore(p PreScorer, call, lo, _ uint32) int32 {
 // ServeScore is berth_score.
 func ServeScore(p Scorer, call, lo, _ uint32) int32 {
 	c := p.core()
+	defer c.explain()
 	c.begin(call)
 	pod, nodes := Pod{&c.pod}, c.nodes(lo)
 	switch prepared := prepare(p, pod); prepared.Code() {
@@ -123,6 +129,7 @@ func ServeScore(p Scorer, call, lo, _ uint32) int32 {
 // ServeNormalize is berth_normalize.
 func ServeNormalize(p Normalizer, call, lo, _ uint32) int32 {
 	c := p.core()
+	defer c.explain()
 	c.begin(call)
 	nodes := c.nodes(lo)
 	return c.finish(p.Normalize(Pod{&c.pod}, nodes, view[int64](&c.mem, c.call.scores, nodes.n)))
@@ -131,7 +138,11 @@ func ServeNormalize(p Normalizer, call, lo, _ uint32) int32 {
 // ServeConfigure is berth_configure.
 func ServeConfigure(p Configurer, address, length uint32) int32 {
 	c := p.core()
-	if err := p.Configure(view[byte](&c.mem, address, length)); err != nil {
+	data := view[byte](&c.mem, address, length)
+	if c.reads.configure(data) {
+		c.size()
+	}
+	if err := p.Configure(data); err != nil {
 		c.log(Failure, err.Error())
 		return 1
 	}

@@ -3,6 +3,8 @@ package berth
 import (
 	"strconv"
 	"time"
+
+	"github.com/berth-scheduler/berth/abi"
 )
 
 // The functions below are the exports of points about pods: those of a list, and the one being
@@ -14,6 +16,7 @@ func (c *core) listed(n uint32) []podEntry { return view[podEntry](&c.mem, c.cal
 // ServePreEnqueue is berth_pre_enqueue.
 func ServePreEnqueue(p PreEnqueuer, call, _, _ uint32) int32 {
 	c := p.core()
+	defer c.explain()
 	c.begin(call)
 	n := c.call.nRows
 	codes, reasons := view[uint8](&c.mem, c.call.codes, n), view[uint16](&c.mem, c.call.reasons, n)
@@ -32,6 +35,7 @@ func ServePreEnqueue(p PreEnqueuer, call, _, _ uint32) int32 {
 // ServeQueueKey is berth_queue_key.
 func ServeQueueKey(p QueueKeyer, call, _, _ uint32) int32 {
 	c := p.core()
+	defer c.explain()
 	c.begin(call)
 	n := c.call.nRows
 	queued, keys := view[Queued](&c.mem, c.call.queue, n), view[Key](&c.mem, c.call.keys, n)
@@ -49,6 +53,7 @@ func ServeQueueKey(p QueueKeyer, call, _, _ uint32) int32 {
 // ServeHint is berth_hint.
 func ServeHint(p Hinter, call, _, _ uint32) int32 {
 	c := p.core()
+	defer c.explain()
 	c.begin(call)
 	c.event.parse(c, c.call.event)
 	n := c.call.nRows
@@ -63,12 +68,14 @@ func ServeHint(p Hinter, call, _, _ uint32) int32 {
 // ServeAddPod is berth_add_pod.
 func ServeAddPod(p PodAdder, call, lo, _ uint32) int32 {
 	c := p.core()
+	defer c.explain()
 	return c.finish(p.AddPod(c.beginWith(call), Pod{&c.added}, Node{&c.columns, lo}))
 }
 
 // ServeRemovePod is berth_remove_pod.
 func ServeRemovePod(p PodAdder, call, lo, _ uint32) int32 {
 	c := p.core()
+	defer c.explain()
 	return c.finish(p.RemovePod(c.beginWith(call), Pod{&c.added}, Node{&c.columns, lo}))
 }
 
@@ -85,6 +92,7 @@ func (c *core) beginWith(call uint32) Pod {
 // ServePostFilter is berth_post_filter.
 func ServePostFilter(p PostFilterer, call, lo, _ uint32) int32 {
 	c := p.core()
+	defer c.explain()
 	c.begin(call)
 	nodes := c.nodes(lo)
 	return c.finish(p.PostFilter(Pod{&c.pod}, Judged{nodes, view[uint8](&c.mem, c.call.codes, nodes.n)}))
@@ -99,43 +107,66 @@ func (c *core) chosen(call uint32) (Pod, Node) {
 // ServeReserve is berth_reserve.
 func ServeReserve(p Reserver, call uint32) int32 {
 	c := p.core()
+	defer c.explain()
 	return c.finish(p.Reserve(c.chosen(call)))
 }
 
 // ServeUnreserve is berth_unreserve.
 func ServeUnreserve(p Unreserver, call uint32) int32 {
 	c := p.core()
+	defer c.explain()
 	return c.finish(p.Unreserve(c.chosen(call)))
 }
 
 // ServePermit is berth_permit.
 func ServePermit(p Permitter, call uint32) int32 {
 	c := p.core()
+	defer c.explain()
 	wait, status := p.Permit(c.chosen(call))
-	if status.Code() == Wait.Code() && wait > 0 {
-		ms := uint64(wait / time.Millisecond)
-		if wait%time.Millisecond > 0 {
-			ms++
-		}
-		c.record().wait = ms
+	if status.Code() == Wait.Code() {
+		c.record().wait = milliseconds(wait)
 	}
 	return c.finish(status)
+}
+
+// milliseconds rounds a time up; a negative one is 0.
+func milliseconds(d time.Duration) uint64 {
+	ms := uint64(max(d, 0) / time.Millisecond)
+	if d > 0 && d%time.Millisecond > 0 {
+		ms++
+	}
+	return ms
+}
+
+// RetryAfter asks for another attempt for the pod after a time (rounded up to milliseconds, at least a second and at most an hour), if this
+// one fails and no event has it tried before: at PreEnqueue for a pod that it holds back, at PreFilter, Reserve and Permit whatever they
+// answer. The last call counts. The manifest must have ABI 1.1 or later.
+func (b Base) RetryAfter(d time.Duration) {
+	c := b.c
+	if abi.Point(c.call.point) == abi.PreEnqueue {
+		view[int64](&c.mem, c.call.scores, c.call.nRows)[c.pod.index] = int64(milliseconds(d))
+		return
+	}
+	c.record().retryAfter = milliseconds(d)
 }
 
 // ServePreBind is berth_pre_bind.
 func ServePreBind(p PreBinder, call uint32) int32 {
 	c := p.core()
+	defer c.explain()
 	return c.finish(p.PreBind(c.chosen(call)))
 }
 
 // ServeBind is berth_bind.
 func ServeBind(p Binder, call uint32) int32 {
 	c := p.core()
+	defer c.explain()
 	return c.finish(p.Bind(c.chosen(call)))
 }
 
 // ServePostBind is berth_post_bind.
 func ServePostBind(p PostBinder, call uint32) int32 {
 	c := p.core()
+	defer c.explain()
 	return c.finish(p.PostBind(c.chosen(call)))
 }

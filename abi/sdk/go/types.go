@@ -162,6 +162,27 @@ func (t Term) Unusable() bool { return t.flags&1 != 0 }
 // evaluates and the record does not have.
 func (t Term) HasFields() bool { return t.flags&2 != 0 }
 
+// ContainerKind is the role of a container.
+type ContainerKind uint32
+
+// The kinds of containers. A sidecar is an init container that runs beside the others.
+const (
+	AppContainer ContainerKind = iota + 1
+	InitContainer
+	Sidecar
+)
+
+// Container is a container of a pod, with its image as nodes report it. [Pod.ContainerRequest] and [Pod.ContainerLimit] have its resources.
+type Container struct {
+	Name  ID
+	Kind  ContainerKind
+	Image ID
+	first uint32
+}
+
+// NoScore is the score of a node about which there is nothing to say: a normalization of the host leaves it out, and it becomes 0.
+const NoScore = abi.NoScore
+
 // Code is a status code; see package abi for the meanings.
 type Code = abi.Code
 

@@ -92,6 +92,9 @@ func (g *Generator) Cluster(n int, bare bool) *cluster.Cluster {
 		}
 		c.Namespaces = append(c.Namespaces, cluster.Namespace{Metadata: m})
 	}
+	if slices.Contains(g.config.Reads.Pod, "now") {
+		c.Now = pick(g, []int64{0, 1, 1767323045, 1 << 32, 253402300799})
+	}
 	loaded := g.chance(40)
 	for i := range n {
 		g.Long(loaded && i == 0)
@@ -115,6 +118,7 @@ func (g *Generator) Cluster(n int, bare bool) *cluster.Cluster {
 			p.Spec.NodeName = c.Nodes[i].Metadata.Name
 			c.Pods = append(c.Pods, p)
 		}
+		g.nominated(c, i)
 	}
 	return c
 }

@@ -44,6 +44,18 @@ func (g *Generator) feeds(n *cluster.Node) {
 	}
 }
 
+// nominated makes pods that are nominated to a node, if the plugin reads them: on some nodes none, on some more than on others.
+func (g *Generator) nominated(c *cluster.Cluster, node int) {
+	if !slices.Contains(g.config.Reads.Node, "nominated") || g.chance(50) {
+		return
+	}
+	for range 1 + g.few(3, 12) {
+		p := g.pod(false)
+		p.Status.NominatedNodeName = c.Nodes[node].Metadata.Name
+		c.Pods = append(c.Pods, p)
+	}
+}
+
 // laterOfPlaced makes what columns of pods since ABI 1.1 show, if they are declared.
 func (g *Generator) laterOfPlaced(p *cluster.Pod) {
 	reads := func(name string) bool { return slices.Contains(g.config.Reads.Pods, name) }
@@ -90,7 +102,7 @@ func (g *Generator) later(p *cluster.Pod) {
 			p.Spec.Group.Name = pick(g, []string{"training", "training-2", "very-long" + longName()})
 		}
 	}
-	if slices.Contains(g.config.Reads.Pod, "limits") || slices.Contains(g.config.Reads.Pod, "qos") {
+	if slices.ContainsFunc(g.config.Reads.Pod, func(name string) bool { return name == "limits" || name == "qos" || name == "containers" }) {
 		g.limits(p)
 	}
 	if slices.Contains(g.config.Reads.Pod, "qos") && g.chance(30) {

@@ -31,7 +31,7 @@ func fulfilDuties(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			report, err := conformance.Check(t.Context(), guest{e.New}, man, conformance.Options{Seed: 1, Cycles: 24})
+			report, err := conformance.Check(t.Context(), guest{e.New}, man, conformance.Options{Config: e.Config, Seed: 1, Cycles: 24})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -64,6 +64,10 @@ func (e *Encoder) Record(c *cluster.Cluster, p *cluster.Pod, node string, unknow
 	}
 	b.text("uid", abi.IncomingUID, p.Metadata.UID)
 	b.later()
+	if e.Reads.HasPod("now") {
+		b.Field(abi.IncomingNow, 0)
+		b.I64(e.Reads.Now(c.Now))
+	}
 	if unknown {
 		b.Field(250, 0)
 		b.Text("of a later version")
@@ -124,10 +128,31 @@ func (b *recorder) later() {
 		b.Field(abi.IncomingQOS, 0)
 		b.ID(b.e.Dict.Intern(b.p.QOS()))
 	}
+	if b.e.Reads.HasPod("containers") {
+		b.containers()
+	}
 	if b.e.Reads.HasPod("claims") {
 		b.Field(abi.IncomingClaims, 0)
 		claims := b.p.Claims()
 		b.e.ordered(len(claims), func(i int) { b.ID(b.e.Dict.Intern(claims[i])) })
+	}
+}
+
+// containers writes fields 165 and 166.
+func (b *recorder) containers() {
+	var amounts []int64
+	b.Field(abi.IncomingContainers, 0)
+	for _, c := range b.p.Containers() {
+		b.Container(wire.Container{
+			Name: b.e.Dict.Intern(c.Name), Kind: wire.ContainerKind(c.Kind), Image: b.e.Dict.Intern(imageName(c.Image)), First: uint32(len(amounts)),
+		})
+		for _, resource := range b.e.Reads.Resources {
+			amounts = append(amounts, c.Request(resource), c.Limit(resource))
+		}
+	}
+	b.Field(abi.IncomingContainerAmounts, 0)
+	for _, n := range amounts {
+		b.I64(n)
 	}
 }
 

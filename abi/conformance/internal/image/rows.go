@@ -31,6 +31,11 @@ func (e *Encoder) node(c *cluster.Cluster, index int, on []int, of []*region.Pod
 		Annotations: n.Metadata.Annotations, Conditions: map[string]string{}, Generation: uint64(index) + 1, Pods: pods,
 		Feeds: map[string]region.Cell{}, RequestedSince: func(resource string) int64 { return cluster.Since(n, e.Reads.Feeds, resource, known) },
 	}
+	for i := range c.Pods {
+		if p := &c.Pods[i]; p.Spec.NodeName == "" && p.Status.NominatedNodeName == n.Metadata.Name {
+			out.Nominated = append(out.Nominated, of[i])
+		}
+	}
 	for name, f := range n.Feeds {
 		out.Feeds[name] = region.Cell{Value: f.Value, State: f.State}
 	}

@@ -88,6 +88,12 @@ func nodeCell(r *Reads, c *cluster.Cluster, n *cluster.Node, id abi.ColumnID, ar
 				all = append(all, ExpectPlaced(r, p).text())
 			}
 		}
+	case abi.NodeNominated:
+		for _, p := range c.NominatedTo(name) {
+			if r.Sees(p.Metadata.Namespace) {
+				all = append(all, ExpectPlaced(r, p).text())
+			}
+		}
 	case abi.NodeGenerations:
 		return free
 	case abi.NodeLabel:

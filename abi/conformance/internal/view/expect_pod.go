@@ -23,6 +23,16 @@ func ExpectPod(r *Reads, c *cluster.Cluster, p *cluster.Pod, node string) Cells 
 	return out
 }
 
+// At returns a cluster as a call of a point shows it: some calls have no time.
+func At(p abi.Point, c *cluster.Cluster) *cluster.Cluster {
+	if fields.Of(abi.IncomingNow).Points.Has(p) {
+		return c
+	}
+	without := *c
+	without.Now = 0
+	return &without
+}
+
 // field returns what a field shows; there is false if it is absent, or shown where it is referenced.
 func field(r *Reads, c *cluster.Cluster, p *cluster.Pod, node string, id abi.ColumnID, arg int) (text string, there bool) {
 	switch id {
@@ -59,9 +69,13 @@ func field(r *Reads, c *cluster.Cluster, p *cluster.Pod, node string, id abi.Col
 		return named(p.GroupName()), true
 	case abi.IncomingLimits:
 		return number(p.Limit(r.Resources[arg])), true
+	case abi.IncomingNow:
+		return number(r.Now(c.Now)), true
 	case abi.IncomingQOS:
 		return quote(p.QOS()), true
-	case abi.PodRequirements, abi.PodRequirementIDs:
+	case abi.IncomingContainers:
+		return containers(r, p), true
+	case abi.PodRequirements, abi.PodRequirementIDs, abi.IncomingContainerAmounts:
 		return "", false
 	}
 	var all []string
@@ -98,6 +112,19 @@ func field(r *Reads, c *cluster.Cluster, p *cluster.Pod, node string, id abi.Col
 		panic(fmt.Sprintf("BUG: view: nobody knows what field %d shows", id))
 	}
 	return list(all), true
+}
+
+// containers returns them in their order, which says what ran first.
+func containers(r *Reads, p *cluster.Pod) string {
+	var all []string
+	for _, c := range p.Containers() {
+		text := fmt.Sprintf("%s %d %s", quote(c.Name), c.Kind, quote(ImageName(c.Image)))
+		for _, resource := range r.Resources {
+			text += fmt.Sprintf(" %d/%d", c.Request(resource), c.Limit(resource))
+		}
+		all = append(all, "("+text+")")
+	}
+	return strings.Join(all, " ")
 }
 
 // named returns a name as a cell, which is absent if it is empty.

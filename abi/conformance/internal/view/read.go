@@ -109,7 +109,7 @@ func (r *Reader) cell(t *wire.TableView, c *wire.ColumnView, row uint32) (string
 	size := kind.Size()
 	for ; size > 0 && len(data) >= size; data = data[size:] {
 		var text string
-		if c.ID == abi.NodePods {
+		if c.ID == abi.NodePods || c.ID == abi.NodeNominated {
 			text, err = r.placed(u32(data))
 		} else {
 			text, err = r.element(kind, data)

@@ -54,6 +54,9 @@ func (r *Reader) field(p *wire.PodView, f *wire.FieldView) (string, error) {
 		}
 		return strings.Join(all, ", "), nil
 	}
+	if e.ID == abi.IncomingContainers {
+		return r.containers(p, f)
+	}
 	size := e.ElementSize()
 	var all []string
 	for data := f.Data; len(data) > 0; data = data[size:] {
@@ -64,6 +67,38 @@ func (r *Reader) field(p *wire.PodView, f *wire.FieldView) (string, error) {
 		all = append(all, text)
 	}
 	return list(all), nil
+}
+
+func (r *Reader) containers(p *wire.PodView, f *wire.FieldView) (string, error) {
+	amounts := p.Field(abi.IncomingContainerAmounts, 0)
+	if amounts == nil {
+		return "", mistake("ABI-6.8", "containers, but not what they request")
+	}
+	var all []string
+	for data := f.Data; len(data) > 0; data = data[abi.ContainerSize:] {
+		name, err := r.String(u32(data))
+		if err != nil {
+			return "", err
+		}
+		image, err := r.String(u32(data[8:]))
+		if err != nil {
+			return "", err
+		}
+		kind, first := u32(data[4:]), uint64(u32(data[12:]))
+		if kind < 1 || kind > 3 {
+			return "", mistake("ABI-6.8", "a container of kind %d", kind)
+		}
+		text := fmt.Sprintf("%s %d %s", name, kind, image)
+		for i := range uint64(amounts.Count / f.Count / 2) {
+			if first+2*i+2 > uint64(amounts.Count) {
+				return "", mistake("ABI-6.8", "a container of amounts from %d on, which do not exist", first)
+			}
+			of := amounts.Data[8*(first+2*i):]
+			text += fmt.Sprintf(" %d/%d", i64(of), i64(of[8:]))
+		}
+		all = append(all, "("+text+")")
+	}
+	return strings.Join(all, " "), nil
 }
 
 func (r *Reader) podElement(p *wire.PodView, f *fields.Entry, e []byte) (string, error) {

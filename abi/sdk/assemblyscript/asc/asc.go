@@ -14,6 +14,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"github.com/berth-scheduler/berth/internal/procgroup"
 )
 
 // Package is the SDK's name.
@@ -116,7 +118,7 @@ func isSDK(dir string) bool {
 }
 
 func (t *Toolchain) command(ctx context.Context, args ...string) *exec.Cmd {
-	return exec.CommandContext(ctx, t.Node, append([]string{filepath.Join(t.SDK, "bin", "berth-asc.mjs")}, args...)...)
+	return procgroup.Set(exec.CommandContext(ctx, t.Node, append([]string{filepath.Join(t.SDK, "bin", "berth-asc.mjs")}, args...)...))
 }
 
 // Is reports whether a folder contains a plugin in AssemblyScript.

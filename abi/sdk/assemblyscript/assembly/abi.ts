@@ -31,6 +31,7 @@ export const enum EventKind {
   ResourceClaim = 11,
   ResourceSlice = 12,
   DeviceClass = 13,
+  Namespace = 14,
 }
 
 /** A set of changes to the object of an event, as in k8s.io/kube-scheduler/framework. */
@@ -51,6 +52,7 @@ export const enum EventAction {
   UpdatePodGeneratedResourceClaim = 1 << 12,
   UpdateOther = 1 << 13,
   UpdatePodReady = 1 << 14,
+  UpdateNamespaceLabel = 1 << 15,
 }
 
 /** Begins the snapshot header: the bytes BRTH (ABI-4.1). */
@@ -88,6 +90,7 @@ export const enum Column {
   NodeZone = 16,
   NodeCapacity = 162,
   NodeCreatedAt = 163,
+  NodeNominated = 167,
   NodeFeed = 190,
   NodeFeedState = 191,
   NodeRequestedSince = 193,
@@ -145,7 +148,10 @@ export const enum Field {
   Limits = 159,
   QOS = 160,
   Claims = 161,
-  Last = 161,
+  Now = 164,
+  Containers = 165,
+  ContainerAmounts = 166,
+  Last = 166,
 }
 
 /** Types of a column's elements (ABI-4.7). */

@@ -14,13 +14,18 @@ import {
   Feed, NamespaceLabel, NodeAnnotation, NodeCondition, NodeLabel, PodAnnotation, PodLabel, Published, Resource,
 } from "./types";
 
-/** The number of a handle: its place in the list, from 1 on. */
-function handle(list: string, names: StaticArray<string>, name: string): usize {
+/** The number of a handle: its place in the list, from 1 on; 0 if the name is not there. */
+function find(names: StaticArray<string>, name: string): usize {
   for (let i = 0; i < names.length; i++) {
     if (names[i] == name) return i + 1;
   }
-  undeclared(list, name);
   return 0;
+}
+
+function handle(list: string, names: StaticArray<string>, name: string): usize {
+  const number = find(names, name);
+  if (number == 0) undeclared(list, name);
+  return number;
 }
 
 /** The handle of a resource, such as `cpu`. Like the other handles it must be listed in the manifest, or the plugin ends with a text that says so. */
@@ -66,6 +71,36 @@ export function namespaceLabel(key: string): NamespaceLabel {
 /** The handle of a key that another plugin publishes, as `plugin/key`. */
 export function published(name: string): Published {
   return changetype<Published>(handle("published", declared.PUBLISHED, name));
+}
+
+/** The handle of a resource, in configure: the manifest's or one that the configuration brings; null if it is not declared. */
+export function findResource(name: string): Resource | null {
+  return changetype<Resource | null>(find(declared.RESOURCES, name));
+}
+
+/** The same for a label key of nodes. */
+export function findNodeLabel(key: string): NodeLabel | null {
+  return changetype<NodeLabel | null>(find(declared.NODE_LABELS, key));
+}
+
+/** The same for an annotation key of nodes. */
+export function findNodeAnnotation(key: string): NodeAnnotation | null {
+  return changetype<NodeAnnotation | null>(find(declared.NODE_ANNOTATIONS, key));
+}
+
+/** The same for a feed. */
+export function findFeed(name: string): Feed | null {
+  return changetype<Feed | null>(find(declared.FEEDS, name));
+}
+
+/** The same for a label key of pods on nodes. */
+export function findPodLabel(key: string): PodLabel | null {
+  return changetype<PodLabel | null>(find(declared.POD_LABELS, key));
+}
+
+/** The same for an annotation key of pods. */
+export function findPodAnnotation(key: string): PodAnnotation | null {
+  return changetype<PodAnnotation | null>(find(declared.POD_ANNOTATIONS, key));
 }
 
 /** How important a text of a log is. */
@@ -252,6 +287,12 @@ export function reject(uid: string, reason: string): bool {
 /** Moves a parked pod to the active queue at once, if the call's own pod is placed, from reserve on. */
 export function activate(uid: string): bool {
   return direct(7, uid, "");
+}
+
+/** Asks for another attempt for the pod after so many milliseconds, 1,000 to 3,600,000, if this one fails and no event has it tried before: at preEnqueue for a pod that it holds back, at preFilter, reserve and permit whatever they answer. The last call counts. The manifest must have ABI 1.1 or later. */
+export function retryAfter(milliseconds: u64): void {
+  const at = load<u32>(call.record, 12) == 0 ? load<usize>(call.record, 32) + (<usize>call.pod._index << 3) : call.record + 104;
+  store<u64>(at, milliseconds);
 }
 
 /** The answer of permit to hold the pod back until allow names it in a call for another pod, at most so many milliseconds and at most 15 minutes; then the pod is rejected. */

@@ -19,43 +19,44 @@ export const enum Slot {
   NodePorts = 10,
   NodeImages = 12,
   NodePods = 14,
-  PlacedLabels = 16,
-  PlacedUID = 18,
-  PlacedName = 20,
-  NamespaceLabels = 22,
-  NodeFlags = 24,
-  NodeGeneration = 25,
-  NodeZone = 26,
-  NodeCreatedAt = 27,
-  PlacedNamespace = 28,
-  PlacedPriority = 29,
-  PlacedOwner = 30,
-  PlacedFlags = 31,
-  PlacedQOS = 32,
-  PlacedAssignedAt = 33,
-  PlacedCreatedAt = 34,
-  PlacedState = 35,
-  NamespaceName = 36,
+  NodeNominated = 16,
+  PlacedLabels = 18,
+  PlacedUID = 20,
+  PlacedName = 22,
+  NamespaceLabels = 24,
+  NodeFlags = 26,
+  NodeGeneration = 27,
+  NodeZone = 28,
+  NodeCreatedAt = 29,
+  PlacedNamespace = 30,
+  PlacedPriority = 31,
+  PlacedOwner = 32,
+  PlacedFlags = 33,
+  PlacedQOS = 34,
+  PlacedAssignedAt = 35,
+  PlacedCreatedAt = 36,
+  PlacedState = 37,
+  NamespaceName = 38,
 
   // Of declared keys, from Keyed on: the address of a place for each, by the number of the handle, of which that of
   // number 0 is never there.
-  Keyed = 37,
-  NodeAllocatable = 37,
-  NodeRequested = 38,
-  NodeAnnotation = 39,
-  NodeCondition = 40,
-  NodeLabel = 41,
-  NodeCapacity = 42,
-  NodeFeed = 43,
-  NodeFeedState = 44,
-  NodeRequestedSince = 45,
-  PlacedRequests = 46,
-  PlacedAnnotation = 47,
-  PlacedLabel = 48,
-  PlacedLimits = 49,
-  NamespaceLabel = 50,
+  Keyed = 39,
+  NodeAllocatable = 39,
+  NodeRequested = 40,
+  NodeAnnotation = 41,
+  NodeCondition = 42,
+  NodeLabel = 43,
+  NodeCapacity = 44,
+  NodeFeed = 45,
+  NodeFeedState = 46,
+  NodeRequestedSince = 47,
+  PlacedRequests = 48,
+  PlacedAnnotation = 49,
+  PlacedLabel = 50,
+  PlacedLimits = 51,
+  NamespaceLabel = 52,
 
-  Count = 51,
+  Count = 53,
 }
 
 const slots: usize = memory.data(Slot.Count * 8, 8);
@@ -132,6 +133,8 @@ function place(id: u32): u32 {
     case Column.NodeZone: return where(Slot.NodeZone, Type.U32, 1);
     case Column.NodeCapacity: return where(Slot.NodeCapacity, Type.I64, declared.RESOURCES.length);
     case Column.NodeCreatedAt: return where(Slot.NodeCreatedAt, Type.I64, 1);
+    case Column.NodeNominated: return where(Slot.NodeNominated, Type.Span, 1);
+    case Column.NodeNominated + ARENA: return where(Slot.NodeNominated + 1, Type.U32, 1);
     case Column.NodeFeed: return where(Slot.NodeFeed, Type.I64, declared.FEEDS.length);
     case Column.NodeFeedState: return where(Slot.NodeFeedState, Type.U8, declared.FEEDS.length);
     case Column.NodeRequestedSince: return where(Slot.NodeRequestedSince, Type.I64, declared.RESOURCES.length);
@@ -207,6 +210,12 @@ function clear(): void {
 }
 
 clear();
+
+/** Makes room again, for names that the configuration brought. */
+export function resize(): void {
+  for (let slot: i32 = Slot.Keyed; slot < Slot.Count; slot++) store<usize>(slots + slot * 8, 0);
+  clear();
+}
 
 /** Rebuilds the columns if the layout changed. */
 export function refresh(at: usize): void {

@@ -86,6 +86,11 @@ export class Json {
     return this.at != 0 && this.in.error == "";
   }
 
+  // Of the SDK: the first byte of the value, which says what it is; 0 if it does not exist.
+  _kind(): u8 {
+    return this.isThere() ? load<u8>(this.at) : 0;
+  }
+
   /** Refuses the value. The text is for people; the value's path is put before it. The first mistake counts. */
   error(text: string): void {
     this.refuse(this.at, text);

@@ -125,6 +125,11 @@ export class Node {
     return cell<i64>(Slot.NodeCreatedAt, this.row(), "node", "createdAt");
   }
 
+  /** The pods that are nominated to the node and that the plugin may see. Reads `node: nominated`. */
+  @inline nominated(): Nominated {
+    return changetype<Nominated>(this);
+  }
+
   /** What a declared feed says of the node, in the feed's unit; 0 if it has never said anything. Reads `feeds`. */
   @inline feed(feed: Feed): i64 {
     return keyed<i64>(Slot.NodeFeed, changetype<usize>(feed), this.row(), "feeds", "the feed");
@@ -154,7 +159,7 @@ export class NodeLabels {
     return <i32>lengthOf(Slot.NodeLabels, changetype<u32>(this) - 1, "node", "labels");
   }
 
-  /** The i-th label. */
+  /** The i-th of them. */
   @inline at(i: i32): Pair {
     return changetype<Pair>(element(Slot.NodeLabels, changetype<u32>(this) - 1, i, this.length, offsetof<Pair>()));
   }
@@ -168,7 +173,7 @@ export class NodeTaints {
     return <i32>lengthOf(Slot.NodeTaints, changetype<u32>(this) - 1, "node", "taints");
   }
 
-  /** The i-th taint. */
+  /** The i-th of them. */
   @inline at(i: i32): Taint {
     return changetype<Taint>(element(Slot.NodeTaints, changetype<u32>(this) - 1, i, this.length, offsetof<Taint>()));
   }
@@ -182,7 +187,7 @@ export class NodePorts {
     return <i32>lengthOf(Slot.NodePorts, changetype<u32>(this) - 1, "node", "ports");
   }
 
-  /** The i-th port. */
+  /** The i-th of them. */
   @inline at(i: i32): Port {
     return changetype<Port>(element(Slot.NodePorts, changetype<u32>(this) - 1, i, this.length, offsetof<Port>()));
   }
@@ -196,7 +201,7 @@ export class NodeImages {
     return <i32>lengthOf(Slot.NodeImages, changetype<u32>(this) - 1, "node", "images");
   }
 
-  /** The i-th image. */
+  /** The i-th of them. */
   @inline at(i: i32): Image {
     return changetype<Image>(element(Slot.NodeImages, changetype<u32>(this) - 1, i, this.length, offsetof<Image>()));
   }
@@ -210,8 +215,22 @@ export class Pods {
     return <i32>lengthOf(Slot.NodePods, changetype<u32>(this) - 1, "node", "pods");
   }
 
-  /** The i-th pod. */
+  /** The i-th of them. */
   @inline at(i: i32): PlacedPod {
     return changetype<PlacedPod>(load<u32>(element(Slot.NodePods, changetype<u32>(this) - 1, i, this.length, 4)) + 1);
+  }
+}
+
+/** The pods that are nominated to the node and that the plugin may see. */
+@final @unmanaged
+export class Nominated {
+  /** Their number. */
+  @inline get length(): i32 {
+    return <i32>lengthOf(Slot.NodeNominated, changetype<u32>(this) - 1, "node", "nominated");
+  }
+
+  /** The i-th of them. */
+  @inline at(i: i32): PlacedPod {
+    return changetype<PlacedPod>(load<u32>(element(Slot.NodeNominated, changetype<u32>(this) - 1, i, this.length, 4)) + 1);
   }
 }

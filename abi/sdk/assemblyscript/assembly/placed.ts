@@ -115,7 +115,7 @@ export class PlacedLabels {
     return <i32>lengthOf(Slot.PlacedLabels, changetype<u32>(this) - 1, "pods", "labels");
   }
 
-  /** The i-th label. */
+  /** The i-th of them. */
   @inline at(i: i32): Pair {
     return changetype<Pair>(element(Slot.PlacedLabels, changetype<u32>(this) - 1, i, this.length, offsetof<Pair>()));
   }

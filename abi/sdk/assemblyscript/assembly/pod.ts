@@ -8,7 +8,7 @@ import { text, undeclared } from "./columns";
 import { IDs, List, outside, Pairs } from "./list";
 import { decode, keepZero, scratch } from "./memory";
 import { parseI64 } from "./number";
-import { ABSENT, ID, NonZero, Operator, PodAnnotation, Port, Requirement, Resource, Taint, Term, Toleration } from "./types";
+import { ABSENT, Container, ID, NonZero, Operator, PodAnnotation, Port, Requirement, Resource, Taint, Term, Toleration } from "./types";
 
 /** Fields of the pod record, as bits of declared.POD: their places in the list that bin/manifest.mjs has. */
 const enum Reads {
@@ -38,6 +38,8 @@ const enum Reads {
   Limits,
   QOS,
   Claims,
+  Now,
+  Containers,
 }
 
 /** Where the fields of a record are in a view: address and count each, 8 bytes, by id; those before 140 first. */
@@ -226,6 +228,24 @@ export class Pod {
     return changetype<IDs>(this.at(Reads.Images, Field.Images, "images"));
   }
 
+  /** What a container requests of a resource, in milli-CPU, bytes or a count. Reads `containers`. */
+  containerRequest(container: Container, resource: Resource): i64 {
+    return this._amount(container.first, changetype<u32>(resource) << 1);
+  }
+
+  /** How much a container may use of a resource; −1 for as much as there is. Reads `containers`. */
+  containerLimit(container: Container, resource: Resource): i64 {
+    return this._amount(container.first, (changetype<u32>(resource) << 1) + 1);
+  }
+
+  // The number of a handle counts from 1; 0 is that of a resource that is not declared.
+  private _amount(first: u32, number: u32): i64 {
+    if (number < 2) return 0;
+    const all = changetype<usize>(this) + fieldOffset(Field.ContainerAmounts), at = <u64>first + number - 2;
+    if (at >= <u64>load<u32>(all, 4)) outside("the host's pod has a container that is out of bounds");
+    return load<i64>(load<usize>(all) + (<usize>at << 3));
+  }
+
   // Fields since ABI 1.1. Generated from abi/fields.
 
   /** metadata.creationTimestamp in seconds since 1970; 0 for none. Reads `createdAt`. */
@@ -258,9 +278,19 @@ export class Pod {
     return this.one(this.at(Reads.QOS, Field.QOS, "qos"));
   }
 
+  /** the time in seconds since 1970, in steps of `resolution`; 0 at some points (6.7). Reads `now`. */
+  now(): i64 {
+    return this.number(this.at(Reads.Now, Field.Now, "now"));
+  }
+
   /** names of the persistent volume claims of spec.volumes, also of ephemeral ones. Reads `claims`. */
   claims(): IDs {
     return changetype<IDs>(this.at(Reads.Claims, Field.Claims, "claims"));
+  }
+
+  /** init containers, and then the others, each in the order of spec. Reads `containers`. */
+  containers(): List<Container> {
+    return changetype<List<Container>>(this.at(Reads.Containers, Field.Containers, "containers"));
   }
 
   /** Of a resource, how much the pod may use; −1 if a container has no limit. Reads `limits`. */

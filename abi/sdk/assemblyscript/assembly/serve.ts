@@ -1,9 +1,11 @@
 // What the functions of a module do around the methods of its plugin (SPEC.md, sections 3 and 5). The
 // entry file that bin/entry.mjs makes calls them, plugins do not.
 
+import * as declared from "berth-manifest";
+
 import { Code, MAX_QUEUE_KEY } from "./abi";
 import { call, directivesBegin, directivesEnd, Level, log } from "./call";
-import { refresh } from "./columns";
+import { refresh, resize } from "./columns";
 import { resolve } from "./constants";
 import { Event } from "./event";
 import { Json } from "./json";
@@ -15,9 +17,39 @@ import { codeOf, error, NO_REASON, reason, reasonOf, reasonsBegin, reasonsEnd, S
 import { rowSet } from "./rows";
 import { Judged, Nodes, snapshot } from "./snapshot";
 
+/** Adds the names of a configuration, as the host does (ABI-9.15). It adds nothing of a configuration that the host refuses. */
+export function bring(config: Json): void {
+  const places = declared.PLACES;
+  for (let i = 0; i < places.length; i += 2) {
+    let value = config;
+    const tokens = places[i + 1].split("/");
+    let k = 1;
+    for (; k < tokens.length && value._kind() == 123; k++) value = value.get(tokens[k].replaceAll("~1", "/").replaceAll("~0", "~"));
+    if (k < tokens.length) continue; // there is no such place
+    if (value._kind() == 34) {
+      bringName(places[i], value.text(""));
+    } else if (value._kind() == 91) {
+      const all = value.elements();
+      for (let e = 0; e < all.length; e++) if (all[e]._kind() == 34) bringName(places[i], all[e].text(""));
+    }
+  }
+  if (places.length > 0) resize();
+}
+
+/** Adds a name to a list, unless it is there. */
+function bringName(list: string, name: string): void {
+  const names = declared.namesOf(list);
+  if (names.includes(name)) return;
+  const more = new StaticArray<string>(names.length + 1);
+  for (let i = 0; i < names.length; i++) more[i] = names[i];
+  more[names.length] = name;
+  declared.setNames(list, more);
+}
+
 /** berth_configure. What is wrong goes to the log, so a module with a configuration has one. */
 export function configure<P>(plugin: P, address: usize, length: u32): i32 {
   const config = Json._parse(address, length);
+  if (config.mistake() == "") bring(config);
   if (config.mistake() == "") plugin.configure(config);
   if (config.mistake() == "") return 0;
   log(Level.Failure, config.mistake());

@@ -130,7 +130,7 @@ export class NamespaceLabels {
     return <i32>lengthOf(Slot.NamespaceLabels, changetype<u32>(this) - 1, "namespaces", "labels");
   }
 
-  /** The i-th label. */
+  /** The i-th of them. */
   @inline at(i: i32): Pair {
     return changetype<Pair>(element(Slot.NamespaceLabels, changetype<u32>(this) - 1, i, this.length, offsetof<Pair>()));
   }

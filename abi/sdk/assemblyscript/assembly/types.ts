@@ -9,6 +9,11 @@ export type ID = u32;
 /** The id of no string: a label that a node does not have. The empty string has an id of its own. */
 export const ABSENT: ID = 0;
 
+/** The score of a node about which there is nothing to say: a normalisation of the host leaves it out, and it becomes 0. */
+// @ts-ignore: decorator
+@inline
+export const NO_SCORE: i64 = i64.MIN_VALUE;
+
 // Handles name a declared column: a key of a list of the manifest. They come from the functions of
 // the same names, when the plugin is made. They are numbers from 1 on, not objects.
 
@@ -165,6 +170,23 @@ export class Term {
   hasFields(): bool {
     return (this.flags & 2) != 0;
   }
+}
+
+/** The role of a container. A sidecar is an init container that runs beside the others. */
+export const enum ContainerKind {
+  App = 1,
+  Init,
+  Sidecar,
+}
+
+/** A container of a pod, with its image as nodes report it. Its resources are `pod.containerRequest` and `pod.containerLimit`. */
+@final @unmanaged
+export class Container {
+  name: ID;
+  kind: ContainerKind;
+  image: ID;
+  /** Of the SDK: where its requests and limits are. */
+  first: u32;
 }
 
 /** Milli-CPU and bytes, where a container without a request counts 100 milli-CPU and 200 MiB. */

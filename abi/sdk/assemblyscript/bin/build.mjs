@@ -9,6 +9,7 @@ import asc from "assemblyscript/asc";
 
 import { entrySource } from "./entry.mjs";
 import { manifestSource } from "./manifest.mjs";
+import { explained, statusMistakes } from "./told.mjs";
 
 const sdkFolder = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 export const SDK = "@berth-scheduler/sdk";
@@ -65,7 +66,7 @@ export async function build(folder, options = {}) {
     throw new BuildError(`${file}: ${e.message}`);
   }
   const runtime = await readFile(path.join(sdkFolder, "assembly", "runtime.ts"), "utf8");
-  const made = new Map();
+  const made = new Map(), own = new Map();
   const read = async (name, base) => {
     const whole = path.resolve(base, name).split(path.sep).join("/");
     if (name === ENTRY) return sources.get(ENTRY);
@@ -73,7 +74,9 @@ export async function build(folder, options = {}) {
     if (sources.has(module)) return sources.get(module);
     // Imports of the SDK lead to this one, wherever the plugin has it installed.
     const file = module?.startsWith(`${SDK}/`) ? path.join(sdkFolder, module.slice(SDK.length + 1)) : whole;
-    return readFile(file, "utf8").catch(() => null);
+    const text = await readFile(file, "utf8").catch(() => null);
+    if (text !== null && module === undefined) own.set(path.relative(folder, file).split(path.sep).join("/"), text);
+    return text;
   };
   const stderr = asc.createMemoryStream();
   const args = [
@@ -90,7 +93,9 @@ export async function build(folder, options = {}) {
       writeFile: async (name, contents) => void made.set(name, contents),
       listFiles: async () => [],
     });
-    if (error) throw new BuildError(`${stderr.toString().trim() || error.message}`);
+    const told = [...own].flatMap(([file, text]) => statusMistakes(file, text));
+    if (told.length > 0) throw new BuildError(told.join("\n"));
+    if (error) throw new BuildError(explained(stderr.toString().trim(), own) || error.message);
   } finally {
     asc.libraryFiles[key] = theirs;
   }

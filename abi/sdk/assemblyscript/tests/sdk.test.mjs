@@ -253,8 +253,11 @@ export const plugin = new P();
       [{ ...filter, points: { filtre: {} } }, undefined, /points.filtre is no extension point/],
       [{ ...filter, reads: { nodeLabels: "zone" } }, undefined, /reads.nodeLabels is not a list of strings/],
       [{ ...filter, points: { score: {} } }, undefined, /the plugin has the method filter, and manifest.json's points do not have filter/],
-      [{ ...filter, points: { filter: {}, score: {} } }, undefined, /Property 'score' does not exist/],
+      [{ ...filter, points: { filter: {}, score: {} } }, undefined, /Property 'score' does not exist[^\n]*\n[^\n]*the plugin has no method score: write score\(pod: Pod, node: Node\): i64/],
       [{ ...filter, config: {} }, undefined, /Property 'configure' does not exist/],
+      [filter, FILTER.replace("BODY", "true"), /^assembly\/index.ts\(3\): true is no Status/],
+      [filter, FILTER.replace("BODY", "true").replace("berth.Status", "bool"), /^assembly\/index.ts\(3\): the method filter returns bool: write filter\(/],
+      [filter, FILTER.replace("_pod: berth.Pod, ", ""), /^ERROR[^\n]*\n[^\n]*in assembly\/index.ts\(3\): the method must be filter\(pod: Pod, node: Node\): Status\n\n(?!ERROR)/],
       [filter, FILTER.replace("BODY", "nothing"), /Cannot find name 'nothing'[^]*assembly\/index.ts\(3,/],
     ];
     for (const [manifest, source, want] of cases) {

@@ -11,8 +11,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/berth-scheduler/berth/internal/procgroup"
 )
 
 // Target is the target of plugins: WebAssembly without an operating system.
@@ -30,6 +33,8 @@ type Toolchain struct {
 	Clang string
 	// Names keeps the names of functions in modules, for traces. The code is the same.
 	Names bool
+	// Checked makes modules that trap at a wrong index of an array, an overflow of a signed number, and other undefined behaviour.
+	Checked bool
 	// Warnings gets what clang says of a module that it makes; nil for nowhere.
 	Warnings io.Writer
 }
@@ -112,6 +117,15 @@ func escape(path string) string {
 	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(path)
 }
 
+// Flags returns the flags by which the C of plugins differs from that of other programs, for editors too.
+func Flags() []string {
+	return []string{
+		"--target=" + Target, "-std=gnu17", "-Wall", "-Werror=return-type", "-Werror=implicit-function-declaration",
+		"-Werror=incompatible-function-pointer-types", "-Werror=int-conversion", "-ffreestanding", "-ffp-contract=off", "-mbulk-memory", "-msign-ext",
+		"-mnontrapping-fptoint",
+	}
+}
+
 // Build compiles the C files in dir and returns the module's bytes, including the manifest that
 // BERTH_PLUGIN names. Included files and the manifest are looked up in dir and the folder
 // above. More is appended to the flags.
@@ -137,14 +151,16 @@ func (t *Toolchain) Build(ctx context.Context, dir string, more ...string) ([]by
 	if t.Names {
 		strip = "--strip-debug"
 	}
-	args := slices.Concat([]string{
-		"--target=" + Target, "-std=gnu17", "-O2", "-Wall", "-ffreestanding", "-nostdlib", "-ffp-contract=off",
-		"-mbulk-memory", "-msign-ext", "-mnontrapping-fptoint",
-		"-I.", "-I..",
+	if t.Checked {
+		const checks = "-fsanitize=bounds,signed-integer-overflow,shift,integer-divide-by-zero,unreachable,return"
+		more = append([]string{checks, "-fsanitize-trap=all"}, more...)
+	}
+	args := slices.Concat(Flags(), []string{
+		"-O2", "-nostdlib", "-I.", "-I..",
 		// The stack is below the data, so that an overflow traps instead of overwriting data.
 		"-Wl,--no-entry," + strip + ",--stack-first,-z,stack-size=131072",
 	}, more, []string{"-o", module}, files)
-	cmd := exec.CommandContext(ctx, t.Clang, args...)
+	cmd := procgroup.Set(exec.CommandContext(ctx, t.Clang, args...))
 	cmd.Dir = dir
 	// These variables change the meaning of flags.
 	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool {
@@ -168,15 +184,24 @@ func (t *Toolchain) Build(ctx context.Context, dir string, more ...string) ([]by
 	return os.ReadFile(module)
 }
 
+// libraryHeader is in the error about a header of a C library, or of a system, that is not there.
+var libraryHeader = regexp.MustCompile(`'(?:assert|ctype|errno|fcntl|inttypes|locale|math|pthread|setjmp|signal|stdio|stdlib|string|unistd|wchar|sys/\w+)\.h' file not found`)
+
 // hint returns a remedy for an error of clang.
 func hint(said string) string {
 	switch {
 	case strings.Contains(said, "berth.h' file not found"):
 		return "\ncopy abi/sdk/c/berth.h into the folder of the plugin"
+	case strings.Contains(said, "time.h' file not found"):
+		return "\na plugin has no clock and no C library: list now in reads.pod of the manifest, and take the time from berth_pod_now"
+	case libraryHeader.MatchString(said):
+		return "\na plugin is compiled without a C library: berth.h has what it needs, memcpy, memmove and memset too"
 	case strings.Contains(said, "Could not find incbin file"):
 		return "\nBERTH_PLUGIN names the manifest relative to the folder of the plugin, or to the one above"
 	case strings.Contains(said, "undefined symbol: berth__"):
 		return "\none of the files needs BERTH_PLUGIN(\"manifest.json\", setup)"
+	case strings.Contains(said, "undefined symbol: __"):
+		return "\nclang has a function of its own library for this, and a plugin is linked without it: divisions of 128 bits, for example"
 	case strings.Contains(said, "undefined symbol:"):
 		return "\na plugin is linked without a C library; berth.h has what it needs"
 	}

@@ -80,6 +80,11 @@ BERTH_PLUGIN("manifest.json", setup);
 BERTH_FILTER(filter);
 `
 
+// wide returns a function that the linker keeps.
+func wide(body string) string {
+	return "__attribute__((export_name(\"wide\"))) int64_t wide(int64_t a, int64_t b) { " + body + " }\n"
+}
+
 // TestRestBuild: the same sources give the same module, and mistakes are reported with a remedy.
 func TestRestBuild(t *testing.T) {
 	toolchain := clangtest.Toolchain(t)
@@ -100,20 +105,30 @@ func TestRestBuild(t *testing.T) {
 	}
 	var warnings bytes.Buffer
 	toolchain.Warnings = &warnings
-	files["plugin.c"] = plugin + "int f(void) {}\n"
-	if _, err := toolchain.Build(context.Background(), folder(t, files)); err != nil || !strings.Contains(warnings.String(), "plugin.c:") || !strings.Contains(warnings.String(), "-Wreturn-type") {
-		t.Errorf("a function without its return: %v, %s", err, &warnings)
+	files["plugin.c"] = plugin + "static int f(void) { return 0; }\n"
+	if _, err := toolchain.Build(context.Background(), folder(t, files)); err != nil || !strings.Contains(warnings.String(), "plugin.c:") || !strings.Contains(warnings.String(), "-Wunused-function") {
+		t.Errorf("a function that nothing calls: %v, %s", err, &warnings)
+	}
+	files["plugin.c"] = plugin + wide("return __builtin_mul_overflow(a, b, &a) || (int64_t)((__int128)a * b >> 64);")
+	if _, err := toolchain.Build(context.Background(), folder(t, files)); err != nil {
+		t.Errorf("a product of 128 bits: %v", err)
 	}
 	for name, c := range map[string]struct {
 		files map[string]string
 		want  string
 	}{
+		"no library of clang": {map[string]string{
+			"plugin.c": plugin + wide("return (int64_t)(((__int128)a << 64) / b);"), "berth.h": "", "manifest.json": "{}",
+		}, "divisions of 128 bits"},
 		"no header":   {map[string]string{"plugin.c": plugin, "manifest.json": "{}"}, "copy abi/sdk/c/berth.h"},
 		"no manifest": {map[string]string{"plugin.c": plugin, "berth.h": ""}, "relative to the folder of the plugin"},
 		"no plugin": {map[string]string{"plugin.c": "#include \"berth.h\"\n__attribute__((export_name(\"f\"))) void *f(void) { return berth_keep(1); }\n", "berth.h": ""},
 			"one of the files needs BERTH_PLUGIN"},
 		"a library":      {map[string]string{"plugin.c": plugin + "int puts(const char *);\nBERTH_SCORE(score)", "berth.h": "", "manifest.json": "{}"}, "score"},
 		"does not build": {map[string]string{"plugin.c": "int f(void) { return x; }"}, "use of undeclared identifier 'x'"},
+		"no return":      {map[string]string{"plugin.c": "int f(void) {}"}, "-Werror,-Wreturn-type"},
+		"a clock":        {map[string]string{"plugin.c": "#include <time.h>"}, "reads.pod of the manifest, and take the time from berth_pod_now"},
+		"a header":       {map[string]string{"plugin.c": "#include <sys/stat.h>"}, "without a C library"},
 		"no C":           {nil, "there are no C files"},
 	} {
 		if _, err := toolchain.Build(context.Background(), folder(t, c.files)); err == nil || !strings.Contains(err.Error(), c.want) {

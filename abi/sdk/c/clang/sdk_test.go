@@ -38,7 +38,7 @@ func TestRestSDK(t *testing.T) {
 			if other := strings.TrimSuffix(path, "_test.c") + "_other.c"; exists(other) {
 				files = append(files, other)
 			}
-			key, err := testcache.Key([]string{".."}, []string{".c", ".h", "sdk_test.go"}, path, string(version))
+			key, err := testcache.Key([]string{".."}, []string{".c", ".h", ".json", "sdk_test.go"}, path, string(version))
 			if err != nil {
 				t.Fatal(err)
 			}

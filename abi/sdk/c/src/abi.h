@@ -31,6 +31,7 @@ typedef enum {
   BERTH_EVENT_RESOURCE_CLAIM = 11,
   BERTH_EVENT_RESOURCE_SLICE = 12,
   BERTH_EVENT_DEVICE_CLASS = 13,
+  BERTH_EVENT_NAMESPACE = 14,
 } BerthEventKind;
 
 /// A set of changes to the object of an event, as in k8s.io/kube-scheduler/framework.
@@ -51,6 +52,7 @@ typedef enum {
   BERTH_UPDATE_POD_GENERATED_RESOURCE_CLAIM = 1 << 12,
   BERTH_UPDATE_OTHER = 1 << 13,
   BERTH_UPDATE_POD_READY = 1 << 14,
+  BERTH_UPDATE_NAMESPACE_LABEL = 1 << 15,
 } BerthEventAction;
 
 // Tables, columns and fields (SPEC.md, sections 4 and 6).
@@ -84,6 +86,7 @@ enum {
   BERTH__NODE_ZONE = 16,
   BERTH__NODE_CAPACITY = 162,
   BERTH__NODE_CREATED_AT = 163,
+  BERTH__NODE_NOMINATED = 167,
   BERTH__NODE_FEED = 190,
   BERTH__NODE_FEED_STATE = 191,
   BERTH__NODE_REQUESTED_SINCE = 193,
@@ -138,6 +141,9 @@ enum {
   BERTH__POD_LIMITS = 159,
   BERTH__POD_QOS = 160,
   BERTH__POD_CLAIMS = 161,
+  BERTH__POD_NOW = 164,
+  BERTH__POD_CONTAINERS = 165,
+  BERTH__POD_CONTAINER_AMOUNTS = 166,
 
   BERTH__U8 = 1,
   BERTH__U32 = 3,

@@ -10,6 +10,7 @@
 #include "memory.h"
 #include "text.h"
 #include "number.h"
+#include "wide.h"
 #include "scan.h"
 #include "check.h"
 #include "json.h"

@@ -76,6 +76,18 @@ BERTH__COLD bool berth_node_object(BerthNode node, BerthBytes *object) {
 
 #undef BERTH__FETCH
 
+/// Asks for another attempt for the pod after so many milliseconds, 1,000 to 3,600,000, if this one fails and no event has it tried
+/// before: at pre_enqueue for a pod that it holds back, at pre_filter, reserve and permit whatever they answer. The last call counts.
+/// The manifest must have ABI 1.1 or later.
+BERTH__COLD void berth_retry_after(uint64_t milliseconds) {
+  struct berth__calling *c = &berth__calling;
+  if (c->record->point == 0) {
+    ((int64_t *)berth__view(c->record->scores, c->record->n_rows, 8))[c->pod.index] = (int64_t)milliseconds;
+  } else {
+    c->record->retry_after = milliseconds;
+  }
+}
+
 // Directives are requests to the host, made with the functions below (SPEC.md, section 13). The
 // host does it after the call, if the call answers success, or wait from permit. The manifest lists
 // what a plugin asks for in `directives`, and the user grants it. Asking for anything else, or at a

@@ -18,8 +18,8 @@ struct berth__columns {
 
   struct berth__lists strings;
   // Generated from abi/fields.
-  struct berth__lists node_name, node_labels, node_taints, node_ports, node_images, node_pods, placed_labels, placed_uid,
-      placed_name, namespace_labels;
+  struct berth__lists node_name, node_labels, node_taints, node_ports, node_images, node_pods, node_nominated,
+      placed_labels, placed_uid, placed_name, namespace_labels;
   struct berth__column node_flags, node_non_zero_requested[2], node_generation, node_zone, node_created_at,
       placed_namespace, placed_priority, placed_owner, placed_flags, placed_qos, placed_assigned_at, placed_created_at,
       placed_state, namespace_name;
@@ -89,6 +89,7 @@ BERTH__COLD const struct berth__place *berth__place(uint32_t id) {
       BERTH__ONE(BERTH__NODE_ZONE, BERTH__U32, node_zone),
       BERTH__KEYED(BERTH__NODE_CAPACITY, BERTH__I64, node_capacity, BERTH__RESOURCES),
       BERTH__ONE(BERTH__NODE_CREATED_AT, BERTH__I64, node_created_at),
+      BERTH__SPANS(BERTH__NODE_NOMINATED, BERTH__U32, node_nominated),
       BERTH__KEYED(BERTH__NODE_FEED, BERTH__I64, node_feed, BERTH__FEEDS),
       BERTH__KEYED(BERTH__NODE_FEED_STATE, BERTH__U8, node_feed_state, BERTH__FEEDS),
       BERTH__KEYED(BERTH__NODE_REQUESTED_SINCE, BERTH__I64, node_requested_since, BERTH__RESOURCES),

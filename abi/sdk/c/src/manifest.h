@@ -55,6 +55,8 @@ enum {
   BERTH__READS_LIMITS,
   BERTH__READS_QOS,
   BERTH__READS_CLAIMS,
+  BERTH__READS_NOW,
+  BERTH__READS_CONTAINERS,
   BERTH__READS,
 };
 
@@ -71,6 +73,8 @@ BERTH__FN const char *berth__field_name(uint32_t field) {
       "limits",
       "qos",
       "claims",
+      "now",
+      "containers",
   };
   return names[field];
 }
@@ -84,6 +88,8 @@ struct berth__declared {
   BerthJsonText in;
   BerthJson manifest;
   uint32_t pod; // fields of the pod record, as bits
+  BerthText *brought[BERTH__LISTS]; // names of the configuration, by list
+  uint32_t n_brought[BERTH__LISTS];
 };
 
 extern struct berth__declared berth__declared;
@@ -94,8 +100,8 @@ BERTH__COLD BerthJson berth__reads(const char *list) {
 }
 
 BERTH__COLD uint32_t berth__reads_length(uint32_t list) {
-  uint32_t n = 0;
-  for (BerthJson e = berth__reads(berth__list_name(list)); e.at != NULL; e = berth_json_next(e)) n++;
+  uint32_t n = berth__declared.n_brought[list];
+  for (BerthJson e = berth__reads(berth__list_name(list)); e.at != NULL && *e.at == '"'; e = berth_json_next(e)) n++;
   return n;
 }
 
@@ -105,6 +111,7 @@ BERTH__COLD void berth__declare(void) {
   d->manifest = berth__json_value(&d->in, (BerthText){berth__manifest, berth__manifest_size});
   if (berth_json_failed(d->manifest)) berth__stop(berth_concat("berth: manifest.json: ", d->in.error));
   d->pod = 0;
+  __builtin_memset(d->n_brought, 0, sizeof d->n_brought);
   for (BerthJson e = berth__reads("pod"); e.at != NULL; e = berth_json_next(e)) {
     for (uint32_t field = 0; field < BERTH__READS; field++) {
       if (berth_json_is(e, berth__field_name(field))) d->pod |= 1u << field;
@@ -112,14 +119,70 @@ BERTH__COLD void berth__declare(void) {
   }
 }
 
-// The number of a handle: its place in the list, from 1 on.
-BERTH__COLD uint32_t berth__handle(uint32_t list, BerthText name) {
+// The number of a handle: its place in the list, from 1 on; 0 if the name is not there.
+BERTH__COLD uint32_t berth__find(uint32_t list, BerthText name) {
   uint32_t number = 0;
-  for (BerthJson e = berth__reads(berth__list_name(list)); e.at != NULL; e = berth_json_next(e)) {
+  for (BerthJson e = berth__reads(berth__list_name(list)); e.at != NULL && *e.at == '"'; e = berth_json_next(e)) {
     number++;
     if (berth_json_is(e, name)) return number;
   }
-  berth__undeclared(berth__list_name(list), name);
+  for (uint32_t i = 0; i < berth__declared.n_brought[list]; i++) {
+    if (berth__equals(berth__declared.brought[list][i], name)) return number + i + 1;
+  }
+  return 0;
+}
+
+BERTH__COLD uint32_t berth__handle(uint32_t list, BerthText name) {
+  uint32_t number = berth__find(list, name);
+  if (number == 0) berth__undeclared(berth__list_name(list), name);
+  return number;
+}
+
+// Adds a name of the configuration to a list, if it is a string that is not there.
+BERTH__COLD void berth__bring_name(uint32_t list, BerthJson v) {
+  if (v.at == NULL || *v.at != '"') return;
+  BerthText name = berth_json_text(v, "");
+  if (berth__find(list, name) > 0) return;
+  struct berth__declared *d = &berth__declared;
+  uint32_t n = d->n_brought[list];
+  if ((n & (n - 1)) == 0) { // full
+    BerthText *more = berth__keep_zero(n == 0 ? 1 : 2 * n, sizeof *more);
+    berth__copy(more, d->brought[list], n * (uint32_t)sizeof *more);
+    d->brought[list] = more;
+  }
+  d->brought[list][d->n_brought[list]++] = name;
+}
+
+// The value at a JSON pointer that leads through objects; nowhere if there is none.
+BERTH__COLD BerthJson berth__json_at(BerthJson v, BerthText pointer) {
+  for (uint32_t i = 0; i < pointer.n;) {
+    char *token = berth_scratch(pointer.n);
+    uint32_t n = 0;
+    for (i++; i < pointer.n && pointer.at[i] != '/'; i++) {
+      char c = pointer.at[i];
+      if (c == '~' && i + 1 < pointer.n) c = pointer.at[++i] == '1' ? '/' : '~';
+      token[n++] = c;
+    }
+    if (v.at == NULL || *v.at != '{') return berth__json_absent(v);
+    v = berth__json_get(v, (BerthText){token, n});
+  }
+  return v;
+}
+
+// Adds the names of a configuration, as the host does (ABI-9.15), and reports whether there may be any. It adds nothing of a
+// configuration that the host refuses.
+BERTH__COLD bool berth__bring(BerthJson config) {
+  bool any = false;
+  for (uint32_t list = 0; list < BERTH__LISTS; list++) {
+    for (BerthJson e = berth__reads(berth__list_name(list)); e.at != NULL; e = berth_json_next(e)) {
+      if (*e.at != '{') continue;
+      any = true;
+      BerthJson v = berth__json_at(config, berth_json_text(berth_json_get(e, "fromConfig"), ""));
+      if (v.at == NULL || *v.at != '[') berth__bring_name(list, v);
+      else BERTH_JSON_ELEMENTS(name, v) berth__bring_name(list, name);
+    }
+  }
+  return any;
 }
 
 /// Handles of declared names, such as `cpu`. A name that the manifest does not list ends the plugin
@@ -133,3 +196,12 @@ BERTH__COLD uint32_t berth__handle(uint32_t list, BerthText name) {
 #define berth_pod_annotation_handle(key) ((BerthPodAnnotation){berth__handle(BERTH__POD_ANNOTATION_KEYS, BERTH_TEXT(key))})
 #define berth_namespace_label_handle(key) ((BerthNamespaceLabel){berth__handle(BERTH__NAMESPACE_LABEL_KEYS, BERTH_TEXT(key))})
 #define berth_published_handle(name) ((BerthPublished){berth__handle(BERTH__PUBLISHED_KEYS, BERTH_TEXT(name))})
+
+/// Handles of names that are known only in configure: those of the manifest, and those that the configuration brings. The number is 0
+/// if the name is not declared; reading with such a handle ends the plugin.
+#define berth_find_resource(name) ((BerthResource){berth__find(BERTH__RESOURCES, BERTH_TEXT(name))})
+#define berth_find_node_label(key) ((BerthNodeLabel){berth__find(BERTH__NODE_LABEL_KEYS, BERTH_TEXT(key))})
+#define berth_find_node_annotation(key) ((BerthNodeAnnotation){berth__find(BERTH__NODE_ANNOTATION_KEYS, BERTH_TEXT(key))})
+#define berth_find_feed(name) ((BerthFeed){berth__find(BERTH__FEEDS, BERTH_TEXT(name))})
+#define berth_find_pod_label(key) ((BerthPodLabel){berth__find(BERTH__POD_LABEL_KEYS, BERTH_TEXT(key))})
+#define berth_find_pod_annotation(key) ((BerthPodAnnotation){berth__find(BERTH__POD_ANNOTATION_KEYS, BERTH_TEXT(key))})

@@ -97,6 +97,13 @@ BERTH__HOT int64_t berth_node_created_at(BerthNode node) {
   return BERTH__CELL(int64_t, berth__columns.node_created_at, node.row, "node", "createdAt");
 }
 
+/// The pods that are nominated to the node and that the plugin may see. Reads `node: nominated`.
+BERTH__HOT BerthPods berth_node_nominated(BerthNode node) {
+  struct list { const uint32_t *at; uint32_t n; };
+  struct list slots = BERTH__LIST(struct list, berth__columns.node_nominated, node.row, "node", "nominated");
+  return (BerthPods){slots.at, slots.n};
+}
+
 /// What a declared feed says of the node, in the feed's unit; 0 if it has never said anything. Reads `feeds`.
 BERTH__HOT int64_t berth_node_feed(BerthNode node, BerthFeed feed) {
   return BERTH__CELL(int64_t, berth__columns.node_feed[feed.number], node.row, "feeds", "the feed");

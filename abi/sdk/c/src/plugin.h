@@ -199,7 +199,7 @@ BERTH__FN void berth_native_start(void *memory, uint32_t size, uint32_t used, co
 #define BERTH_PRE_SCORE(f) BERTH__ROWS(berth_pre_score, berth__pre_score(call, lo, f))
 
 /// int64_t score(BerthPod pod, BerthNode node) rates a node: 0 to 100, or any number if scores are
-/// normalised.
+/// normalised, or BERTH_NO_SCORE if the host normalises them.
 #define BERTH_SCORE(f) BERTH_PREPARED_SCORE(berth__no_prepare, f)
 
 /// BERTH_PREPARED_SCORE(prepare, score): as BERTH_PREPARED_FILTER; skip scores all nodes 0, and a

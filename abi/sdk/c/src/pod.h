@@ -133,6 +133,24 @@ BERTH__FN BerthNonZero berth_pod_non_zero_requested(BerthPod pod) {
   return both == NULL ? (BerthNonZero){0, 0} : (BerthNonZero){both[0], both[1]};
 }
 
+// The number of a handle counts from 1; 0 is that of a resource that is not declared.
+BERTH__FN int64_t berth__amount(BerthPod pod, uint32_t first, uint32_t number) {
+  struct berth__numbers all = berth__need(pod, BERTH__READS_CONTAINERS)->later.container_amounts;
+  if (number < 2) return 0;
+  if (BERTH__RARE((uint64_t)first + number - 2 >= all.n)) berth__outside();
+  return all.at[first + number - 2];
+}
+
+/// What a container requests of a resource, in milli-CPU, bytes or a count. Reads `containers`.
+BERTH__FN int64_t berth_pod_container_request(BerthPod pod, const BerthContainer *container, BerthResource r) {
+  return berth__amount(pod, container->first, r.number * 2);
+}
+
+/// How much a container may use of a resource; −1 for as much as there is. Reads `containers`.
+BERTH__FN int64_t berth_pod_container_limit(BerthPod pod, const BerthContainer *container, BerthResource r) {
+  return berth__amount(pod, container->first, r.number * 2 + 1);
+}
+
 /// All labels, in no order. Reads `labels`.
 BERTH__FN BerthPairs berth_pod_labels(BerthPod pod) { return berth__need(pod, BERTH__READS_LABELS)->labels; }
 
@@ -194,8 +212,17 @@ BERTH__FN BerthId berth_pod_qos(BerthPod pod) {
   return at == NULL ? BERTH_ABSENT : *at;
 }
 
+/// the time in seconds since 1970, in steps of `resolution`; 0 at some points (6.7). Reads `now`.
+BERTH__FN int64_t berth_pod_now(BerthPod pod) {
+  const int64_t *at = berth__need(pod, BERTH__READS_NOW)->later.now;
+  return at == NULL ? 0 : *at;
+}
+
 /// names of the persistent volume claims of spec.volumes, also of ephemeral ones. Reads `claims`.
 BERTH__FN BerthIds berth_pod_claims(BerthPod pod) { return berth__need(pod, BERTH__READS_CLAIMS)->later.claims; }
+
+/// init containers, and then the others, each in the order of spec. Reads `containers`.
+BERTH__FN BerthContainers berth_pod_containers(BerthPod pod) { return berth__need(pod, BERTH__READS_CONTAINERS)->later.containers; }
 
 /// Of a resource, how much the pod may use; −1 if a container has no limit. Reads `limits`.
 BERTH__FN int64_t berth_pod_limit(BerthPod pod, BerthResource r) { return berth__need(pod, BERTH__READS_LIMITS)->limits[r.number]; }

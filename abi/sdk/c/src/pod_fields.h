@@ -7,7 +7,10 @@ struct berth__later {
   const BerthId *preemption_policy;
   const BerthId *group;
   const BerthId *qos;
+  const int64_t *now;
   BerthIds claims;
+  BerthContainers containers;
+  struct berth__numbers container_amounts;
 };
 
 // Takes a field of one element, or a list. Unknown ids are skipped (ABI-6.2).
@@ -20,8 +23,15 @@ BERTH__FN void berth__later_read(struct berth__later *later, uint32_t id, uint32
   case BERTH__POD_PREEMPTION_POLICY: later->preemption_policy = berth__view(address, 1, sizeof *later->preemption_policy); break;
   case BERTH__POD_GROUP: later->group = berth__view(address, 1, sizeof *later->group); break;
   case BERTH__POD_QOS: later->qos = berth__view(address, 1, sizeof *later->qos); break;
+  case BERTH__POD_NOW: later->now = berth__view(address, 1, sizeof *later->now); break;
   case BERTH__POD_CLAIMS:
     later->claims = (BerthIds){berth__view(address, count, sizeof *later->claims.at), count};
+    break;
+  case BERTH__POD_CONTAINERS:
+    later->containers = (BerthContainers){berth__view(address, count, sizeof *later->containers.at), count};
+    break;
+  case BERTH__POD_CONTAINER_AMOUNTS:
+    later->container_amounts = (struct berth__numbers){berth__view(address, count, sizeof *later->container_amounts.at), count};
     break;
   }
 }

@@ -10,8 +10,8 @@ struct berth__call {
   uint32_t row_set, n_row_set, has_row_set;
   uint32_t status_reason;
   uint32_t directives, n_directives;
-  uint64_t wait;
-  uint32_t zeroes[6];
+  uint64_t wait, retry_after;
+  uint32_t zeroes[4];
 };
 
 struct berth__pod_entry {
@@ -66,7 +66,7 @@ struct berth__span {
 
 _Static_assert(sizeof(struct berth__call) == 128, "ABI-3.1");
 _Static_assert(offsetof(struct berth__call, keys) == 52 && offsetof(struct berth__call, reason_sets) == 64, "ABI-3.1");
-_Static_assert(offsetof(struct berth__call, directives) == 88 && offsetof(struct berth__call, wait) == 96, "ABI-3.1");
+_Static_assert(offsetof(struct berth__call, directives) == 88 && offsetof(struct berth__call, wait) == 96 && offsetof(struct berth__call, retry_after) == 104, "ABI-3.1");
 _Static_assert(sizeof(struct berth__event_record) == 64 && offsetof(struct berth__event_record, name) == 40, "ABI-3.10");
 _Static_assert(sizeof(struct berth__header) == 64 && offsetof(struct berth__header, layout) == 44, "ABI-4.1");
 _Static_assert(sizeof(struct berth__table) == 32 && sizeof(struct berth__column_entry) == 24, "ABI-4.2, ABI-4.3");

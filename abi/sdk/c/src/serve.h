@@ -28,13 +28,18 @@ BERTH__FN void berth_rows_add(BerthRows *rows, BerthNode node) {
 /// The number of nodes.
 BERTH__FN uint32_t berth_rows_len(const BerthRows *rows) { return rows->rows.n; }
 
-// Sets an instance up, once.
-BERTH__FN void berth__start(void (*setup)(void)) {
-  berth__declare();
+// Makes room for what is declared.
+BERTH__COLD void berth__size(void) {
   berth__columns_start(&berth__columns);
   berth__pod_start(&berth__calling.pod);
   berth__pod_start(&berth__calling.other);
   berth__pod_start(&berth__calling.newer);
+}
+
+// Sets an instance up, once.
+BERTH__FN void berth__start(void (*setup)(void)) {
+  berth__declare();
+  berth__size();
   setup();
 }
 
@@ -42,6 +47,7 @@ BERTH__FN void berth__start(void (*setup)(void)) {
 BERTH__FN int32_t berth__configure(uint32_t address, uint32_t length, void (*configure)(BerthJson)) {
   BerthJsonText in;
   BerthJson config = berth_json_parse(&in, ((BerthText){berth__view(address, length, 1), length}));
+  if (!berth_json_failed(config) && berth__bring(config)) berth__size();
   if (!berth_json_failed(config)) configure(config);
   if (!berth_json_failed(config)) return 0;
   berth__log(BERTH_FAILURE, in.error);

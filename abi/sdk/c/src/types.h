@@ -7,6 +7,9 @@ typedef uint32_t BerthId;
 /// The id of no string: a label that a node does not have. The empty string has an id of its own.
 #define BERTH_ABSENT ((BerthId)0)
 
+/// The score of a node about which there is nothing to say: a normalisation of the host leaves it out, and it becomes 0.
+#define BERTH_NO_SCORE INT64_MIN
+
 // Handles name a declared column: a key of a list of the manifest. They come from the functions
 // berth_…_handle, when the plugin is set up. One that was never set is number 0, which no column has.
 
@@ -89,6 +92,13 @@ BERTH__FN bool berth_term_has_fields(const BerthTerm *term) { return (term->flag
 /// Milli-CPU and bytes, where a container without a request counts 100 milli-CPU and 200 MiB.
 typedef struct { int64_t cpu, memory; } BerthNonZero;
 
+/// The role of a container. A sidecar is an init container that runs beside the others.
+typedef enum { BERTH_APP_CONTAINER = 1, BERTH_INIT_CONTAINER, BERTH_SIDECAR } BerthContainerKind;
+
+/// A container of a pod, with its image as nodes report it. kind is a BerthContainerKind. Its resources are
+/// berth_pod_container_request and berth_pod_container_limit.
+typedef struct { BerthId name; uint32_t kind; BerthId image; uint32_t first; } BerthContainer;
+
 // Lists, as views of what the host wrote.
 typedef struct { const BerthId *at; uint32_t n; } BerthIds;
 typedef struct { const BerthPair *at; uint32_t n; } BerthPairs;
@@ -98,6 +108,8 @@ typedef struct { const BerthImage *at; uint32_t n; } BerthImages;
 typedef struct { const BerthToleration *at; uint32_t n; } BerthTolerations;
 typedef struct { const BerthRequirement *at; uint32_t n; } BerthRequirements;
 typedef struct { const BerthTerm *at; uint32_t n; } BerthTerms;
+typedef struct { const BerthContainer *at; uint32_t n; } BerthContainers;
+struct berth__numbers { const int64_t *at; uint32_t n; };
 
 /// The value of a key in a list of labels; BERTH_ABSENT if it is not there.
 BERTH__HOT BerthId berth_pairs_find(BerthPairs pairs, BerthId key) {
@@ -109,4 +121,4 @@ BERTH__HOT BerthId berth_pairs_find(BerthPairs pairs, BerthId key) {
 
 _Static_assert(sizeof(BerthPair) == 8 && sizeof(BerthTaint) == 12 && sizeof(BerthPort) == 8, "ABI-4.7");
 _Static_assert(sizeof(BerthImage) == 16 && offsetof(BerthImage, size) == 8, "ABI-4.7");
-_Static_assert(sizeof(BerthToleration) == 24 && sizeof(BerthRequirement) == 24 && sizeof(BerthTerm) == 16, "ABI-6");
+_Static_assert(sizeof(BerthToleration) == 24 && sizeof(BerthRequirement) == 24 && sizeof(BerthTerm) == 16 && sizeof(BerthContainer) == 16, "ABI-6");

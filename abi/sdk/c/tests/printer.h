@@ -78,6 +78,17 @@ static void terms(BerthPod pod, BerthTerms all) { BRACKETED(all, term(pod, e)); 
 
 static void bracketed(int64_t n) { PRINT("[", berth_decimal(n), "]"); }
 
+static void container(BerthPod pod, const BerthContainer *c) {
+  static const char *const resources[] = {"cpu", "memory"};
+  id(c->name);
+  PRINT("/", berth_decimal(c->kind), "/");
+  id(c->image);
+  for (int i = 0; i < 2; i++) {
+    BerthResource r = berth_resource_handle(resources[i]);
+    PRINT("/", berth_decimal(berth_pod_container_request(pod, c, r)), "/", berth_decimal(berth_pod_container_limit(pod, c, r)));
+  }
+}
+
 // Prints a field of the pod record, by its `id.arg`.
 static void field(BerthPod pod, BerthText name) {
   BerthTerms required;
@@ -118,7 +129,11 @@ static void field(BerthPod pod, BerthText name) {
   else if (IS("159.1")) bracketed(berth_pod_limit(pod, berth_resource_handle("memory")));
   else if (IS("160.0")) PRINT("["), id(berth_pod_qos(pod)), PRINT("]");
   else if (IS("161.0")) ids(berth_pod_claims(pod));
-  else fail(berth_concat("field ", name, " is not read here yet"));
+  else if (IS("164.0")) bracketed(berth_pod_now(pod));
+  else if (IS("165.0")) {
+    BerthContainers containers = berth_pod_containers(pod);
+    BRACKETED(containers, container(pod, e));
+  } else fail(berth_concat("field ", name, " is not read here yet"));
 }
 
 static void slots(BerthPods pods) {
@@ -161,6 +176,7 @@ static void cell(uint32_t row, BerthText name) {
   else if (IS("9.0")) ports(berth_node_ports(node));
   else if (IS("10.0")) images(berth_node_images(node));
   else if (IS("12.0")) slots(berth_node_pods(node));
+  else if (IS("167.0")) slots(berth_node_nominated(node));
   else if (IS("13.0")) number((int64_t)berth_node_generation(node));
   else if (IS("14.0")) id(berth_node_label(node, berth_node_label_handle("pool")));
   else if (IS("16.0")) id(berth_node_zone(node));

@@ -99,6 +99,7 @@ static void check_answers(const struct berth__call *record, BerthJson want) {
   equal(record->has_row_set, berth_json_is_there(part(want, "row_set")), "has_row_set");
   equal(record->status_reason, whole(want, "status_reason"), "status_reason");
   equal((int64_t)record->wait, whole(want, "wait"), "wait");
+  equal((int64_t)record->retry_after, whole(want, "retry_after"), "retry_after");
   check_sets(record, part(want, "reason_sets"));
   check_directives(record, part(want, "directives"));
   const BerthKey *keys = record->keys == 0 ? NULL : berth__view(record->keys, n, sizeof *keys);
@@ -190,4 +191,22 @@ static void record(BerthJson vector) {
   berth__columns_refresh(&berth__columns, with_strings(part(vector, "strings")));
   berth__pod_read(&berth__calling.pod, berth__address(at), bytes.n, -1);
   check_pod(&berth__calling.pod, part(vector, "want"));
+}
+
+// A vector of names.json: the names that a configuration brings are where the host has them (ABI-9.15).
+static void names(BerthJson v) {
+  where = berth_keep_text(berth_concat(text_of(part(v, "name")), "\0")).at;
+  BerthJson elements = part(v, "elements");
+  BerthText list = {elements.at, (uint32_t)(berth__skip(elements.at) - elements.at)};
+  struct berth__declared own = berth__declared;
+  berth__declared = (struct berth__declared){0};
+  berth__declared.manifest = berth_json_parse(&berth__declared.in, berth_concat("{\"reads\": {\"nodeLabels\": ", list, "}}"));
+  BerthJsonText in;
+  BerthJson config = berth_json_parse(&in, text_of(part(v, "config")));
+  if (!berth_json_failed(config) && !berth__bring(config)) fail(BERTH_TEXT("the configuration may bring names"));
+  equal(berth_find_node_label("never").number, 0, "a name that is nowhere");
+  uint32_t n = 0;
+  BERTH_JSON_ELEMENTS(name, part(v, "names")) equal(berth_find_node_label(text_of(name)).number, ++n, "the number of a name");
+  if (!berth_json_is_there(part(v, "refused"))) equal(berth__reads_length(BERTH__NODE_LABEL_KEYS), n, "the length of the list");
+  berth__declared = own;
 }

@@ -1,6 +1,6 @@
 // Reads the vectors that all SDKs pass (abi/vectors), and gives the answers that they have. It is a
-// plugin whose configuration is `{"regions": …, "pods": …, "json": …}`: to configure it is to run the test. So
-// it runs in any host, and natively with vectors_test.c. Its first 64 KiB of memory are the vectors':
+// plugin whose configuration is `{"regions": …, "pods": …, "json": …, "names": …}`: to configure it is to run the
+// test. So it runs in any host, and natively with vectors_test.c. Its first 64 KiB of memory are the vectors':
 // a module has its stack of 128 KiB there, of which it needs less than the upper half.
 
 #include "../berth.h"
@@ -108,6 +108,7 @@ static BerthStatus direct(void) {
 
 static BerthStatus pre_enqueue(BerthPod pod) {
   check_listed(pod);
+  berth_retry_after((uint64_t)berth_json_i64(nth(part(call, "scores"), asked), -1));
   return next();
 }
 
@@ -170,6 +171,7 @@ static BerthStatus reserve(BerthPod pod, BerthNode node) {
 static BerthStatus permit(BerthPod pod, BerthNode node, uint64_t *wait) {
   reserve(pod, node);
   *wait = (uint64_t)whole(call, "wait");
+  berth_retry_after((uint64_t)whole(call, "retry_after"));
   return BERTH_WAIT;
 }
 
@@ -204,4 +206,5 @@ static void run(BerthJson config) {
   BERTH_JSON_ELEMENTS(vector, part(all, "regions")) region(vector);
   BERTH_JSON_ELEMENTS(vector, part(all, "pods")) record(vector);
   BERTH_JSON_ELEMENTS(vector, part(all, "json")) json(vector);
+  BERTH_JSON_ELEMENTS(vector, part(all, "names")) names(vector);
 }

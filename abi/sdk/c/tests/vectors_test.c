@@ -25,10 +25,12 @@ int main(int argc, char **argv) {
   start(LOW, (BerthHost){0});
   CHECK(berth_abi() == BERTH_ABI_VERSION);
   char *regions = file(argv[1], "regions.json"), *pods = file(argv[1], "pods.json"), *json = file(argv[1], "json.json");
-  BerthText config = berth_keep_text(berth_concat("{\"regions\": ", regions, ", \"pods\": ", pods, ", \"json\": ", json, "}"));
+  char *names = file(argv[1], "names.json");
+  BerthText config = berth_keep_text(berth_concat("{\"regions\": ", regions, ", \"pods\": ", pods, ", \"json\": ", json, ", \"names\": ", names, "}"));
   free(regions);
   free(pods);
   free(json);
+  free(names);
   if (berth_configure(berth__address(config.at), config.n) == 0) return 0;
   fprintf(stderr, "%s\n", logged);
   return 1;

@@ -53,6 +53,12 @@ func (v Value) Err() error { return v.err }
 // Exists reports whether the value is there and not null.
 func (v Value) Exists() bool { return v.value != nil && v.err == nil }
 
+// IsText reports whether the value is a string.
+func (v Value) IsText() bool { return v.Exists() && v.value.Kind == json.String }
+
+// IsList reports whether the value is a list.
+func (v Value) IsList() bool { return v.Exists() && v.value.Kind == json.List }
+
 // Refuse makes a text the mistake of this value, unless there is one already.
 func (v Value) Refuse(text string) {
 	if v.err != nil {

@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/berth-scheduler/berth/internal/procgroup"
 )
 
 // Target is the target of plugins: WebAssembly without an operating system.
@@ -31,6 +33,8 @@ type Toolchain struct {
 	Cargo, Rustc string
 	// Names keeps the names of functions in modules, for traces. The code is the same.
 	Names bool
+	// Instead says why no other toolchain was taken that was looked for before this one; empty for the first.
+	Instead string
 }
 
 // Find returns a toolchain that has the target: the one in $CARGO and $RUSTC, in $PATH, or the
@@ -62,6 +66,7 @@ func FindIn(ctx context.Context, candidates ...Toolchain) (*Toolchain, error) {
 			err = t.hasTarget(ctx)
 		}
 		if err == nil {
+			t.Instead = strings.Join(seen, "; ")
 			return t, nil
 		}
 		if ctx.Err() != nil {
@@ -100,14 +105,14 @@ func (t *Toolchain) hasTarget(ctx context.Context) error {
 	}
 	libs, err := filepath.Glob(filepath.Join(strings.TrimSpace(string(out)), "libcore-*.rlib"))
 	if err != nil || len(libs) == 0 {
-		return fmt.Errorf("%s does not have the target", t.Rustc)
+		return fmt.Errorf("%s does not have the target %s", t.Rustc, Target)
 	}
 	return nil
 }
 
 // Command returns a command that runs cargo in a folder, with the tools of this toolchain.
 func (t *Toolchain) Command(ctx context.Context, dir string, args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, t.Cargo, args...)
+	cmd := procgroup.Set(exec.CommandContext(ctx, t.Cargo, args...))
 	cmd.Dir = dir
 	path := filepath.Dir(t.Cargo) + string(filepath.ListSeparator) + os.Getenv("PATH") // for rustdoc, rustfmt, clippy
 	cmd.Env = append(os.Environ(), "RUSTC="+t.Rustc, "PATH="+path)
@@ -174,7 +179,17 @@ func (t *Toolchain) failed(ctx context.Context, cmd *exec.Cmd, err error, said s
 		return context.Cause(ctx)
 	}
 	said = strings.TrimSpace(said)
-	return fmt.Errorf("%s %s in %s: %w\n%s%s", filepath.Base(t.Cargo), cmd.Args[1], cmd.Dir, err, said, hint(said))
+	return fmt.Errorf("%s %s in %s: %w\n%s%s%s", filepath.Base(t.Cargo), cmd.Args[1], cmd.Dir, err, said, hint(said), t.used(ctx))
+}
+
+// used says which toolchain was used, and why, if another would have been looked for first.
+func (t *Toolchain) used(ctx context.Context) string {
+	if t.Instead == "" {
+		return ""
+	}
+	version, _ := exec.CommandContext(ctx, t.Rustc, "--version").Output() // without, the path says which
+	return fmt.Sprintf("\nthe compiler was %s (%s), because %s; rustup target add %s adds it to a toolchain of rustup",
+		t.Rustc, strings.TrimSpace(string(version)), t.Instead, Target)
 }
 
 // hint returns a remedy for an error of cargo.

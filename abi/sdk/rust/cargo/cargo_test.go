@@ -3,6 +3,7 @@ package cargo_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -42,6 +43,7 @@ func TestFindIn(t *testing.T) {
 	with := cargo.Toolchain{Cargo: cargoPath, Rustc: script(t, "rustc", "echo "+target(t))}
 
 	got, err := cargo.FindIn(context.Background(), without, absent, with)
+	with.Instead = without.Rustc + " does not have the target " + cargo.Target + "; there is no /nowhere/cargo"
 	if err != nil || *got != with {
 		t.Errorf("got %v, %v; want %v", got, err, with)
 	}
@@ -60,6 +62,20 @@ func TestFindIn(t *testing.T) {
 	stop()
 	if _, err := cargo.FindIn(stopped, with); !errors.Is(err, context.Canceled) {
 		t.Errorf("stopped: %v", err)
+	}
+}
+
+// TestNamesToolchain: a mistake says which compiler was used, and why, if it is not the one that was looked for first.
+func TestNamesToolchain(t *testing.T) {
+	const cargoSays = "echo 'error: let…else is unstable' >&2; exit 1"
+	for instead, want := range map[string]string{"": "", "/a/rustc does not have the target x": "\nthe compiler was RUSTC (rustc 1.63.0), " +
+		"because /a/rustc does not have the target x; rustup target add " + cargo.Target + " adds it to a toolchain of rustup"} {
+		tools := &cargo.Toolchain{Cargo: script(t, "cargo", cargoSays), Rustc: script(t, "rustc", "echo rustc 1.63.0"), Instead: instead}
+		_, err := tools.Tests(t.Context(), t.TempDir())
+		_, after, ok := strings.Cut(fmt.Sprint(err), "is unstable")
+		if want = strings.Replace(want, "RUSTC", tools.Rustc, 1); !ok || after != want {
+			t.Errorf("%v, want it to end with %q", err, want)
+		}
 	}
 }
 

@@ -175,6 +175,7 @@ pub mod column {
     pub const NODE_ZONE: u32 = 16;
     pub const NODE_CAPACITY: u32 = 162;
     pub const NODE_CREATED_AT: u32 = 163;
+    pub const NODE_NOMINATED: u32 = 167;
     pub const NODE_FEED: u32 = 190;
     pub const NODE_FEED_STATE: u32 = 191;
     pub const NODE_REQUESTED_SINCE: u32 = 193;
@@ -234,6 +235,9 @@ pub mod field {
     pub const LIMITS: u32 = 159;
     pub const QOS: u32 = 160;
     pub const CLAIMS: u32 = 161;
+    pub const NOW: u32 = 164;
+    pub const CONTAINERS: u32 = 165;
+    pub const CONTAINER_AMOUNTS: u32 = 166;
 }
 
 /// Types of a column's elements (ABI-4.7).

@@ -6,6 +6,7 @@ use core::cell::RefCell;
 use crate::abi::limit;
 use crate::columns::Columns;
 use crate::constants::{Const, Constants};
+use crate::declared::Declared;
 use crate::manifest::{undeclared, Manifest};
 use crate::memory::Memory;
 use crate::node::Node;
@@ -26,7 +27,7 @@ use crate::types::{
 /// What it returns in a call is borrowed from it, and so cannot be kept beyond the call.
 pub struct Base {
     pub(crate) memory: Memory,
-    pub(crate) manifest: Manifest,
+    pub(crate) declared: Declared,
     #[cfg(not(target_arch = "wasm32"))]
     pub(crate) host: Option<*const dyn crate::Host>,
     /// The address of the call record, and the record.
@@ -51,15 +52,13 @@ pub(crate) struct Answers {
 
 impl Base {
     pub(crate) fn new(memory: Memory, manifest: Manifest) -> Base {
+        let declared = Declared::new(manifest);
+        let pod = || PodView::new(&memory, &declared);
         Base {
-            columns: Columns::new(&memory, &manifest),
-            pods: [
-                PodView::new(&memory, &manifest),
-                PodView::new(&memory, &manifest),
-                PodView::new(&memory, &manifest),
-            ],
+            columns: Columns::new(&memory, &declared),
+            pods: [pod(), pod(), pod()],
             memory,
-            manifest,
+            declared,
             #[cfg(not(target_arch = "wasm32"))]
             host: None,
             call: core::ptr::null_mut(),
@@ -74,9 +73,19 @@ impl Base {
         }
     }
 
+    /// Adds the names that a configuration brings, and makes room for what is declared then.
+    pub(crate) fn bring(&mut self, config: &[u8]) {
+        // The host refuses a configuration with an error in the names, and the plugin reads it, too.
+        let _ = self.declared.bring(&self.memory, config);
+        self.columns = Columns::new(&self.memory, &self.declared);
+        for pod in &mut self.pods {
+            *pod = PodView::new(&self.memory, &self.declared);
+        }
+    }
+
     /// The index of a declared name.
     fn handle(&self, list: &str, name: &str) -> u32 {
-        match self.manifest.index(list, name) {
+        match self.declared.index(list, name) {
             Some(index) => index,
             None => undeclared(list, name),
         }
@@ -127,6 +136,39 @@ impl Base {
     /// The handle of a key that another plugin publishes: `plugin/key`.
     pub fn published(&self, key: &str) -> Published {
         Published(self.handle("published", key))
+    }
+
+    /// The handle of a resource, in configure: the manifest's or one that the configuration brings;
+    /// None if it is not declared.
+    pub fn find_resource(&self, name: &str) -> Option<Resource> {
+        self.declared.index("resources", name).map(Resource)
+    }
+
+    /// The same for a label key of nodes.
+    pub fn find_node_label(&self, key: &str) -> Option<NodeLabel> {
+        self.declared.index("nodeLabels", key).map(NodeLabel)
+    }
+
+    /// The same for an annotation key of nodes.
+    pub fn find_node_annotation(&self, key: &str) -> Option<NodeAnnotation> {
+        let index = self.declared.index("nodeAnnotations", key);
+        index.map(NodeAnnotation)
+    }
+
+    /// The same for a feed.
+    pub fn find_feed(&self, name: &str) -> Option<Feed> {
+        self.declared.index("feeds", name).map(Feed)
+    }
+
+    /// The same for a label key of pods on nodes.
+    pub fn find_pod_label(&self, key: &str) -> Option<PodLabel> {
+        self.declared.index("podLabels", key).map(PodLabel)
+    }
+
+    /// The same for an annotation key of pods.
+    pub fn find_pod_annotation(&self, key: &str) -> Option<PodAnnotation> {
+        let index = self.declared.index("podAnnotations", key);
+        index.map(PodAnnotation)
     }
 
     /// A constant string, whose id is known in every call. Create constants with the plugin

@@ -2,7 +2,7 @@
 
 use crate::abi::{column, element};
 use crate::columns::{clear, empty, key, of_key, one, Columns, Keyed, Lists};
-use crate::manifest::Manifest;
+use crate::declared::Declared;
 use crate::memory::{Memory, View};
 use crate::records::ColumnEntry;
 use crate::types::{Condition, FeedState, Id, Image, Pair, Port, Taint};
@@ -21,6 +21,7 @@ pub(crate) struct PlainColumns {
     pub node_generation: View<u64>,
     pub node_zone: View<Id>,
     pub node_created_at: View<i64>,
+    pub node_nominated: Lists<u32>,
     pub pod_namespace: View<Id>,
     pub pod_priority: View<i32>,
     pub pod_labels: Lists<Pair>,
@@ -49,6 +50,7 @@ impl PlainColumns {
         node_generation: View::empty(),
         node_zone: View::empty(),
         node_created_at: View::empty(),
+        node_nominated: Lists::EMPTY,
         pod_namespace: View::empty(),
         pod_priority: View::empty(),
         pod_labels: Lists::EMPTY,
@@ -84,23 +86,23 @@ pub(crate) struct KeyedColumns {
 }
 
 impl KeyedColumns {
-    /// Allocates the columns, once.
-    pub fn new(memory: &Memory, manifest: &Manifest) -> KeyedColumns {
+    /// Allocates the columns.
+    pub fn new(memory: &Memory, declared: &Declared) -> KeyedColumns {
         KeyedColumns {
-            node_allocatable: empty(memory, manifest.length("resources")),
-            node_requested: empty(memory, manifest.length("resources")),
-            node_annotation: empty(memory, manifest.length("nodeAnnotations")),
-            node_condition: empty(memory, manifest.length("nodeConditions")),
-            node_label: empty(memory, manifest.length("nodeLabels")),
-            node_capacity: empty(memory, manifest.length("resources")),
-            node_feed: empty(memory, manifest.length("feeds")),
-            node_feed_state: empty(memory, manifest.length("feeds")),
-            node_requested_since: empty(memory, manifest.length("resources")),
-            pod_requests: empty(memory, manifest.length("resources")),
-            pod_annotation: empty(memory, manifest.length("podAnnotations")),
-            pod_label: empty(memory, manifest.length("podLabels")),
-            pod_limits: empty(memory, manifest.length("resources")),
-            namespace_label: empty(memory, manifest.length("namespaceLabels")),
+            node_allocatable: empty(memory, declared.length("resources")),
+            node_requested: empty(memory, declared.length("resources")),
+            node_annotation: empty(memory, declared.length("nodeAnnotations")),
+            node_condition: empty(memory, declared.length("nodeConditions")),
+            node_label: empty(memory, declared.length("nodeLabels")),
+            node_capacity: empty(memory, declared.length("resources")),
+            node_feed: empty(memory, declared.length("feeds")),
+            node_feed_state: empty(memory, declared.length("feeds")),
+            node_requested_since: empty(memory, declared.length("resources")),
+            pod_requests: empty(memory, declared.length("resources")),
+            pod_annotation: empty(memory, declared.length("podAnnotations")),
+            pod_label: empty(memory, declared.length("podLabels")),
+            pod_limits: empty(memory, declared.length("resources")),
+            namespace_label: empty(memory, declared.length("namespaceLabels")),
         }
     }
 
@@ -146,6 +148,7 @@ impl Columns {
             column::NODE_ZONE => one(m, e, element::U32, &mut p.node_zone),
             column::NODE_CAPACITY => of_key(m, e, element::I64, &mut k.node_capacity),
             column::NODE_CREATED_AT => one(m, e, element::I64, &mut p.node_created_at),
+            column::NODE_NOMINATED => p.node_nominated.set(m, e),
             column::NODE_FEED => of_key(m, e, element::I64, &mut k.node_feed),
             column::NODE_FEED_STATE => of_key(m, e, element::U8, &mut k.node_feed_state),
             column::NODE_REQUESTED_SINCE => of_key(m, e, element::I64, &mut k.node_requested_since),
@@ -183,6 +186,7 @@ impl Columns {
             column::NODE_PORTS => one(m, e, element::PORT, &mut p.node_ports.arena),
             column::NODE_IMAGES => one(m, e, element::IMAGE, &mut p.node_images.arena),
             column::NODE_PODS => one(m, e, element::U32, &mut p.node_pods.arena),
+            column::NODE_NOMINATED => one(m, e, element::U32, &mut p.node_nominated.arena),
             column::POD_LABELS => one(m, e, element::PAIR, &mut p.pod_labels.arena),
             column::POD_UID => one(m, e, element::BYTES, &mut p.pod_uid.arena),
             column::POD_NAME => one(m, e, element::BYTES, &mut p.pod_name.arena),

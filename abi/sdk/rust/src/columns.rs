@@ -2,7 +2,8 @@
 
 use crate::abi::{self, element, table};
 use crate::column_fields::{KeyedColumns, PlainColumns};
-use crate::manifest::{undeclared, Manifest};
+use crate::declared::Declared;
+use crate::manifest::undeclared;
 use crate::memory::{Memory, Plain, View};
 use crate::records::{ColumnEntry, Header, TableEntry};
 use crate::room::Room;
@@ -81,14 +82,14 @@ pub(crate) struct Columns {
 }
 
 impl Columns {
-    /// Allocates the columns of declared keys, once.
-    pub fn new(memory: &Memory, manifest: &Manifest) -> Columns {
+    /// Allocates the columns of declared keys.
+    pub fn new(memory: &Memory, declared: &Declared) -> Columns {
         Columns {
             header: core::ptr::null(),
             layout: 0,
             tables: [core::ptr::null(); 5],
             plain: PlainColumns::EMPTY,
-            keyed: KeyedColumns::new(memory, manifest),
+            keyed: KeyedColumns::new(memory, declared),
             strings: Lists::EMPTY,
         }
     }

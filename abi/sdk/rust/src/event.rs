@@ -150,6 +150,8 @@ impl EventKind {
     pub const RESOURCE_SLICE: EventKind = EventKind(12);
     /// resource.k8s.io/DeviceClass.
     pub const DEVICE_CLASS: EventKind = EventKind(13);
+    /// Namespace.
+    pub const NAMESPACE_OBJECT: EventKind = EventKind(14);
 }
 
 /// A set of changes to the object of an event, as in k8s.io/kube-scheduler/framework.
@@ -188,6 +190,8 @@ impl EventAction {
     pub const UPDATE_OTHER: EventAction = EventAction(1 << 13);
     /// UpdatePodReady.
     pub const UPDATE_POD_READY: EventAction = EventAction(1 << 14);
+    /// UpdateNamespaceLabel.
+    pub const UPDATE_NAMESPACE_LABEL: EventAction = EventAction(1 << 15);
 }
 
 impl core::ops::BitOr for EventAction {

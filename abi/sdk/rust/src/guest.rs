@@ -19,6 +19,8 @@ impl<P: Plugin> Instance<P> {
     /// Whether the module may log: it must not import a function that the manifest does not
     /// list (ABI-9.6).
     pub(crate) const LOGS: bool = Self::MANIFEST.host("log");
+    /// Whether the configuration has names of reads. A module without them has no code for it.
+    pub(crate) const BRINGS: bool = Self::MANIFEST.brings();
 
     pub(crate) fn new(memory: Memory) -> Instance<P> {
         let mut base = Base::new(memory, Self::MANIFEST);
@@ -47,6 +49,7 @@ pub trait Exported: Plugin {
 
 /// Compares the exports with the manifest (ABI-9.3), when the plugin is compiled.
 pub const fn check(manifest: Manifest, exported: &[Point]) {
+    let declared = manifest.points();
     let mut i = 0;
     while i < Point::COUNT {
         let point = Point::nth(i);
@@ -56,7 +59,7 @@ pub const fn check(manifest: Manifest, exported: &[Point]) {
             is |= exported[k].0 == point.0;
             k += 1;
         }
-        match (is, manifest.point(point)) {
+        match (is, declared >> point.0 & 1 != 0) {
             (true, false) => panic!("berth: export! has a point that manifest.json does not"),
             (false, true) => panic!("berth: manifest.json has a point that export! does not"),
             _ => i += 1,

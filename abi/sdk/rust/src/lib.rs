@@ -76,6 +76,7 @@ mod base;
 mod column_fields;
 mod columns;
 mod constants;
+mod declared;
 mod directives;
 mod error;
 mod event;
@@ -131,9 +132,10 @@ pub use queue::{Key, Queued};
 pub use snapshot::{Judged, Namespace, Namespaces, Nodes, Snapshot};
 pub use status::{Reason, Status};
 pub use types::{
-    Code, Condition, Effect, Feed, FeedState, Id, Image, NamespaceLabel, NodeAnnotation,
-    NodeCondition, NodeLabel, Operator, Pair, PodAnnotation, PodLabel, Port, Protocol, Published,
-    Requirement, Resource, Taint, Term, Toleration, TolerationOperator,
+    Code, Condition, Container, ContainerKind, Effect, Feed, FeedState, Id, Image, NamespaceLabel,
+    NodeAnnotation, NodeCondition, NodeLabel, Operator, Pair, PodAnnotation, PodLabel, Port,
+    Protocol, Published, Requirement, Resource, Taint, Term, Toleration, TolerationOperator,
+    NO_SCORE,
 };
 
 /// The functions that a module exports. export! and `testing` call them; plugins do not.

@@ -2,6 +2,8 @@
 //! fields of the pod record, the points and the host functions.
 
 use crate::abi::Point;
+use crate::error::Error;
+use crate::json::Value;
 use crate::scan::{self, NONE};
 
 /// The text of a manifest. Its functions are const, so that mistakes are found when the plugin
@@ -37,21 +39,57 @@ impl Manifest {
         list != NONE && scan::index(self.text, list, function) != NONE
     }
 
-    /// Reports whether a point is declared (ABI-9.3).
-    pub const fn point(&self, point: Point) -> bool {
+    /// The points that are declared (ABI-9.3), as bits by their numbers. The text is read once: the compiler
+    /// does not run for long.
+    pub const fn points(&self) -> u32 {
         let points = scan::member(self.text, 0, "points");
-        points != NONE && scan::member(self.text, points, point.name()) != NONE
+        let (mut bits, mut i) = (0, 0);
+        while points != NONE && i < Point::COUNT {
+            let point = Point::nth(i);
+            if scan::member(self.text, points, point.name()) != NONE {
+                bits |= 1 << point.0;
+            }
+            i += 1;
+        }
+        bits
+    }
+
+    /// Reports whether the configuration has names of a list of `reads` (ABI-9.15).
+    pub(crate) const fn brings(&self) -> bool {
+        let s = self.text;
+        let reads = scan::member(s, 0, "reads");
+        let mut list = match reads {
+            NONE => NONE,
+            reads => scan::first(s, reads),
+        };
+        while list != NONE {
+            let names = scan::value(s, list);
+            let mut at = scan::first(s, names);
+            while at != NONE {
+                if s[at] == b'{' {
+                    return true;
+                }
+                at = scan::next(s, scan::skip(s, at));
+            }
+            list = scan::next(s, scan::skip(s, names));
+        }
+        false
+    }
+
+    /// The manifest as a value.
+    pub(crate) fn parse(&self) -> Result<Value<'static>, Error> {
+        Value::parse(self.text)
     }
 
     /// Where a list of `reads` is; NONE if it is not there.
-    const fn list(&self, name: &str) -> usize {
+    pub(crate) const fn list(&self, name: &str) -> usize {
         match scan::member(self.text, 0, "reads") {
             NONE => NONE,
             reads => scan::member(self.text, reads, name),
         }
     }
 
-    /// The number of names in a list of `reads`.
+    /// The number of names that the manifest has in a list of `reads`.
     pub(crate) const fn length(&self, list: &str) -> usize {
         match self.list(list) {
             NONE => 0,
@@ -59,7 +97,7 @@ impl Manifest {
         }
     }
 
-    /// The index of a name in a list of `reads`.
+    /// The index of a name that the manifest has in a list of `reads`.
     pub(crate) const fn index(&self, list: &str, name: &str) -> Option<u32> {
         match self.list(list) {
             NONE => None,
@@ -84,7 +122,7 @@ impl Manifest {
 }
 
 /// Names of the list `pod`; a field's bit is its place here.
-pub(crate) const POD_READS: [&str; 25] = [
+pub(crate) const POD_READS: [&str; 27] = [
     "name",
     "namespace",
     "priority",
@@ -110,6 +148,8 @@ pub(crate) const POD_READS: [&str; 25] = [
     "limits",
     "qos",
     "claims",
+    "now",
+    "containers",
 ];
 
 /// Numbers of fields in POD_READS.
@@ -140,6 +180,8 @@ pub(crate) mod reads {
     pub const LIMITS: usize = 22;
     pub const QOS: usize = 23;
     pub const CLAIMS: usize = 24;
+    pub const NOW: usize = 25;
+    pub const CONTAINERS: usize = 26;
 }
 
 /// Ends a plugin that reads a column that its manifest does not list.
@@ -161,7 +203,7 @@ mod tests {
         "host":["log"]} "#;
     const M: Manifest = Manifest::new(TEXT);
     // The same when compiling.
-    const _: () = assert!(M.host("log") && M.point(Point::FILTER) && !M.point(Point::SCORE));
+    const _: () = assert!(M.host("log") && M.points() == 1 << Point::FILTER.0);
 
     #[test]
     fn lists() {

@@ -20,12 +20,12 @@ plain! {
     u8 u16 u32 u64 i32 i64
     crate::types::Id crate::types::Pair crate::types::Taint crate::types::Port
     crate::types::Image crate::types::Toleration crate::types::Requirement
-    crate::types::Term crate::types::Condition crate::types::FeedState crate::types::Span crate::abi::Code
+    crate::types::Term crate::types::Container crate::types::Condition crate::types::FeedState crate::types::Span crate::abi::Code
     crate::records::CallRecord crate::records::Header crate::records::TableEntry
     crate::records::ColumnEntry crate::records::PodHeader crate::records::PodField
     crate::records::EventRecord crate::records::PodEntry crate::records::Text
     crate::queue::Queued crate::queue::Key crate::records::Directive
-    crate::constants::Constant
+    crate::constants::Constant crate::declared::Brought
 }
 unsafe impl<T> Plain for View<T> {}
 

@@ -144,6 +144,17 @@ impl<'c> Node<'c> {
         cell(column, self.row, "node", "createdAt")
     }
 
+    /// The pods that are nominated to the node and that the plugin may see. Reads
+    /// `node: nominated`.
+    #[inline]
+    pub fn nominated(self) -> Pods<'c> {
+        let column = &self.columns.plain.node_nominated;
+        Pods {
+            columns: self.columns,
+            slots: column.row(self.row, "node", "nominated"),
+        }
+    }
+
     /// What a declared feed says of the node, in the feed's unit; 0 if it has never said anything.
     /// Reads `feeds`.
     #[inline]

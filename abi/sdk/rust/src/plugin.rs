@@ -115,7 +115,8 @@ pub trait PreScore: Plugin {
 
 /// The point Score: `score`.
 pub trait Score: Plugin {
-    /// Rates a node: 0 to 100, or any number if scores are normalised.
+    /// Rates a node: 0 to 100, or any number if scores are normalised, or NO_SCORE if the host
+    /// normalises them.
     fn score(&mut self, base: &Base, pod: Pod<'_>, node: Node<'_>) -> i64;
 }
 

@@ -6,7 +6,8 @@ use crate::manifest::reads;
 use crate::memory::View;
 use crate::pod_view::{Fields, PodView};
 use crate::types::{
-    find, Id, Operator, Pair, PodAnnotation, Port, Requirement, Resource, Taint, Term, Toleration,
+    find, Container, Id, Operator, Pair, PodAnnotation, Port, Requirement, Resource, Taint, Term,
+    Toleration,
 };
 
 /// The pod to be placed, or another one that a call is about.
@@ -119,6 +120,23 @@ impl<'c> Pod<'c> {
     /// spec.nodeSelector: all must hold. Reads `pod: nodeSelector`.
     pub fn node_selector(self) -> &'c [Requirement] {
         self.fields(reads::NODE_SELECTOR).selector.slice()
+    }
+
+    /// What a container requests of a resource, in milli-CPU, bytes or a count. Reads
+    /// `pod: containers`.
+    pub fn container_request(self, container: &Container, resource: Resource) -> i64 {
+        self.amounts(container)[2 * resource.0 as usize]
+    }
+
+    /// How much a container may use of a resource; −1 for as much as there is. Reads
+    /// `pod: containers`.
+    pub fn container_limit(self, container: &Container, resource: Resource) -> i64 {
+        self.amounts(container)[2 * resource.0 as usize + 1]
+    }
+
+    fn amounts(self, container: &Container) -> &'c [i64] {
+        let later = &self.fields(reads::CONTAINERS).later;
+        &later.container_amounts.slice()[container.first as usize..]
     }
 
     /// The required node affinity: if there is any, one term must hold. Reads `pod: affinity`.

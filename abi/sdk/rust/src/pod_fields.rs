@@ -5,18 +5,21 @@ use crate::manifest::reads;
 use crate::memory::{Memory, View};
 use crate::pod::{first, Pod};
 use crate::records::PodField;
-use crate::types::{Id, Resource};
+use crate::types::{Container, Id, Resource};
 
 // Generated from abi/fields.
 #[derive(Clone, Copy)]
 pub(crate) struct LaterFields {
-    created_at: View<i64>,
-    priority_class: View<Id>,
-    service_account: View<Id>,
-    preemption_policy: View<Id>,
-    group: View<Id>,
-    qos: View<Id>,
-    claims: View<Id>,
+    pub created_at: View<i64>,
+    pub priority_class: View<Id>,
+    pub service_account: View<Id>,
+    pub preemption_policy: View<Id>,
+    pub group: View<Id>,
+    pub qos: View<Id>,
+    pub claims: View<Id>,
+    pub now: View<i64>,
+    pub containers: View<Container>,
+    pub container_amounts: View<i64>,
 }
 
 impl LaterFields {
@@ -28,6 +31,9 @@ impl LaterFields {
         group: View::empty(),
         qos: View::empty(),
         claims: View::empty(),
+        now: View::empty(),
+        containers: View::empty(),
+        container_amounts: View::empty(),
     };
 
     /// Sets a field. Unknown ids are skipped (ABI-6.2).
@@ -40,6 +46,9 @@ impl LaterFields {
             field::GROUP => self.group = m.view(from, f.count),
             field::QOS => self.qos = m.view(from, f.count),
             field::CLAIMS => self.claims = m.view(from, f.count),
+            field::NOW => self.now = m.view(from, f.count),
+            field::CONTAINERS => self.containers = m.view(from, f.count),
+            field::CONTAINER_AMOUNTS => self.container_amounts = m.view(from, f.count),
             _ => {}
         }
     }
@@ -82,9 +91,20 @@ impl<'c> Pod<'c> {
         first(&later.qos, Id::ABSENT)
     }
 
+    /// the time in seconds since 1970, in steps of `resolution`; 0 at some points (6.7). Reads `pod: now`.
+    pub fn now(self) -> i64 {
+        let later = &self.fields(reads::NOW).later;
+        first(&later.now, 0)
+    }
+
     /// names of the persistent volume claims of spec.volumes, also of ephemeral ones. Reads `pod: claims`.
     pub fn claims(self) -> &'c [Id] {
         self.fields(reads::CLAIMS).later.claims.slice()
+    }
+
+    /// init containers, and then the others, each in the order of spec. Reads `pod: containers`.
+    pub fn containers(self) -> &'c [Container] {
+        self.fields(reads::CONTAINERS).later.containers.slice()
     }
 
     /// Of a resource, how much the pod may use; −1 if a container has no limit. Reads

@@ -1,7 +1,8 @@
 //! The fields of a pod record (SPEC.md, section 6).
 
 use crate::abi::field;
-use crate::manifest::{reads, undeclared, Manifest, POD_READS};
+use crate::declared::Declared;
+use crate::manifest::{reads, undeclared, POD_READS};
 use crate::memory::{Memory, Plain, View};
 use crate::pod_fields::LaterFields;
 use crate::records::{PodField, PodHeader, POD_HEADER};
@@ -67,21 +68,21 @@ impl Fields {
 }
 
 impl PodView {
-    pub fn new(memory: &Memory, manifest: &Manifest) -> PodView {
+    pub fn new(memory: &Memory, declared: &Declared) -> PodView {
         let mut view = PodView {
-            declared: manifest.pod(),
+            declared: declared.manifest.pod(),
             index: None,
             requests: Room::new(),
             limits: Room::new(),
             annotations: Room::new(),
             fields: Fields::EMPTY,
         };
-        view.requests.fill(memory, manifest.length("resources"), 0);
+        view.requests.fill(memory, declared.length("resources"), 0);
         if view.declared >> reads::LIMITS & 1 != 0 {
-            view.limits.fill(memory, manifest.length("resources"), 0);
+            view.limits.fill(memory, declared.length("resources"), 0);
         }
         view.annotations
-            .fill(memory, manifest.length("podAnnotations"), Id::ABSENT);
+            .fill(memory, declared.length("podAnnotations"), Id::ABSENT);
         view
     }
 

@@ -29,7 +29,8 @@ pub(crate) struct CallRecord {
     pub directives: u32,
     pub n_directives: u32,
     pub wait: u64,
-    zeroes: [u32; 6],
+    pub retry_after: u64,
+    zeroes: [u32; 4],
 }
 
 #[derive(Clone, Copy)]
@@ -188,6 +189,7 @@ mod tests {
             ("call.status_reason", offset!(CallRecord, status_reason), 84),
             ("call.n_directives", offset!(CallRecord, n_directives), 92),
             ("call.wait", offset!(CallRecord, wait), 96),
+            ("call.retry_after", offset!(CallRecord, retry_after), 104),
             ("header.epoch", offset!(Header, epoch), 8),
             ("header.seed", offset!(Header, seed), 24),
             ("header.layout", offset!(Header, layout), 44),

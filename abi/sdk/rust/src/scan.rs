@@ -123,11 +123,12 @@ pub(crate) const fn member(s: &[u8], i: usize, key: &str) -> usize {
     found
 }
 
-/// The index of a string in the list at i; NONE if it is not there.
+/// The index of a string in the list at i; NONE if it is not there. The list ends where something
+/// else than a string begins.
 pub(crate) const fn index(s: &[u8], i: usize, text: &str) -> usize {
     let mut n = 0;
     let mut at = first(s, i);
-    while at != NONE {
+    while at != NONE && s[at] == b'"' {
         if is(s, at, text) {
             return n;
         }
@@ -137,11 +138,11 @@ pub(crate) const fn index(s: &[u8], i: usize, text: &str) -> usize {
     NONE
 }
 
-/// The number of elements of the list at i.
+/// The number of strings with which the list at i begins.
 pub(crate) const fn length(s: &[u8], i: usize) -> usize {
     let mut n = 0;
     let mut at = first(s, i);
-    while at != NONE {
+    while at != NONE && s[at] == b'"' {
         n += 1;
         at = next(s, skip(s, at));
     }

@@ -3,7 +3,7 @@
 
 use core::time::Duration;
 
-use crate::abi::Code;
+use crate::abi::{Code, Point};
 use crate::base::Base;
 use crate::guest::Instance;
 use crate::host::Level;
@@ -21,6 +21,9 @@ use crate::status::{Reason, Status};
 pub fn configure<P: Configure>(i: &mut Instance<P>, address: u32, length: u32) -> i32 {
     // The host wrote it, and calls nothing else at the same time.
     let config = i.base.memory.view::<u8>(address, length);
+    if Instance::<P>::BRINGS {
+        i.base.bring(config.slice());
+    }
     match i.plugin.configure(&mut i.base, config.slice()) {
         Ok(()) => 0,
         Err(why) => {
@@ -240,6 +243,23 @@ pub fn permit<P: Permit>(i: &mut Instance<P>, call: u32, _: u32, _: u32) -> i32 
         }
         status
     })
+}
+
+impl Base {
+    /// Asks for another attempt for the pod after a time (rounded up to milliseconds, at least a
+    /// second and at most an hour), if this one fails and no event has it tried before: at
+    /// pre_enqueue for a pod that it holds back, at pre_filter, reserve and permit whatever they
+    /// answer. The last call counts. The manifest must have ABI 1.1 or later.
+    pub fn retry_after(&self, after: Duration) {
+        let (record, ms) = (self.record(), milliseconds(after));
+        match self.pods[Which::Asked as usize].index {
+            Some(k) if record.point == Point::PRE_ENQUEUE.0 => {
+                let scores = self.memory.view::<i64>(record.scores, record.n_rows);
+                unsafe { scores.slice_mut()[k as usize] = ms as i64 } // as in Verdicts
+            }
+            _ => self.answer(|record| record.retry_after = ms),
+        }
+    }
 }
 
 /// Whole milliseconds, rounded up, so that a wait of less is one; as_millis has 128 bits, whose

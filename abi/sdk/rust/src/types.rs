@@ -15,6 +15,10 @@ impl Id {
     pub const ABSENT: Id = Id(0);
 }
 
+/// The score of a node about which there is nothing to say: a normalisation of the host leaves it
+/// out, and it becomes 0.
+pub const NO_SCORE: i64 = i64::MIN;
+
 macro_rules! handles {
     ($($(#[$doc:meta])* $name:ident)+) => {$(
         $(#[$doc])*
@@ -133,6 +137,15 @@ numbers! {
         /// The value is a number less than the operand.
         LT = 6,
     }
+    /// The role of a container.
+    ContainerKind: u32 {
+        /// The pod's work.
+        APP = 1,
+        /// It ends before the others start.
+        INIT = 2,
+        /// It starts before the others, and runs beside them.
+        SIDECAR = 3,
+    }
 }
 
 /// A taint of a node.
@@ -212,6 +225,20 @@ pub struct Requirement {
     pub(crate) count: u32,
     /// The operand of GT and LT.
     pub number: i64,
+}
+
+/// A container of a pod. Its resources are [`Pod::container_request`](crate::Pod::container_request)
+/// and [`Pod::container_limit`](crate::Pod::container_limit).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(C)]
+pub struct Container {
+    /// Its name.
+    pub name: Id,
+    /// Its role.
+    pub kind: ContainerKind,
+    /// Its image, as nodes report it.
+    pub image: Id,
+    pub(crate) first: u32,
 }
 
 /// Requirements that must all hold: [`Pod::requirements`](crate::Pod::requirements).

@@ -66,6 +66,16 @@ impl<'j> Value<'j> {
         }
     }
 
+    /// Where the value is in the text.
+    pub(crate) fn position(self) -> usize {
+        self.at
+    }
+
+    /// Reports whether the value's text begins with a byte, which says what it is.
+    pub(crate) fn begins_with(self, first: u8) -> bool {
+        self.text[self.at] == first
+    }
+
     /// An error about this value, which begins with its path.
     pub fn error(self, text: &str) -> Error {
         let path = Value {

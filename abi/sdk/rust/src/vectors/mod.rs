@@ -1,6 +1,7 @@
 //! The vectors that all SDKs pass (abi/vectors): views read them, and the answers that they have
 //! are written.
 
+mod names;
 mod print;
 mod replay;
 mod rules;
@@ -158,6 +159,7 @@ fn check_answers(name: &str, base: &Base, want: Value<'_>) {
         name
     );
     assert_eq!(record.wait, optional("wait"), "{}", name);
+    assert_eq!(record.retry_after, optional("retry_after"), "{}", name);
 
     let text = |t: &Text| {
         let bytes = m.view::<u8>(t.address, t.length);

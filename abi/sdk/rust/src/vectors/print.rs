@@ -106,6 +106,7 @@ impl Printer<'_> {
             (_, "9.0") => self.ports(node.ports()),
             (_, "10.0") => self.list(node.images(), |i| format!("{}:{}", self.id(i.name), i.size)),
             (_, "12.0") => slots(node.pods()),
+            (_, "167.0") => slots(node.nominated()),
             (_, "13.0") => node.generation().to_string(),
             (_, "16.0") => self.id(node.zone()),
             (_, "162.0") => node.capacity(self.0.resource("cpu")).to_string(),
@@ -179,6 +180,16 @@ impl Printer<'_> {
             "159.1" => number(&pod.limit(self.0.resource("memory"))),
             "160.0" => self.ids(&[pod.qos()]),
             "161.0" => self.ids(pod.claims()),
+            "164.0" => number(&pod.now()),
+            "165.0" => self.list(pod.containers(), |c| {
+                let amounts = ["cpu", "memory"].map(|name| {
+                    let resource = self.0.resource(name);
+                    let request = pod.container_request(c, resource);
+                    format!("/{}/{}", request, pod.container_limit(c, resource))
+                });
+                let (name, image) = (self.id(c.name), self.id(c.image));
+                format!("{}/{}/{}{}", name, c.kind.0, image, amounts.concat())
+            }),
             "130.0" => self.list(pod.node_selector(), |r| self.requirement(pod, r)),
             "131.0" => self.list(pod.tolerations(), |t| {
                 format!(

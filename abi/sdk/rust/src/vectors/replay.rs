@@ -35,15 +35,15 @@ impl Plugin for Replay {
         },
         "reads": {
             "node": ["name", "flags", "allocatable", "labels", "taints", "ports", "images", "pods", "generation", "zone",
-                "capacity", "createdAt", "requestedSince"],
+                "capacity", "createdAt", "requestedSince", "nominated"],
             "feeds": ["node.cpu.usage:milli"],
             "nodeLabels": ["pool"], "resources": ["cpu", "memory"], "podAnnotations": ["a", "b"],
             "pods": ["namespace", "priority", "limits", "qos", "assignedAt", "createdAt", "state"], "namespaces": ["name", "labels"], "namespaceLabels": ["team"],
             "pod": [
                 "name", "namespace", "priority", "requests", "nonZeroRequested", "labels", "annotations", "owner", "tolerations",
                 "nodeSelector", "affinity", "hostPorts", "images", "nodeName", "schedulingGates", "namespaceLabels", "uid",
-                "createdAt", "priorityClass", "serviceAccount", "preemptionPolicy", "group", "limits", "qos", "claims"
-            ]
+                "createdAt", "priorityClass", "serviceAccount", "preemptionPolicy", "group", "limits", "qos", "claims", "now", "containers"
+            ], "resolution": ["60s"]
         },
         "directives": {"annotations": ["example.com/"], "nominate": true, "waiting": true, "activate": true}
     }"#;
@@ -116,6 +116,8 @@ fn direct(base: &Base) -> Status {
 impl PreEnqueue for Replay {
     fn pre_enqueue(&mut self, base: &Base, pod: Pod<'_>) -> Status {
         self.check_listed(base, pod);
+        let after = look(|call| numbers(call, "scores")[self.n]);
+        base.retry_after(Duration::from_millis(after as u64));
         self.next(base)
     }
 }
@@ -225,6 +227,8 @@ impl Permit for Replay {
         check_pod(base, pod);
         direct(base);
         let wait = look(|call| int(call, "wait"));
+        let after = look(|call| int(call, "retry_after"));
+        base.retry_after(Duration::from_millis(after.into()));
         (Duration::from_millis(wait.into()), Status::WAIT)
     }
 }

@@ -1,6 +1,6 @@
 // Reads the vectors that all SDKs pass (abi/vectors), and gives the answers that they have. It is a
-// plugin whose configuration is `{"regions": …, "pods": …, "json": …}`: to configure it is to run the test. So it
-// runs in any host. Its first 64 KiB of memory are the vectors': asconfig.json leaves them free.
+// plugin whose configuration is `{"regions": …, "pods": …, "json": …, "names": …}`: to configure it is to run
+// the test. So it runs in any host. Its first 64 KiB of memory are the vectors': asconfig.json leaves them free.
 
 import * as berth from "@berth-scheduler/sdk";
 
@@ -75,6 +75,7 @@ class Vectors {
 
   preEnqueue(pod: berth.Pod): berth.Status {
     this.listed(pod);
+    berth.retryAfter(nth(part(vector.call, "scores"), vector.asked).i64(-1));
     return this.next();
   }
 
@@ -131,6 +132,7 @@ class Vectors {
 
   permit(pod: berth.Pod, node: berth.Node): berth.Status {
     this.reserve(pod, node);
+    berth.retryAfter(whole(vector.call, "retry_after"));
     return berth.waitFor(whole(vector.call, "wait"));
   }
 }

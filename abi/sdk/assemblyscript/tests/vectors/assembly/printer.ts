@@ -110,6 +110,19 @@ export function field(pod: berth.Pod, name: string): string {
   if (name == "159.1") return bracketed([pod.limit(berth.resource("memory")).toString()]);
   if (name == "160.0") return bracketed([id(pod.qos())]);
   if (name == "161.0") return ids(pod.claims());
+  if (name == "164.0") return bracketed([pod.now().toString()]);
+  if (name == "165.0") {
+    const list = pod.containers(), resources = [berth.resource("cpu"), berth.resource("memory")];
+    for (let i = 0; i < list.length; i++) {
+      const c = list.at(i);
+      let text = id(c.name) + "/" + c.kind.toString() + "/" + id(c.image);
+      for (let k = 0; k < 2; k++) {
+        text += "/" + pod.containerRequest(c, resources[k]).toString() + "/" + pod.containerLimit(c, resources[k]).toString();
+      }
+      all.push(text);
+    }
+    return bracketed(all);
+  }
   fail("field " + name + " is not read here yet");
   return "";
 }
@@ -164,6 +177,11 @@ export function cell(row: u32, name: string): string {
   }
   if (name == "12.0") {
     const list = node.pods();
+    for (let i = 0; i < list.length; i++) all.push(list.at(i)._slot().toString());
+    return bracketed(all);
+  }
+  if (name == "167.0") {
+    const list = node.nominated();
     for (let i = 0; i < list.length; i++) all.push(list.at(i)._slot().toString());
     return bracketed(all);
   }

@@ -3,6 +3,8 @@
 // The collector runs at the beginning of a call and does not look at the stack, and here the calls are
 // within another one. So what is needed after a call is in global variables.
 
+import * as declared from "berth-manifest";
+
 import * as berth from "@berth-scheduler/sdk";
 import { call } from "@berth-scheduler/sdk/assembly/call";
 import { forget, refresh, rowsOf } from "@berth-scheduler/sdk/assembly/columns";
@@ -33,6 +35,8 @@ export function run(all: berth.Json): void {
   for (let i = 0; i < pods.length; i++) record(pods[i]);
   texts = part(all, "json").elements();
   for (let i = 0; i < texts.length; i++) json(texts[i]);
+  const lists = part(all, "names").elements();
+  for (let i = 0; i < lists.length; i++) names(lists[i]);
 }
 
 function copy(bytes: Uint8Array, to: usize): void {
@@ -147,6 +151,7 @@ function checkAnswers(at: usize): void {
   equal(load<u32>(at, 80), part(vector.call, "row_set").isThere() ? 1 : 0, "has_row_set");
   equal(load<u32>(at, 84), whole(vector.call, "status_reason"), "status_reason");
   equal(load<i64>(at, 96), whole(vector.call, "wait"), "wait");
+  equal(load<i64>(at, 104), whole(vector.call, "retry_after"), "retry_after");
   checkSets(at);
   checkDirectives(at);
   const queue = part(vector.call, "queue").elements();
@@ -217,4 +222,32 @@ function json(v: berth.Json): void {
     for (let i: u32 = 0; i < n; i++) got += (load<u8>(utf8 + i) >> 4).toString(16) + (load<u8>(utf8 + i) & 15).toString(16);
   }
   same(got, textOf(v, "want"), "JSON");
+}
+
+/**
+ * A vector of names.json: the names that a configuration brings are where the host has them (ABI-9.15). The manifest has three
+ * places for node labels, which become those of the vector.
+ */
+function names(v: berth.Json): void {
+  vector.name = textOf(v, "name");
+  const elements = part(v, "elements").elements(), fixed: string[] = [], places = declared.PLACES;
+  for (let i = 0; i < places.length; i++) places[i] = "";
+  for (let i = 0; i < elements.length; i++) {
+    if (elements[i]._kind() == 34) {
+      fixed.push(elements[i].text(""));
+      continue;
+    }
+    places[2 * (i - fixed.length)] = "nodeLabels";
+    places[2 * (i - fixed.length) + 1] = textOf(elements[i], "fromConfig");
+  }
+  declared.setNames("nodeLabels", StaticArray.fromArray(fixed));
+  const brings = berth.Json.parse(textOf(v, "config"));
+  if (brings.mistake() == "") serve.bring(brings);
+  if (berth.findNodeLabel("never") !== null) fail("a name is found that is nowhere");
+  const wanted = part(v, "names").elements();
+  for (let i = 0; i < wanted.length; i++) {
+    const label = berth.findNodeLabel(wanted[i].text(""));
+    equal(changetype<usize>(label), i + 1, "the number of a name");
+  }
+  if (!part(v, "refused").isThere()) equal(declared.namesOf("nodeLabels").length, wanted.length, "the length of the list");
 }
