@@ -287,7 +287,8 @@ func New(c Config, d Deps) (*Assembly, error) {
 		},
 		scheduler.Deps{
 			Clock: a.clock, Recorder: a.counted(), Objects: d.Objects, Pipelines: pipelines, Extenders: extenders, Outlet: d.Outlet, Evictor: d.Evictor,
-			Observer: d.Observer, Tried: a.shadow.Tried, Moved: d.Moved, Gated: d.Gated, Handled: d.Handled, Worked: d.Worked, Log: d.Log,
+			Observer: d.Observer, Tried: a.shadow.Tried, TriesNominated: a.shadow.ReadsNominated,
+			Moved: d.Moved, Gated: d.Gated, Handled: d.Handled, Worked: d.Worked, Log: d.Log,
 			Spawn:    d.Spawn,
 			Panicked: a.Panicked, Suspects: d.Suspects, Fault: d.Fault,
 		},

@@ -1,16 +1,19 @@
 package assembly
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/runtime/module"
+	"github.com/berth-scheduler/berth/runtime/report"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
@@ -123,5 +126,55 @@ func TestFeedDetails(t *testing.T) {
 	at := time.Unix(1_000_000, 0).UTC().Format(time.RFC3339)
 	if got := a.Rejections[0].Details[0]; got.Nodes != 1 || !strings.HasSuffix(got.Text, "n: load is 900 milli, sampled at "+at) {
 		t.Errorf("%+v", got)
+	}
+}
+
+// TestFeedsOfScores: a pod that was placed is explained with the values of feeds that its plugin's scores saw, of the chosen node and of
+// the next best, and only if the plugin scored.
+func TestFeedsOfScores(t *testing.T) {
+	modules := newModules(t)
+	r := start(t, Config{
+		Modules: modules, Feeds: []string{"load:milli"}, Attached: []Attached{tenants(t, modules, guest{required: true}, "a")},
+	})
+	oneNode(r)
+	r.says(abi.FeedFresh)
+	candidates := func(namespace, name string) []report.Candidate {
+		t.Helper()
+		if !r.in(t, namespace, name) {
+			t.Fatalf("%s was not placed", name)
+		}
+		return r.attempts[len(r.attempts)-1].Candidates
+	}
+	if all := candidates("a", "alone"); len(all) != 1 || len(all[0].Feeds) > 0 {
+		t.Errorf("the only node is not scored: %+v", all)
+	}
+	n := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "m"}}
+	n.Status.Allocatable = v1.ResourceList{v1.ResourcePods: resource.MustParse("1000")}
+	r.scheduler.Scheduler.SetNode(state.NewNode(n))
+	expect := func(pod string, n report.FeedValue) {
+		t.Helper()
+		all := candidates("a", pod)
+		want := map[string]report.FeedValue{"n": n, "m": {}}
+		for _, c := range all {
+			w := want[c.Node]
+			if w.Plugin, w.Feed = "a/tiny", "load:milli"; len(c.Feeds) != 1 || c.Feeds[0] != w {
+				t.Errorf("%s: %+v, want %+v", c.Node, c.Feeds, w)
+			}
+		}
+		if len(all) != 2 {
+			t.Errorf("%+v", all)
+		}
+	}
+	for i, is := range []uint8{abi.FeedFresh, abi.FeedStale, abi.FeedFresh} {
+		r.says(abi.FeedFresh) // the pod is gated otherwise
+		expect(fmt.Sprint("fresh", i), report.FeedValue{Value: 900, State: abi.FeedFresh, At: 1_000_000})
+		cell := state.Cell{Value: int64(i), State: is, Since: 1, At: 2_000_000}
+		r.scheduler.Scheduler.SetFeeds([]state.Feed{{Name: "load", Cells: map[string]state.Cell{"n": cell, "elsewhere": {State: abi.FeedFresh}}}})
+		expect(fmt.Sprint("pod", i), report.FeedValue{Value: int64(i), State: is, At: 2_000_000})
+	}
+	for _, c := range candidates("b", "other") {
+		if len(c.Scores) == 0 || len(c.Feeds) > 0 {
+			t.Errorf("the plugin is not the pod's: %+v", c)
+		}
 	}
 }

@@ -87,7 +87,9 @@ type Cache struct {
 
 	pods    map[types.UID]placed
 	assumed int // number of assumed pods
-	slots   slots
+	// nominated are the pods that are nominated to nodes, if a plugin reads them.
+	nominated map[string][]*state.Pod
+	slots     slots
 
 	namespaces namespaces
 	feeds      feeds
@@ -112,6 +114,7 @@ type placed struct {
 func New(config Config) *Cache {
 	c := &Cache{
 		rank: config.Rank, nodes: make(map[string]*node), pods: make(map[types.UID]placed),
+		nominated:  make(map[string][]*state.Pod),
 		namespaces: namespaces{rows: make(map[string]uint32)},
 	}
 	if c.rank == nil {

@@ -71,6 +71,13 @@ func requireEqual(t tester, c *cache.Cache, s *state.Snapshot) {
 		if got := s.Nodes.Pods.Row(uint32(row)); !slices.Equal(got, want) {
 			t.Fatalf("row %d has the slots %v, and the pods of node %s are in %v", row, got, info.Name, want)
 		}
+		want = nil
+		for i := range info.Nominated {
+			want = append(want, info.Nominated[i].Slot)
+		}
+		if got := s.Nodes.Nominated.Row(uint32(row)); !slices.Equal(got, want) {
+			t.Fatalf("row %d has nominated pods in the slots %v, and those of node %s are in %v", row, got, info.Name, want)
+		}
 	}
 	requireConsistent(t, s)
 	requireConsistent(t, rebuilt)
@@ -85,7 +92,11 @@ func requireConsistent(t tester, s *state.Snapshot) {
 		if got, ok := s.Row(s.Name(row)); !ok || got != row {
 			t.Fatalf("node %s is in row %d, but the index says %d, %v", s.Name(row), row, got, ok)
 		}
-		for _, slot := range s.Nodes.Pods.Row(row) {
+		nominated := s.Nodes.Nominated.Row(row)
+		for i, slot := range slices.Concat(nominated, s.Nodes.Pods.Row(row)) {
+			if s.Pods.Nominated(slot) != (i < len(nominated)) {
+				t.Fatalf("slot %d of node %s: nominated %t", slot, s.Name(row), s.Pods.Nominated(slot))
+			}
 			if held[slot] {
 				t.Fatalf("slot %d is used twice", slot)
 			}
@@ -115,7 +126,7 @@ func requireConsistent(t tester, s *state.Snapshot) {
 	}
 	for row := s.Len(); row < len(s.Nodes.Node); row++ {
 		if s.Nodes.Node[row] != nil || len(s.Nodes.Labels.Row(uint32(row))) != 0 || len(s.Nodes.Images.Row(uint32(row))) != 0 ||
-			s.Nodes.ObjectGeneration[row] != 0 || s.Nodes.PodsGeneration[row] != 0 {
+			s.Nodes.ObjectGeneration[row] != 0 || s.Nodes.PodsGeneration[row] != 0 || len(s.Nodes.Nominated.Row(uint32(row))) != 0 {
 			t.Fatalf("row %d belongs to no node and is not empty", row)
 		}
 	}
@@ -148,7 +159,7 @@ func (g *generations) check(t tester, c *cache.Cache) {
 	}
 	for info := range c.Nodes() {
 		var held []string
-		for _, p := range info.Pods {
+		for _, p := range slices.Concat(info.Pods, info.Nominated) {
 			see(p.Generation, fmt.Sprintf("pod %p", p.Pod))
 			held = append(held, fmt.Sprintf("%d@%d", p.Generation, p.Slot))
 			if (p.Slot == math.MaxUint32) != (info.Node == nil) {

@@ -3,6 +3,7 @@ package cache_test
 import (
 	"errors"
 	"maps"
+	"regexp"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -35,6 +36,7 @@ func TestRandomOperations(t *testing.T) {
 			"update pod":  m.updatePod,
 			"recreate":    m.recreatePod,
 			"remove pod":  m.removePod,
+			"nominate":    m.nominate,
 			"snapshot":    m.takeSnapshot,
 			"other":       m.otherSnapshot,
 			"what if":     m.whatIf,
@@ -51,6 +53,17 @@ type machine struct {
 	generations generations
 	pods        int // pods ever made
 	reader      namespaceReader
+}
+
+// nominate changes the pods that are nominated to a node. The model does not know them: they count in nothing.
+func (m *machine) nominate(t *rapid.T) {
+	var pods []*state.Pod
+	for range rapid.IntRange(0, 3).Draw(t, "pods") {
+		pod := m.drawPod(t).object()
+		pod.Spec.NodeName = ""
+		pods = append(pods, state.NewPod(pod))
+	}
+	m.cache.Nominate(nodeNames().Draw(t, "node"), pods)
 }
 
 // pick draws one of the pods for which keep is true, or skips the action.
@@ -242,7 +255,8 @@ func (m *machine) takeSnapshot(t *rapid.T) {
 		if !ok {
 			continue
 		}
-		if got, want := rowText(t, m.snapshot, row), m.model.text(name); got != want {
+		got := regexp.MustCompile(`(?m)^  nominated .*\n`).ReplaceAllString(rowText(t, m.snapshot, row), "")
+		if want := m.model.text(name); got != want {
 			t.Fatalf("snapshot and model differ\nsnapshot:\n%s\nmodel:\n%s", got, want)
 		}
 	}

@@ -68,6 +68,7 @@ func (c *Cache) attach(n *node) {
 		n.info.SetSlot(i, c.slots.take())
 	}
 	c.podsChanged(n)
+	c.showNominated(n)
 }
 
 // detach makes a row a ghost, frees the slots of its pods, and moves the last row into the gap.
@@ -85,6 +86,7 @@ func (c *Cache) detach(n *node) {
 	for i := range n.info.Pods {
 		c.release(&n.info.Pods[i])
 	}
+	c.hideNominated(n)
 	c.podsChanged(n)
 }
 

@@ -52,6 +52,9 @@ func (c *Cache) renumber() bool {
 		for i := range n.info.Pods {
 			n.info.SetSlot(i, c.slots.take())
 		}
+		for i := range n.info.Nominated {
+			n.info.Nominated[i].Slot = c.slots.take()
+		}
 		c.podsChanged(n)
 	}
 	return true

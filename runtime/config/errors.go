@@ -49,11 +49,15 @@ func position(file string, line int, path string) string {
 	return b.String()
 }
 
+// maxErrors is how many mistakes of a file are kept: one of a few MiB has room for a hundred thousand.
+const maxErrors = 1000
+
 // report collects the errors and warnings of one file.
 type report struct {
 	file  string
 	lines *lines // nil if there is no file
 	errs  []*Error
+	more  int // beyond maxErrors
 	// broken are the paths of values that cannot be decoded. They count as absent, and nothing
 	// else is reported about them.
 	broken []string
@@ -81,6 +85,10 @@ func (r *report) addAt(path, detail, fix string) {
 		if rest, ok := strings.CutPrefix(path, b); ok && (rest == "" || rest[0] == '.' || rest[0] == '[') {
 			return
 		}
+	}
+	if len(r.errs) >= maxErrors {
+		r.more++
+		return
 	}
 	r.errs = append(r.errs, &Error{File: r.file, Line: r.lines.of(path), Path: path, Detail: detail, Fix: fix})
 }
@@ -122,6 +130,9 @@ func (r *report) err() error {
 	joined := make([]error, len(r.errs))
 	for i, e := range r.errs {
 		joined[i] = e
+	}
+	if r.more > 0 {
+		joined = append(joined, &Error{File: r.file, Detail: fmt.Sprintf("there are %d more mistakes", r.more), Fix: "mend these first"})
 	}
 	return errors.Join(joined...)
 }

@@ -133,6 +133,24 @@ func TestLoad(t *testing.T) {
 	}
 }
 
+// TestManyMistakes: a file of mistakes takes no more memory for them than a thousand, and the others are counted.
+func TestManyMistakes(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles: [{plugins: {filter: {enabled: [")
+	for i := range 5000 {
+		fmt.Fprintf(&b, "{name: P%d},", i)
+	}
+	_, _, err := config.Parse([]byte(b.String()+"]}}}]\n"), "s.yaml", testCatalog())
+	var many interface{ Unwrap() []error }
+	if !errors.As(err, &many) {
+		t.Fatal(err)
+	}
+	all := many.Unwrap()
+	if last := all[len(all)-1].Error(); len(all) != 1001 || last != "s.yaml: there are 4000 more mistakes; mend these first" {
+		t.Errorf("%d mistakes, the last of which is %s", len(all), last)
+	}
+}
+
 // describe writes a result as text: the points and args of each profile, other fields that
 // differ from the defaults, and warnings.
 func describe(s *config.Scheduler, warnings []config.Warning, err error) string {

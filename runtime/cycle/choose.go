@@ -3,7 +3,9 @@ package cycle
 import (
 	"cmp"
 	"slices"
+	"strings"
 
+	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/report"
 )
 
@@ -138,4 +140,29 @@ func (s *draft) list(n, plugins int, row func(i int) (uint32, int64), score func
 			Node: s.in.Snapshot.Name(row), Total: total, Scores: scores[from:len(scores):len(scores)],
 		})
 	}
+	if feeding := s.in.Pipeline.Feeding(); len(feeding) > 0 && plugins > 0 {
+		s.feeds(feeding, row)
+	}
+}
+
+// feeds records what feeds say of the candidates, of those that the plugins read which gave them scores.
+func (s *draft) feeds(feeding []*plugin.Info, row func(i int) (uint32, int64)) {
+	all := s.cycle.feeds[:0]
+	for i := range s.attempt.Candidates {
+		c := &s.attempt.Candidates[i]
+		at, _ := row(i)
+		from := len(all)
+		for _, info := range feeding {
+			if !slices.ContainsFunc(c.Scores, func(by report.Score) bool { return by.Plugin == info.Name }) {
+				continue
+			}
+			for _, feed := range info.Feeds {
+				name, _, _ := strings.Cut(feed, ":")
+				cell := s.in.Snapshot.Nodes.Cell(at, s.in.Snapshot.Feed(name))
+				all = append(all, report.FeedValue{Plugin: info.Name, Feed: feed, Value: cell.Value, State: cell.State, At: cell.At})
+			}
+		}
+		c.Feeds = all[from:len(all):len(all)]
+	}
+	s.cycle.feeds = all
 }

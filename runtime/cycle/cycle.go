@@ -74,7 +74,8 @@ type Cycle struct {
 	rows    []uint32
 	groups  []group
 	counts  map[string]int
-	scores  []report.Score // of candidates
+	scores  []report.Score     // of candidates
+	feeds   []report.FeedValue // of candidates
 	top     []int
 	best    []uint32
 	pcg     rand.PCG
@@ -134,6 +135,8 @@ type Input struct {
 	Extenders *extender.Extenders
 	// Seed is this decision's own random number.
 	Seed uint64
+	// Now is the time of the loop in seconds since 1970.
+	Now int64
 	// Sequence numbers decisions from 1.
 	Sequence uint64
 	// Draw is the number by which a tie is broken; 0 means Sequence.
@@ -215,7 +218,7 @@ func (c *Cycle) Schedule(in Input) Decision {
 		cycle: c, run: run, in: &in, d: &d, attempt: &c.attempt,
 		input: plugin.Cycle{
 			Context: in.Context, Snapshot: in.Snapshot, Pod: pod, State: d.State,
-			Seed: in.Seed, Nominations: in.Nominations,
+			Seed: in.Seed, Now: in.Now, Nominations: in.Nominations,
 		},
 	}
 	s.decide()

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/runtime/extender"
 	"github.com/berth-scheduler/berth/runtime/pipeline"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/report"
@@ -156,6 +157,9 @@ func (s *draft) noFit(postFilter bool) {
 		r := &s.attempt.Rejections[i]
 		for _, reason := range r.Reasons {
 			counts[reason] += r.Count
+		}
+		if len(r.Reasons) == 0 && r.Plugin != extender.Name { // or the numbers do not add up, and nobody knows who it was
+			counts["node(s) were rejected by the plugin "+r.Plugin+", which gave no reason"] += r.Count
 		}
 	}
 	s.attempt.Message = report.NoFit(s.attempt.Nodes, s.attempt.PreFilter, counts, s.attempt.PostFilter)

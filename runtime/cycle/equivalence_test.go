@@ -3,6 +3,7 @@ package cycle_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"testing"
 
@@ -26,6 +27,7 @@ type labelled struct {
 	info       plugin.Info
 	scaling    plugin.Scaling
 	together   bool // scores are scaled together
+	silent     bool // about some nodes
 	sums       bool // scores depend on how many nodes there are
 	unanswered int64
 }
@@ -76,6 +78,8 @@ func (p *labelled) Score(c *plugin.Cycle, rows []uint32, out []int64) *plugin.St
 			p.unanswered++
 		case node == 94 && pod == 0:
 			out[i] = -7
+		case p.silent && node%7 == 5 && p.scaling != plugin.Unscaled:
+			out[i] = abi.NoScore
 		}
 	}
 	return nil
@@ -89,7 +93,7 @@ type scaled struct{ *labelled }
 func (p scaled) Scaling() (plugin.Scaling, bool) { return p.scaling, !p.together }
 
 func (p scaled) Normalize(_ *plugin.Cycle, _ []uint32, scores []int64) *plugin.Status {
-	if p.scaling == plugin.Spread {
+	if p.scaling == plugin.Spread || slices.Contains(scores, abi.NoScore) {
 		p.scaling.Scale(scores)
 	} else {
 		plugin.NormalizeMax(scores, p.scaling == plugin.Reversed)
@@ -154,6 +158,7 @@ func TestAlike(t *testing.T) {
 				info:     plugin.Info{Name: fmt.Sprint("P", i), NodeScoped: []abi.Point{abi.Filter, abi.Score}},
 				scaling:  plugin.Scaling(rapid.IntRange(0, 3).Draw(r, "scaling")),
 				sums:     rapid.IntRange(0, 3).Draw(r, "sums") == 0,
+				silent:   rapid.Bool().Draw(r, "silent"),
 				together: rapid.IntRange(0, 9).Draw(r, "together") == 0,
 			}
 			if n := rapid.IntRange(-9, 3).Draw(r, "scopes"); n > 0 {

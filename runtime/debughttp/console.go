@@ -92,7 +92,10 @@ type Queued struct {
 	Since        *time.Time `json:"since,omitempty"`
 	First        *time.Time `json:"first,omitempty"`
 	BackoffUntil *time.Time `json:"backoffUntil,omitempty"`
-	Attempts     int        `json:"attempts"`
+	// RetryAt is when a plugin, RetryBy, has the pod tried again whatever events come.
+	RetryAt  *time.Time `json:"retryAt,omitempty"`
+	RetryBy  string     `json:"retryBy,omitempty"`
+	Attempts int        `json:"attempts"`
 	// Plugins are those that hold the pod or rejected it, and Reason says why, if that is known.
 	Plugins []string `json:"plugins,omitempty"`
 	Reason  string   `json:"reason,omitempty"`

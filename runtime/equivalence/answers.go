@@ -199,17 +199,25 @@ func (a *Answers) Score(row uint32) (value int64, ok bool) {
 	if int(place) >= len(a.scores) || a.scores[place] == 0 {
 		return 0, false
 	}
-	return int64(a.scores[place] ^ math.MinInt32), true
+	if value = int64(a.scores[place] ^ math.MinInt32); value == none {
+		value = abi.NoScore
+	}
+	return value, true
 }
 
-// KeepScore keeps the score of a row, if it has 32 bits. Overlay rows are not kept.
+// none stands for abi.NoScore among scores of 32 bits.
+const none = math.MinInt32 + 1
+
+// KeepScore keeps the score of a row, if it has 32 bits or is abi.NoScore. Overlay rows are not kept.
 func (a *Answers) KeepScore(row uint32, value int64) {
 	place := a.Place(row)
 	if int(place) >= len(a.scores) {
 		return
 	}
 	a.scores[place] = 0
-	if value > math.MinInt32 && value <= math.MaxInt32 {
+	if value == abi.NoScore {
+		a.scores[place] = score(none ^ math.MinInt32)
+	} else if value > none && value <= math.MaxInt32 {
 		a.scores[place] = score(value) ^ math.MinInt32
 	}
 }

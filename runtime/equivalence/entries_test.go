@@ -19,8 +19,10 @@ import (
 type scene struct {
 	node        *v1.Node
 	placed, pod *v1.Pod
+	nominated   *v1.Pod
 	namespace   map[string]string // labels
 	feed        state.Cell
+	now         int64
 }
 
 func newScene() *scene {
@@ -81,6 +83,7 @@ func changes() map[abi.ColumnID]func(s *scene) {
 		abi.NodeZone:             func(s *scene) { s.node.Labels[v1.LabelTopologyZone] = "y" },
 		abi.NodeCapacity:         func(s *scene) { s.node.Status.Capacity = v1.ResourceList{v1.ResourceCPU: resource.MustParse("9")} },
 		abi.NodeCreatedAt:        func(s *scene) { s.node.CreationTimestamp = metav1.Unix(1, 0) },
+		abi.NodeNominated:        func(s *scene) { s.nominated = s.pod },
 		abi.NodeFeed:             func(s *scene) { s.feed.Value = 2 },
 		abi.NodeFeedState:        func(s *scene) { s.feed.State = 2 },
 		abi.NodeRequestedSince:   func(s *scene) { s.feed.Since = 6 },
@@ -130,6 +133,11 @@ func changes() map[abi.ColumnID]func(s *scene) {
 		abi.IncomingLimits: func(s *scene) {
 			s.pod.Spec.Containers[0].Resources.Limits = v1.ResourceList{v1.ResourceCPU: resource.MustParse("2")}
 		},
+		abi.IncomingContainers: func(s *scene) { s.pod.Spec.Containers[0].Name = "y" },
+		abi.IncomingContainerAmounts: func(s *scene) {
+			s.pod.Spec.Containers[0].Resources.Limits = v1.ResourceList{"example.com/y": resource.MustParse("0")}
+		},
+		abi.IncomingNow: func(s *scene) { s.now = 60 },
 		abi.IncomingQOS: func(s *scene) { s.pod.Status.QOSClass = v1.PodQOSGuaranteed },
 		abi.IncomingClaims: func(s *scene) {
 			claim := &v1.PersistentVolumeClaimVolumeSource{ClaimName: "y"}
@@ -152,7 +160,7 @@ func TestEntries(t *testing.T) {
 		if e.ID == abi.NodeRequestedSince {
 			read.Args = []string{"cpu", "", "k:milli"}
 		}
-		if e.ID == abi.NodePods {
+		if e.ID == abi.NodePods || e.ID == abi.NodeNominated {
 			p.info.Reads[0].Args = []string{} // with nil it is anything of the pods, and moves with their generation
 		}
 		if e.Table == abi.TablePods {
@@ -203,7 +211,7 @@ func (w *watched) show(s *scene) bool {
 	if w.last == nil || !reflect.DeepEqual(s.node, w.last.node) {
 		w.node = w.generation
 	}
-	if w.last == nil || !reflect.DeepEqual(s.placed, w.last.placed) {
+	if w.last == nil || !reflect.DeepEqual(s.placed, w.last.placed) || !reflect.DeepEqual(s.nominated, w.last.nominated) {
 		w.pods = w.generation
 	}
 	if w.last == nil || s.feed != w.last.feed {
@@ -216,10 +224,13 @@ func (w *watched) show(s *scene) bool {
 	if s.placed != nil {
 		row.AddPod(state.PlacedPod{Pod: state.NewPod(s.placed), Generation: w.pods})
 	}
+	if s.nominated != nil {
+		row.Nominated = []state.PlacedPod{{Pod: state.NewPod(s.nominated), Slot: 1, Generation: w.pods}}
+	}
 	row.PodsGeneration = w.pods
 	w.snapshot.Update([]*state.NodeInfo{row}, []uint32{0}, nil)
 	namespace := &state.Namespace{Name: s.pod.Namespace, Labels: s.namespace}
-	c := &plugin.Cycle{Snapshot: w.snapshot, Pod: state.NewPod(s.pod)}
+	c := &plugin.Cycle{Snapshot: w.snapshot, Pod: state.NewPod(s.pod), Now: s.now}
 	a := w.cache.Lookup(c, namespace)
 	if a == nil { // of the first such pod nothing is kept
 		a = w.cache.Lookup(c, namespace)

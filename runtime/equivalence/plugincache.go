@@ -78,7 +78,7 @@ func (k *PluginCache) Lookup(c *plugin.Cycle, namespace *state.Namespace) *Answe
 	s := k.store
 	s.Follow(c.Snapshot)
 	k.projection.follow(c.Snapshot, &s.journal)
-	k.signature = appendSignature(k.signature[:0], k.reads, c.Pod, namespace)
+	k.signature = appendSignature(k.signature[:0], k.reads, c.Pod, namespace, c.Now)
 	a, ok := k.answers[string(k.signature)]
 	if !ok {
 		if !k.door.Again(k.signature, k.within()) {

@@ -40,9 +40,10 @@ type projection struct {
 
 // source is one of the objects behind a row, by its number among fields.NumRowSources, and what is read of it.
 type source struct {
-	number  int
-	columns []plugin.Read
-	placed  bool // the pods table is read
+	number    int
+	columns   []plugin.Read
+	placed    bool // the pods table is read
+	nominated bool // the pods that are nominated to the node are read
 }
 
 // seen is what a row was when it was looked at last, by source.
@@ -65,11 +66,13 @@ func newProjection(columns []plugin.Read, namespaces []string, shared bool) *pro
 			case e.Table != abi.TableNodes || e.Source>>number&1 == 0:
 			case c.Column == abi.NodePods && c.Args != nil:
 				from.placed = true
+			case c.Column == abi.NodeNominated && c.Args != nil:
+				from.nominated = true
 			default:
 				from.columns = append(from.columns, c)
 			}
 		}
-		if from.placed || from.columns != nil {
+		if from.placed || from.nominated || from.columns != nil {
 			p.sources = append(p.sources, from)
 		}
 	}
@@ -179,6 +182,13 @@ func (p *projection) hash(s *state.Snapshot, row uint32, from *source) uint64 {
 		for _, slot := range s.Nodes.Pods.Row(row) {
 			h += p.placedHash(s, slot) // their order means nothing (ABI-4.7)
 		}
+	}
+	if from.nominated {
+		n := uint64(0)
+		for _, slot := range s.Nodes.Nominated.Row(row) {
+			n += p.placedHash(s, slot)
+		}
+		h += maphash.Comparable(p.seed, n)
 	}
 	return h
 }

@@ -3,6 +3,8 @@ package equivalence
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
+	"strconv"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -13,9 +15,14 @@ import (
 )
 
 // appendSignature appends what a plugin reads of a pod, namespace labels included. Two pods have
-// the same bytes if and only if they are equivalent to the plugin. All reads are of the pod.
-func appendSignature(b []byte, reads []plugin.Read, pod *state.Pod, namespace *state.Namespace) []byte {
+// the same bytes if and only if they are equivalent to the plugin at that time, in seconds since 1970. All reads are of the pod, or
+// the time.
+func appendSignature(b []byte, reads []plugin.Read, pod *state.Pod, namespace *state.Namespace, now int64) []byte {
 	for i := range reads {
+		if read := &reads[i]; read.Column == abi.IncomingNow {
+			b = binary.AppendVarint(appendID(b, read.Column), now-now%max(read.Step, 1))
+			continue
+		}
 		b = appendField(appendID(b, reads[i].Column), &reads[i], pod, namespace)
 	}
 	return b
@@ -95,6 +102,8 @@ func appendField(b []byte, read *plugin.Read, pod *state.Pod, namespace *state.N
 		b = appendLimits(b, pod, read.Args)
 	case abi.IncomingQOS:
 		b = appendText(b, string(pod.QOS()))
+	case abi.IncomingContainers, abi.IncomingContainerAmounts:
+		b = appendContainers(b, pod, read.Args)
 	case abi.IncomingClaims:
 		for _, name := range pod.Claims() {
 			b = appendText(append(b, 1), name)
@@ -200,6 +209,28 @@ func appendReads(b []byte, reads []plugin.Read) []byte {
 }
 
 // appendLimits appends the limits of resources; nil means all.
+func appendContainers(b []byte, pod *state.Pod, names []string) []byte {
+	for _, c := range pod.Containers() {
+		b = appendText(appendText(append(b, 1), c.Name), c.Image)
+		b = strconv.AppendBool(strconv.AppendBool(b, c.Init), c.Sidecar)
+		of := names
+		if of == nil { // any resource
+			for _, list := range [...]v1.ResourceList{c.Resources.Requests, c.Resources.Limits} {
+				for name := range list {
+					of = append(of, string(name))
+				}
+			}
+			slices.Sort(of)
+		}
+		for _, name := range of {
+			b = binary.AppendVarint(appendText(append(b, 1), name), c.Request(v1.ResourceName(name)))
+			b = binary.AppendVarint(b, c.Limit(v1.ResourceName(name)))
+		}
+		b = append(b, 0)
+	}
+	return append(b, 0)
+}
+
 func appendLimits(b []byte, pod *state.Pod, names []string) []byte {
 	if names == nil {
 		names = pod.Limited()

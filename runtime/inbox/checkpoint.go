@@ -62,6 +62,8 @@ type (
 		Patch state.Patch
 		// Waits are the plugins that have not allowed the pod yet; none if its binding cycle runs.
 		Waits []Wait
+		// Retry is how soon plugins want the pod tried again if its attempt fails.
+		Retry state.Retry
 		// Kept is what plugins keep for the pod.
 		Kept []plugin.Carried
 		// Pod is the pod as it was when its attempt began, if the queue does not have it in this place any more.
@@ -73,6 +75,8 @@ type (
 		Unnamed    bool
 		// Beside are the other pods on the node, as the attempt saw them, if a plugin reads them at Unreserve.
 		Beside []*state.Pod
+		// Nominated are the pods that were nominated to the node, likewise.
+		Nominated []*state.Pod
 		// Feeds and Cells are what feeds said of the node, likewise.
 		Feeds []string
 		Cells []state.Cell
@@ -180,6 +184,9 @@ func (e *Queued) visit(f fields) {
 	f.json("pending", &q.Pending, len(q.Pending) > 0)
 	q.GatedBy, q.GateReason = f.text("gated-by", q.GatedBy), f.text("gate-reason", q.GateReason)
 	q.Flushed = f.flag("flushed", q.Flushed)
+	if f.since(11) {
+		q.RetryAt, q.RetryBy = moment(f, "retry-at", q.RetryAt), f.text("retry-by", q.RetryBy)
+	}
 	e.Since = f.number("since", e.Since)
 	pod, ok := f.object("object", "Pod", object).(*v1.Pod)
 	e.Latest = visitPod(f, "latest", e.Latest)
@@ -253,6 +260,10 @@ func (e *InFlight) visit(f fields) {
 	e.Seed = f.number("seed", e.Seed)
 	f.json("patch", &e.Patch, !e.Patch.Empty())
 	f.json("waits", &e.Waits, len(e.Waits) > 0)
+	if f.since(11) {
+		f.json("retry", &e.Retry, e.Retry.After > 0)
+		e.Nominated = visitPods(f, "nominated", e.Nominated)
+	}
 	f.json("kept", &e.Kept, len(e.Kept) > 0)
 	e.Unnamed = f.flag("unnamed", e.Unnamed)
 	e.Pod = visitPod(f, "object", e.Pod)

@@ -163,7 +163,7 @@ func (c *Encoder) objects(_, kind string, v []metav1.Object) []metav1.Object {
 }
 
 // Version is the version of the compact encoding.
-const Version = 10
+const Version = 11
 
 // Decoder reads what an Encoder wrote.
 type Decoder struct {

@@ -4,6 +4,7 @@
 package module
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -27,9 +28,10 @@ type Loaded struct {
 	// Path is the file's path as given.
 	Path string
 	// Digest is the digest of the module's bytes: "sha256:" and 64 hexadecimal digits.
-	Digest   string
-	Bytes    []byte
-	Module   *wire.Module
+	Digest string
+	Bytes  []byte
+	Module *wire.Module
+	// Manifest is the module's, with the names that the configuration brings. Without a configuration they are missing.
 	Manifest *wire.Manifest
 	// Warnings about the module and its manifest, in a fixed order.
 	Warnings []string
@@ -44,9 +46,11 @@ type Loaded struct {
 	// Signers are the names of the policy's keys that signed the module; empty without a policy.
 	Signers []string
 
-	schema  *schema.Schema
-	subject *policy.Subject // of policies
-	fetched *fetched        // without its data; nil if the module was not loaded by Sources
+	schema *schema.Schema
+	// embedded is the manifest as the module has it; nil if that is Manifest.
+	embedded *wire.Manifest
+	subject  *policy.Subject // of policies
+	fetched  *fetched        // without its data; nil if the module was not loaded by Sources
 }
 
 // Read reads a module without a configuration.
@@ -95,7 +99,12 @@ func Parse(path string, data []byte) (*Loaded, error) {
 // Share replaces what depends on the module's bytes alone by that of another Loaded of the same
 // digest, so that the bytes are in memory once.
 func (l *Loaded) Share(o *Loaded) {
-	l.Bytes, l.Module, l.Manifest, l.schema = o.Bytes, o.Module, o.Manifest, o.schema
+	if l.embedded == nil {
+		l.Manifest = o.declared()
+	} else { // Manifest depends on the configuration, too
+		l.embedded = o.declared()
+	}
+	l.Bytes, l.Module, l.schema = o.Bytes, o.Module, o.schema
 	if l.subject != nil {
 		subject := *l.subject
 		subject.Data = o.Bytes
@@ -184,10 +193,34 @@ func (s *Sources) configure(l *Loaded, ref Reference, pinned bool) (*Loaded, err
 		err = &Error{File: ref.Source(), Section: sectionConfig,
 			Detail: fmt.Sprintf("%d bytes, at most %d are allowed", len(l.Config), ref.Limits.ConfigSize), Fix: "raise limits.configSize"}
 	}
+	if err == nil {
+		err = l.resolve(ref.ConfigFile)
+	}
 	if err != nil || denied != nil {
 		return nil, errors.Join(err, denied)
 	}
 	return l, s.locked(l, &ref)
+}
+
+// declared returns the manifest as the module has it.
+func (l *Loaded) declared() *wire.Manifest { return cmp.Or(l.embedded, l.Manifest) }
+
+// Brought returns the names that the configuration brings to what the manifest reads (ABI-9.15).
+func (l *Loaded) Brought() []wire.BroughtName {
+	brought, _ := l.declared().Brought(l.Config) // resolve has seen all errors
+	return brought
+}
+
+// resolve adds the names that the configuration brings to the manifest (ABI-9.15). file is the configuration's; empty for the module's.
+func (l *Loaded) resolve(file string) error {
+	m, err := l.Manifest.Resolve(l.Config)
+	if err != nil {
+		return wrap(cmp.Or(file, l.Path), sectionConfig, err)
+	}
+	if m != l.Manifest {
+		l.embedded, l.Manifest = l.Manifest, m
+	}
+	return nil
 }
 
 // Digest returns the digest of bytes: "sha256:" and 64 hexadecimal digits.
@@ -210,15 +243,24 @@ func (l *Loaded) config(ref Reference) ([]byte, error) {
 		}
 		return out, err
 	}
-	data, err := readFile(ref.ConfigFile, sectionConfig, abi.MaxConfigSize)
+	raw, err := ReadConfig(ref.ConfigFile)
+	if err != nil {
+		return nil, err
+	}
+	return l.CheckConfig(ref.ConfigFile, raw)
+}
+
+// ReadConfig returns the configuration in a JSON or YAML file as JSON, which no schema has checked.
+func ReadConfig(file string) ([]byte, error) {
+	data, err := readFile(file, sectionConfig, abi.MaxConfigSize)
 	if err != nil {
 		return nil, err
 	}
 	raw, err := toJSON(data)
 	if err != nil {
-		return nil, wrap(ref.ConfigFile, sectionConfig, err)
+		return nil, wrap(file, sectionConfig, err)
 	}
-	return l.CheckConfig(ref.ConfigFile, raw)
+	return raw, nil
 }
 
 // CheckConfig checks a configuration in JSON against the manifest's schema and returns it in

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"slices"
+	"time"
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/internal/plain"
@@ -15,6 +16,8 @@ import (
 type Gate struct {
 	Plugin string
 	Reason string
+	// RetryAfter is how soon the plugin wants to be asked again; 0 leaves it to events.
+	RetryAfter time.Duration
 }
 
 // maxGateReason is how much is kept of why a pod is gated, in bytes: each gated pod has its own.
@@ -68,7 +71,7 @@ func (p *Pipeline) gate(s stage[plugin.PreEnqueue], pods []*state.QueuedPod, ask
 	p.timings.add(s.index, abi.PreEnqueue, 0, abi.Success, watch.Elapsed())
 	for j, i := range ask {
 		if !answers[j].Success() {
-			out[i] = Gate{Plugin: s.info.Name, Reason: plain.Line(answers[j].Message(), maxGateReason)}
+			out[i] = Gate{Plugin: s.info.Name, Reason: plain.Line(answers[j].Message(), maxGateReason), RetryAfter: answers[j].RetryAfter}
 		}
 	}
 }

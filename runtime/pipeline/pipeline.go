@@ -86,7 +86,9 @@ type Pipeline struct {
 	delegators []plugin.Delegator
 	hinters    []plugin.Hinter // by plugin index; nil for a plugin with hints of its events
 	// wantsInfo tells that a plugin reads Placement.Info.
-	wantsInfo bool
+	wantsInfo      bool
+	feeding        []*plugin.Info // of plugins that read feeds and score
+	readsNominated bool           // a plugin reads abi.NodeNominated
 	// resizes tells that pods are tried whose resize in place is deferred.
 	resizes bool
 
@@ -156,6 +158,11 @@ func New(config Config, deps Deps) (*Pipeline, error) {
 	}
 	slices.Sort(p.named)
 	p.named = slices.Compact(p.named)
+	for _, s := range p.points.score {
+		if len(s.info.Feeds) > 0 {
+			p.feeding = append(p.feeding, s.info)
+		}
+	}
 	p.enforce()
 	p.resizes = slices.ContainsFunc(p.points.permit, func(s stage[plugin.Permit]) bool { return s.info.TriesResizes })
 	p.common = p.newView(viewKey{})
@@ -207,6 +214,8 @@ func (b *builder) add(entry Entry) int {
 		if reader, ok := p.(plugin.NodeReader); ok && reader.ReadsNodeInfo() {
 			b.p.wantsInfo = true
 		}
+		reads := func(r plugin.Read) bool { return r.Column == abi.NodeNominated }
+		b.p.readsNominated = b.p.readsNominated || slices.ContainsFunc(info.Reads, reads)
 		b.p.infos = append(b.p.infos, info)
 		if !entry.Share.All() {
 			b.p.shared = append(b.p.shared, shared{index: i, share: entry.Share})
@@ -242,6 +251,9 @@ func (p *Pipeline) Profile() string { return p.config.Profile }
 
 // Plugins returns the plugins of the profile in the order of their first point.
 func (p *Pipeline) Plugins() []*plugin.Info { return p.infos }
+
+// Feeding returns the plugins that score and read feeds.
+func (p *Pipeline) Feeding() []*plugin.Info { return p.feeding }
 
 // Percentage returns percentageOfNodesToScore; nil for all nodes.
 func (p *Pipeline) Percentage() *int32 { return p.config.Percentage }
@@ -302,6 +314,9 @@ func (p *Pipeline) Breakers() []plugin.Breaker { return p.breakers }
 
 // WantsNodeInfo reports whether a plugin reads Placement.Info.
 func (p *Pipeline) WantsNodeInfo() bool { return p.wantsInfo }
+
+// ReadsNominated reports whether a plugin reads which pods are nominated to nodes.
+func (p *Pipeline) ReadsNominated() bool { return p.readsNominated }
 
 // Plugin returns what is known of a plugin of the profile; nil if there is none
 // of that name.

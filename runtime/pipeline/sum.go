@@ -39,8 +39,11 @@ type extreme struct {
 	lost  bool // all rows that had it are gone
 }
 
-// absent is the score of a row that is not feasible.
-const absent = math.MinInt32
+// Scores of rows that have none: those that are not feasible, and those to which the plugin gave abi.NoScore.
+const (
+	absent = math.MinInt32 + iota
+	unscored
+)
 
 // Sum adds up what plugins of scope node give the rows of the class. It returns false if an
 // answer of theirs is not kept, and then nothing is known.
@@ -120,7 +123,7 @@ func (c *Class) rate(rows []uint32) bool {
 		}
 		for _, row := range rows {
 			score, ok := p.answers.Score(row)
-			if !ok || p.scaling != plugin.Unscaled && score < 0 {
+			if !ok || p.scaling != plugin.Unscaled && score < 0 && score != abi.NoScore {
 				return false
 			}
 		}
@@ -242,10 +245,16 @@ func (p *part) search(feasible []uint32) {
 // score returns the score that is kept of a row; those that are have 32 bits.
 func (p *part) score(row uint32) int32 {
 	score, _ := p.answers.Score(row)
+	if score == abi.NoScore {
+		return unscored
+	}
 	return int32(score)
 }
 
 func (p *part) include(raw int32) {
+	if raw == unscored {
+		return
+	}
 	score := int64(raw)
 	if e := &p.lowest; e.rows == 0 && !e.lost || score < e.score {
 		*e = extreme{score: score, rows: 1}

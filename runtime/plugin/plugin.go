@@ -30,6 +30,8 @@ type Info struct {
 	Holds bool
 	// Reads are the columns and pod fields that the plugin's answers depend on.
 	Reads []Read
+	// Feeds are the feeds of which it reads what they say of nodes, each with its unit, as node.cpu.usage:milli.
+	Feeds []string
 	// NodeScoped are the points, Filter or Score, at which the answer for a row depends only on
 	// that row and the pod, as far as Reads names them. Calls of these points may be split over
 	// rows, and their answers are kept for other pods. All other points have the scope of the
@@ -71,6 +73,8 @@ type Read struct {
 	// Those of abi.NodePods are empty if the plugin reads no more of the pods than Reads names
 	// columns of the pods table; nil means that it may read anything of them.
 	Args []string
+	// Step is by how many seconds abi.IncomingNow moves; 0 means 1.
+	Step int64
 }
 
 // Whole returns reads of columns with all their content.
@@ -130,6 +134,8 @@ type Cycle struct {
 	State    *state.CycleState
 	// Seed is this cycle's random number, the only randomness that a plugin may use.
 	Seed uint64
+	// Now is the time of the loop in seconds since 1970, the only time that an answer may depend on.
+	Now int64
 	// Nominations are the pods with nominated nodes.
 	Nominations state.Nominations
 	// Unenforced are the features that no plugin of the profile enforces, and that it does not leave to others.
@@ -142,7 +148,7 @@ type Cycle struct {
 // until an event that the plugin registered.
 type PreEnqueue interface {
 	Plugin
-	// PreEnqueue sets out[i] to nil to admit pods[i], or to a rejection.
+	// PreEnqueue sets out[i] to nil to admit pods[i], or to a rejection, whose RetryAfter counts.
 	PreEnqueue(pods []*state.Pod, out []*Status)
 }
 

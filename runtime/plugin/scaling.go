@@ -7,7 +7,7 @@ import (
 )
 
 // Scaling brings scores into range (ABI-9.5), each by itself: from the lowest and the highest
-// score of all feasible nodes.
+// score of all feasible nodes. abi.NoScore is neither, and becomes 0.
 type Scaling uint8
 
 // The scalings.
@@ -38,6 +38,9 @@ func (s Scaling) Apply(score, from, to int64) int64 {
 	if s == Unscaled {
 		return score
 	}
+	if score == abi.NoScore {
+		return abi.MinScore
+	}
 	score = share(max(score, from), from, to)
 	if s == Reversed {
 		score = abi.MaxScore - score
@@ -50,8 +53,14 @@ func (s Scaling) Scale(scores []int64) {
 	if s == Unscaled || len(scores) == 0 {
 		return
 	}
-	lowest, highest := scores[0], scores[0]
+	lowest, highest, any := int64(0), int64(0), false
 	for _, score := range scores {
+		if score == abi.NoScore {
+			continue
+		}
+		if !any {
+			lowest, highest, any = score, score, true
+		}
 		lowest, highest = min(lowest, score), max(highest, score)
 	}
 	from, to := s.Bounds(lowest, highest)

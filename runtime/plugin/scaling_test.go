@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/internal/seeded"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 )
@@ -24,7 +25,16 @@ func TestScaling(t *testing.T) {
 			if s < 0 || s > 100 {
 				t.Fatalf("%d of %v is %v", how, raw, got)
 			}
+			if raw[i] == abi.NoScore {
+				if s != 0 {
+					t.Fatalf("%d of %v is %v, though a node has no score", how, raw, got)
+				}
+				continue
+			}
 			for j := range got[:i] {
+				if raw[j] == abi.NoScore {
+					continue
+				}
 				less := raw[i] < raw[j] && got[i] > got[j] || raw[i] > raw[j] && got[i] < got[j]
 				if how == plugin.Reversed {
 					less = raw[i] < raw[j] && got[i] < got[j] || raw[i] > raw[j] && got[i] > got[j]
@@ -34,7 +44,16 @@ func TestScaling(t *testing.T) {
 				}
 			}
 		}
-		if len(raw) == 0 {
+		without := func(scores []int64) (out []int64) {
+			for i, s := range scores {
+				if raw[i] != abi.NoScore {
+					out = append(out, s)
+				}
+			}
+			return out
+		}
+		got = without(got)
+		if raw = without(raw); len(raw) == 0 {
 			return
 		}
 		lowest, highest := slices.Min(raw), slices.Max(raw)

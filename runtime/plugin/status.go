@@ -3,6 +3,7 @@ package plugin
 import (
 	"errors"
 	"strings"
+	"time"
 
 	"github.com/berth-scheduler/berth/abi"
 )
@@ -16,6 +17,8 @@ type Status struct {
 	Reasons []string
 	// Err is the cause of an Error.
 	Err error
+	// RetryAfter is, of a rejection of PreEnqueue, how soon the pod is asked about again, whatever events come; 0 leaves it to events.
+	RetryAfter time.Duration
 }
 
 // NewStatus returns a status with reasons.

@@ -25,25 +25,25 @@ func (w *world) commands() scenario.Commands {
 		"delete POD…":               scenario.Each(w.remove),
 		"pop":                       w.pop,
 		"done POD":                  func(a scenario.Args) error { w.Done(types.UID(a.Name(0))); return nil },
-		"unschedulable POD [rejectors=PLUGIN,…] [pending=PLUGIN,…]": func(a scenario.Args) error { return w.giveBack(a, w.AddUnschedulable) },
-		"fail POD [rejectors=PLUGIN,…]":                             func(a scenario.Args) error { return w.giveBack(a, w.AddFailed) },
-		"hint POD EVENT leave|queue|now":                            w.hint,          // what the hints will answer
-		"deaf EVENT":                                                w.notRegistered, // by any plugin
-		"event EVENT [only=POD,…]":                                  w.event,
-		"retry POD":                                                 func(a scenario.Args) error { w.Retry(types.UID(a.Name(0))); return nil },
-		"activate POD…":                                             w.activate,
-		"release PLUGIN":                                            func(a scenario.Args) error { w.Release(a.Name(0)); return nil },
-		"gate POD plugin=PLUGIN [reason=TEXT]":                      w.gate, // what the gates will answer
-		"ungate POD…":                                               scenario.Each(func(pod string, _ scenario.Args) error { delete(w.gates, pod); return nil }),
-		"let-go POD PLUGIN":                                         func(a scenario.Args) error { w.Ungate(types.UID(a.Name(0)), a.Name(1)); return nil },
-		"advance DURATION":                                          func(a scenario.Args) error { w.clock.Advance(scenario.Duration(a.Name(0))); return nil },
-		"tick":                                                      func(scenario.Args) error { w.log.Printf("%d moved", w.Tick()); return nil },
-		"deadline":                                                  w.deadline,
-		"nominate POD [NODE]":                                       func(a scenario.Args) error { w.Nominate(types.UID(a.Name(0)), a.Name(1)); return nil },
-		"clear-nomination POD":                                      func(a scenario.Args) error { w.ClearNomination(types.UID(a.Name(0))); return nil },
-		"nominations":                                               w.nominations,
-		"reverse":                                                   w.reverse, // reverse the order, and Rebuild
-		"state":                                                     w.state,
+		"unschedulable POD [rejectors=PLUGIN,…] [pending=PLUGIN,…] [retry=DURATION]": func(a scenario.Args) error { return w.giveBack(a, w.AddUnschedulable) },
+		"fail POD [rejectors=PLUGIN,…]":                                              func(a scenario.Args) error { return w.giveBack(a, w.AddFailed) },
+		"hint POD EVENT leave|queue|now":                                             w.hint,          // what the hints will answer
+		"deaf EVENT":                                                                 w.notRegistered, // by any plugin
+		"event EVENT [only=POD,…]":                                                   w.event,
+		"retry POD":                                                                  func(a scenario.Args) error { w.Retry(types.UID(a.Name(0))); return nil },
+		"activate POD…":                                                              w.activate,
+		"release PLUGIN":                                                             func(a scenario.Args) error { w.Release(a.Name(0)); return nil },
+		"gate POD plugin=PLUGIN [reason=TEXT] [retry=DURATION]":                      w.gate, // what the gates will answer
+		"ungate POD…":                                                                scenario.Each(func(pod string, _ scenario.Args) error { delete(w.gates, pod); return nil }),
+		"let-go POD PLUGIN":                                                          func(a scenario.Args) error { w.Ungate(types.UID(a.Name(0)), a.Name(1)); return nil },
+		"advance DURATION":                                                           func(a scenario.Args) error { w.clock.Advance(scenario.Duration(a.Name(0))); return nil },
+		"tick":                                                                       func(scenario.Args) error { w.log.Printf("%d moved", w.Tick()); return nil },
+		"deadline":                                                                   w.deadline,
+		"nominate POD [NODE]":                                                        func(a scenario.Args) error { w.Nominate(types.UID(a.Name(0)), a.Name(1)); return nil },
+		"clear-nomination POD":                                                       func(a scenario.Args) error { w.ClearNomination(types.UID(a.Name(0))); return nil },
+		"nominations":                                                                w.nominations,
+		"reverse":                                                                    w.reverse, // reverse the order, and Rebuild
+		"state":                                                                      w.state,
 	}
 }
 
@@ -123,6 +123,9 @@ func (w *world) giveBack(a scenario.Args, how func(*state.QueuedPod) bool) error
 	}
 	p.ClearRejectors()
 	p.Rejectors, p.Pending = a.List("rejectors"), a.List("pending")
+	if after := a.Options["retry"]; after != "" {
+		p.RetryAt, p.RetryBy = w.clock.Now().Add(scenario.Duration(after)), strings.Join(p.Rejectors, ",")
+	}
 	if !how(p) {
 		w.log.Printf("ignored")
 	}
@@ -170,6 +173,11 @@ func (w *world) activate(a scenario.Args) error {
 
 func (w *world) gate(a scenario.Args) error {
 	w.gates[a.Name(0)] = queue.GateResult{Plugin: a.Options["plugin"], Reason: a.Options["reason"]}
+	if after := a.Options["retry"]; after != "" {
+		g := w.gates[a.Name(0)]
+		g.RetryAfter = scenario.Duration(after)
+		w.gates[a.Name(0)] = g
+	}
 	return nil
 }
 
@@ -199,7 +207,7 @@ func (w *world) nominations(scenario.Args) error {
 func (w *world) reverse(scenario.Args) error {
 	less := w.less
 	w.less = func(a, b *state.QueuedPod) bool { return less(b, a) }
-	w.Rebuild()
+	w.Rebuild(nil)
 	return nil
 }
 
@@ -219,6 +227,9 @@ func (w *world) state(scenario.Args) error {
 		}
 		if p.GatedBy != "" {
 			fmt.Fprintf(&line, " gate=%s(%s)", p.GatedBy, p.GateReason)
+		}
+		if !p.RetryAt.IsZero() {
+			fmt.Fprintf(&line, " retry=%v by %s", p.RetryAt.Sub(w.start), p.RetryBy)
 		}
 		if p.Flushed {
 			line.WriteString(" flushed")

@@ -41,6 +41,9 @@ func (q *Queue) wait(it *item) {
 	}
 	k.pods++
 	it.kind = k
+	if !p.RetryAt.IsZero() {
+		q.retries.push(it)
+	}
 }
 
 func (q *Queue) unwait(it *item) {
@@ -49,6 +52,7 @@ func (q *Queue) unwait(it *item) {
 		return
 	}
 	it.kind = nil
+	q.retries.remove(it)
 	if k.pods--; k.pods == 0 {
 		delete(q.kinds, k.key)
 	}

@@ -2,6 +2,7 @@ package queue
 
 import (
 	"slices"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -260,7 +261,13 @@ func (q *Queue) gate(it *item, result GateResult, event state.ClusterEvent) bool
 	p.GatedBy, p.GateReason = result.Plugin, result.Reason
 	if result.Plugin == "" {
 		p.GateReason = ""
+		p.RetryAt, p.RetryBy = time.Time{}, ""
 		return true
+	}
+	if result.RetryAfter > 0 {
+		p.RetryAt, p.RetryBy = q.deps.Clock.Now().Add(result.RetryAfter), result.Plugin
+	} else if p.RetryBy == result.Plugin { // it does not ask for it any more
+		p.RetryAt, p.RetryBy = time.Time{}, ""
 	}
 	if i, found := slices.BinarySearch(p.Rejectors, result.Plugin); !found && !slices.Contains(p.Pending, result.Plugin) {
 		p.Rejectors = slices.Insert(slices.Clip(p.Rejectors), i, result.Plugin)

@@ -1,6 +1,8 @@
 package queue
 
 import (
+	"iter"
+	"maps"
 	"slices"
 	"strings"
 
@@ -30,10 +32,29 @@ func (q *Queue) NominatedNode(uid types.UID) string { return q.nominator.byPod[u
 // their nominations. What it yields is valid until the queue changes.
 func (q *Queue) Nominations() state.Nominations { return &q.nominator }
 
+// ChangedNominations yields the nodes whose nominated pods have changed since the last call, in the order of their names, with these pods.
+func (q *Queue) ChangedNominations() iter.Seq2[string, []*state.Pod] {
+	return func(yield func(string, []*state.Pod) bool) {
+		n := &q.nominator
+		for _, node := range slices.Sorted(maps.Keys(n.changed)) {
+			delete(n.changed, node)
+			var pods []*state.Pod
+			if i, found := n.find(node); found {
+				pods = n.nodes[i].pods
+			}
+			if !yield(node, pods) {
+				return
+			}
+		}
+	}
+}
+
 // nominator has the nominations.
 type nominator struct {
 	nodes []nominatedNode // sorted by name; none without pods
 	byPod map[types.UID]string
+	// changed are the nodes whose pods have changed since ChangedNominations.
+	changed map[string]bool
 }
 
 type nominatedNode struct {
@@ -43,7 +64,9 @@ type nominatedNode struct {
 
 var _ state.Nominations = (*nominator)(nil)
 
-func newNominator() nominator { return nominator{byPod: make(map[types.UID]string)} }
+func newNominator() nominator {
+	return nominator{byPod: make(map[types.UID]string), changed: make(map[string]bool)}
+}
 
 // Len returns the number of nominated pods.
 func (n *nominator) Len() int { return len(n.byPod) }
@@ -73,7 +96,7 @@ func (n *nominator) set(pod *state.Pod, node string) {
 		n.nodes = slices.Insert(n.nodes, i, nominatedNode{name: node})
 	}
 	n.nodes[i].pods = append(n.nodes[i].pods, pod)
-	n.byPod[pod.UID] = node
+	n.byPod[pod.UID], n.changed[node] = node, true
 }
 
 func (n *nominator) remove(uid types.UID) {
@@ -82,6 +105,7 @@ func (n *nominator) remove(uid types.UID) {
 		return
 	}
 	delete(n.byPod, uid)
+	n.changed[node] = true
 	i, _ := n.find(node)
 	pods := &n.nodes[i].pods
 	*pods = slices.DeleteFunc(*pods, func(p *state.Pod) bool { return p.UID == uid })

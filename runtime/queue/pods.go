@@ -111,13 +111,15 @@ func (q *Queue) key(p *state.QueuedPod) {
 }
 
 // Rebuild restores the order after Less, or the keys that it compares, have changed for pods
-// that were not updated.
-func (q *Queue) Rebuild() {
+// that were not updated: these, or all if which is nil.
+func (q *Queue) Rebuild(which func(*state.Pod) bool) {
 	if q.deps.Key != nil {
 		var pods []*state.QueuedPod
 		for _, h := range []ordered{q.active, q.backoff, q.errorBackoff} {
 			for _, it := range h.list() {
-				pods = append(pods, &it.pod)
+				if which == nil || which(it.pod.Pod) {
+					pods = append(pods, &it.pod)
+				}
 			}
 		}
 		if len(pods) > 0 {

@@ -72,7 +72,7 @@ func (c Config) validate() error {
 //	│  │          │ AddUnschedulable
 //	│  │          ├── no event helps ─▶ Unschedulable
 //	│  │          │                       │ Move, Update, Activate,
-//	│  │          │ an event helps        │ Tick: parked too long
+//	│  │          │ an event helps        │ Tick: RetryAt, or parked too long
 //	│  │          ▼                       │
 //	│  │      must it back off? ◀─────────┘
 //	│  │       no │   │ yes
@@ -103,6 +103,7 @@ type Queue struct {
 	errorBackoff *podHeap // by end of backoff
 	parked       list     // Unschedulable, the longest parked first
 	gated        list     // the longest gated first
+	retries      *podHeap // of the parked and gated, those with a RetryAt, by it
 	inFlight     list     // in the order of popping
 	binding      list     // in the order of Done
 
@@ -129,6 +130,7 @@ func New(config Config, deps Deps) (*Queue, error) {
 	q.active = newLanes(deps.Lane, deps.Less)
 	q.backoff = newHeap(q.lessBackoff)
 	q.errorBackoff = newHeap(lessErrorBackoff)
+	q.retries = newHeap(func(a, b *state.QueuedPod) bool { return a.RetryAt.Before(b.RetryAt) })
 	q.start = deps.Clock.Now()
 	q.flushedFor = q.start
 	return q, nil
@@ -162,6 +164,9 @@ type Deps struct {
 	Hint func(event state.ClusterEvent, object state.Object, pods []*state.QueuedPod, out []state.Requeue)
 	// Enough (optional) says that Hint is to be asked about no more events that came while a pod was in flight: they count as helpful.
 	Enough func(pod *state.QueuedPod) bool
+	// Retries (optional) reports whether a pod may be tried again because its RetryAt has come. If not, it is asked once more after
+	// RetryPause.
+	Retries func(pod *state.QueuedPod) bool
 	// Observe (optional) is called for every change of place.
 	Observe func(Transition)
 }
@@ -170,6 +175,8 @@ type Deps struct {
 type GateResult struct {
 	Plugin string // the plugin that gates the pod; empty if none does
 	Reason string
+	// RetryAfter is how soon the gates are asked again, whatever events come; 0 leaves it to events.
+	RetryAfter time.Duration
 }
 
 // Transition is a pod's change of place.
@@ -178,7 +185,7 @@ type Transition struct {
 	Pod      *state.QueuedPod
 	From, To Place
 	// Event is the reason. Reasons other than cluster events have only a label: Pop,
-	// PopFromBackoffQ, Done, ScheduleAttemptFailure, BackoffComplete, Ungate.
+	// PopFromBackoffQ, Done, ScheduleAttemptFailure, BackoffComplete, RetryAfter, Ungate.
 	Event state.ClusterEvent
 }
 

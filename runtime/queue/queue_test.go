@@ -179,7 +179,7 @@ func TestKeys(t *testing.T) {
 	p, _ := q.Pop()
 	q.AddFailed(p)
 	expect("pop and fail", "a")
-	q.Rebuild()
+	q.Rebuild(nil)
 	expect("rebuild", "b", "a")
 	c.Advance(3 * time.Second)
 	q.Tick()

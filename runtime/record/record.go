@@ -12,7 +12,7 @@ import (
 )
 
 // Header is the first line of a recording. Its number is the version of the format.
-const Header = "berth recording 10\n" // with inbox.Version
+const Header = "berth recording 11\n" // with inbox.Version
 
 // oldestCompact is the oldest version of which the compact form can be read: in that of earlier ones, events have less fields. Of
 // those, the text is read.

@@ -108,11 +108,11 @@ func TestDamaged(t *testing.T) {
 	}
 	for in, want := range map[string]string{
 		"":                                  "it is not a recording",
-		"berth recording 11\n":              `has the format "berth recording 11"`,
-		"# berth recording 11\nstep\nend\n": `has the format "berth recording 11"`,
-		"berth recording 3\n":               `has the format "berth recording 3", and this berth reads "berth recording 10", the versions from 4 on, and the text form of older ones`,
-		"berth recording 2\n":               `has the format "berth recording 2", and this berth reads "berth recording 10", the versions from 4 on, and the text form of older ones`,
-		"berth recording 1\n":               `has the format "berth recording 1", and this berth reads "berth recording 10", the versions from 4 on, and the text form of older ones`,
+		"berth recording 12\n":              `has the format "berth recording 12"`,
+		"# berth recording 12\nstep\nend\n": `has the format "berth recording 12"`,
+		"berth recording 3\n":               `has the format "berth recording 3", and this berth reads "berth recording 11", the versions from 4 on, and the text form of older ones`,
+		"berth recording 2\n":               `has the format "berth recording 2", and this berth reads "berth recording 11", the versions from 4 on, and the text form of older ones`,
+		"berth recording 1\n":               `has the format "berth recording 1", and this berth reads "berth recording 11", the versions from 4 on, and the text form of older ones`,
 		"# berth recording 1\nstep\noverrun default-scheduler a Filter row=1 fuel=7 detail=d\nend\n": "damaged after event 1: an overrun in the format \"berth recording 1\" does not say which call it was",
 		"# " + record.Header + "step\nstumble\n":                                                     `the recording is damaged after event 1: "stumble" is not an event`,
 		"# " + record.Header + "step\nste":                                                           record.ErrCut.Error(),
@@ -249,7 +249,7 @@ func TestSlowDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.Enter(&inbox.Settings{Seed: 7})
-	for _, e := range many(100_000) {
+	for _, e := range many(200_000) { // more than wait twice: the disk may stop with a first batch of as many
 		w.Enter(e)
 	}
 	w.Enter(&inbox.Step{})

@@ -85,6 +85,20 @@ type Candidate struct {
 	// Scores has one element per scoring plugin. It is empty if only one node was feasible,
 	// because scoring is then skipped.
 	Scores []Score `json:"scores,omitempty"`
+	// Feeds is what feeds said of the node, by the plugins of Scores that read them.
+	Feeds []FeedValue `json:"feeds,omitempty"`
+}
+
+// FeedValue is what a feed said of a node when a plugin read it.
+type FeedValue struct {
+	Plugin string `json:"plugin"`
+	// Feed is its name and, after a colon, its unit.
+	Feed  string `json:"feed"`
+	Value int64  `json:"value"`
+	// State is one of abi: FeedNone, FeedFresh or FeedStale.
+	State uint8 `json:"state"`
+	// At is when the sample was taken, in seconds since 1970; 0 if that is not known.
+	At int64 `json:"at,omitempty"`
 }
 
 // Score is the score that one plugin gave one node: raw, normalized, and weighted.
@@ -160,7 +174,7 @@ func (a *Attempt) copied(name func(row uint32) string, most int, rows bool) *Att
 	c.Victims = slices.Clone(a.Victims)
 	c.Candidates = slices.Clone(a.Candidates)
 	for i := range c.Candidates {
-		c.Candidates[i].Scores = slices.Clone(c.Candidates[i].Scores)
+		c.Candidates[i].Scores, c.Candidates[i].Feeds = slices.Clone(c.Candidates[i].Scores), slices.Clone(c.Candidates[i].Feeds)
 	}
 	c.Timings, c.Points = slices.Clone(a.Timings), slices.Clone(a.Points)
 	return &c

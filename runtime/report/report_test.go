@@ -38,9 +38,12 @@ func attempt() *report.Attempt {
 	return &report.Attempt{
 		Sequence: 1, Namespace: "ns", Pod: "p", Profile: "default", Try: 2, Nodes: 3, Evaluated: 3, Feasible: 1, Node: "c",
 		Rejections: []report.Rejection{{Plugin: "F", Code: abi.Unschedulable, Reasons: []string{"full"}, Count: 2, Rows: []uint32{1, 0}}},
-		Candidates: []report.Candidate{{Node: "c", Total: 7, Scores: []report.Score{{Plugin: "S", Raw: 1, Normalized: 7, Weighted: 7}}}},
-		Timings:    []report.Timing{{Plugin: "F", Calls: 1}},
-		Duration:   time.Second,
+		Candidates: []report.Candidate{{
+			Node: "c", Total: 7, Scores: []report.Score{{Plugin: "S", Raw: 1, Normalized: 7, Weighted: 7}},
+			Feeds: []report.FeedValue{{Plugin: "S", Feed: "load:milli", Value: 300, State: abi.FeedStale, At: 1000}},
+		}},
+		Timings:  []report.Timing{{Plugin: "F", Calls: 1}},
+		Duration: time.Second,
 	}
 }
 
@@ -53,6 +56,7 @@ func TestClone(t *testing.T) {
 	a.Rejections[0].Rows[0] = 9
 	a.Rejections[0].Plugin = "X"
 	a.Candidates[0].Scores[0].Plugin = "X"
+	a.Candidates[0].Feeds[0].Value = 99
 	a.Candidates[0].Node = "X"
 	a.Timings[0].Calls = 99
 	if after := fmt.Sprintf("%+v", *c); after != before {
@@ -71,9 +75,27 @@ func TestJSON(t *testing.T) {
 	}
 	const want = `{"sequence":1,"namespace":"ns","pod":"p","profile":"default","try":2,"nodes":3,"evaluated":3,"feasible":1,"node":"c",` +
 		`"rejections":[{"plugin":"F","code":"Unschedulable","reasons":["full"],"count":2,"nodes":["n0","n1"]}],` +
-		`"candidates":[{"node":"c","total":7,"scores":[{"plugin":"S","raw":1,"normalized":7,"weighted":7}]}]}`
+		`"candidates":[{"node":"c","total":7,"scores":[{"plugin":"S","raw":1,"normalized":7,"weighted":7}],` +
+		`"feeds":[{"plugin":"S","feed":"load:milli","value":300,"state":2,"at":1000}]}]}`
 	if string(text) != want {
 		t.Errorf("got  %s\nwant %s", text, want)
+	}
+}
+
+// TestShortenedFeeds: what feeds said is left out first, of the copy only.
+func TestShortenedFeeds(t *testing.T) {
+	a := attempt()
+	const most = 2 * report.MaxMessage
+	a.Candidates[0].Feeds = make([]report.FeedValue, most)
+	if a.Size() <= most {
+		t.Fatalf("%d values of feeds count %d bytes", most, a.Size())
+	}
+	c := a.Shortened(most)
+	if len(c.Candidates[0].Feeds) > 0 || len(c.Candidates[0].Scores) != 1 || len(c.Rejections) != 1 || c.Rejections[0].Plugin != "F" {
+		t.Errorf("%+v", c)
+	}
+	if len(a.Candidates[0].Feeds) != most {
+		t.Error("the original was changed")
 	}
 }
 

@@ -12,13 +12,17 @@ import (
 const (
 	stringSize    = 16
 	rejectionSize = 128
+	feedSize      = 56 // of a FeedValue; its texts are shared
 )
 
-// Size estimates the memory that the texts of a Clone or a Brief take, in bytes.
+// Size estimates the memory that the texts of a Clone or a Brief take, and the values of feeds, in bytes.
 func (a *Attempt) Size() int {
 	n := len(a.Message) + len(a.PreFilter) + len(a.PostFilter)
 	for i := range a.Rejections {
 		n += a.Rejections[i].size()
+	}
+	for i := range a.Candidates {
+		n += feedSize * len(a.Candidates[i].Feeds)
 	}
 	return n
 }
@@ -38,13 +42,20 @@ func (r *Rejection) size() int {
 }
 
 // Shortened returns a copy of a Clone or Brief with about most bytes at most; most must exceed
-// MaxMessage. It keeps the largest groups of nodes, and adds one that says how many groups are
+// MaxMessage. It leaves out the values of feeds, keeps the largest groups of nodes, and adds one that says how many groups are
 // left out.
 func (a *Attempt) Shortened(most int) *Attempt {
 	if a.Size() <= most {
 		return a
 	}
 	c := *a
+	c.Candidates = slices.Clone(a.Candidates)
+	for i := range c.Candidates {
+		c.Candidates[i].Feeds = nil
+	}
+	if c.Size() <= most {
+		return &c
+	}
 	c.Message = plain.Lines(a.Message, MaxMessage)
 	c.PreFilter, c.PostFilter = plain.Lines(a.PreFilter, MaxMessage/8), plain.Lines(a.PostFilter, MaxMessage/8)
 	sorted := slices.Clone(a.Rejections)

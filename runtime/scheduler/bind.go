@@ -81,7 +81,7 @@ func (s *Scheduler) bound(e *inbox.Bound) {
 		s.deps.Outlet.Scheduled(assumed, assumed.NodeName(), b.LeftToOthers)
 		return
 	}
-	gone := s.giveUp(b)
+	gone, retry := s.giveUp(b), b.Placement.State.Retry()
 	s.end(b, status)
 	// Other pods may fit now. The departure of a rejected pod must not wake the pod itself, or
 	// it would be retried immediately, forever. A failed pod goes to the error backoff anyway.
@@ -91,7 +91,7 @@ func (s *Scheduler) bound(e *inbox.Bound) {
 	}
 	if pod != nil {
 		pod.ClearRejectors()
-		s.failed(pod, status, plugin.PostFilterResult{Override: true})
+		s.failed(pod, status, plugin.PostFilterResult{Override: true}, retry)
 	}
 	if gone && rejected {
 		s.freed(assumed, true)

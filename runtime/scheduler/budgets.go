@@ -78,7 +78,7 @@ func (s *Scheduler) overBudget(pod *state.QueuedPod) (queue.GateResult, bool) {
 // overWhich says why a pod waits: which limit holds, by its name in a grant.
 func (s *Scheduler) overWhich(now time.Time, c cause) string {
 	by := map[budgets.Kind]string{
-		budgets.Pending: "Pending verdicts", budgets.Wakeups: "hints, errors and rejections at preBind", budgets.Activations: "activations",
+		budgets.Pending: "Pending verdicts", budgets.Wakeups: "hints, retryAfter, errors and rejections at preBind", budgets.Activations: "activations",
 	}[c.payer.Kind]
 	if s.budgets.OwnLimit(now, c.payer) {
 		return fmt.Sprintf("waiting for its turn: %s of %s cause more than %d attempts a minute for pods of namespace %s (%sPerMinute)",

@@ -112,7 +112,7 @@ func (s *Scheduler) inFlight(pod *state.QueuedPod, b *pipeline.Binding, patch st
 	pl := &b.Placement
 	e := &inbox.InFlight{
 		UID: b.Try.Pod.UID, Attempt: b.Try.Sequence, Try: uint64(b.Try.Number), First: b.Try.First, Flushed: b.Try.Flushed,
-		Node: pl.Node.Name, Seed: pl.Seed, Patch: patch, Kept: b.Carried(),
+		Node: pl.Node.Name, Seed: pl.Seed, Patch: patch, Retry: pl.State.Retry(), Kept: b.Carried(),
 	}
 	if known, _ := s.queue.Get(e.UID); known == nil || known != pod {
 		e.Pod = b.Try.Pod
@@ -130,6 +130,9 @@ func (s *Scheduler) inFlight(pod *state.QueuedPod, b *pipeline.Binding, patch st
 		e.Feeds, e.Cells = pl.Info.Feeds, pl.Info.Cells
 		for i := range pl.Info.Pods {
 			e.Beside = append(e.Beside, pl.Info.Pods[i].Pod.Scheduled())
+		}
+		for i := range pl.Info.Nominated {
+			e.Nominated = append(e.Nominated, pl.Info.Nominated[i].Pod)
 		}
 	}
 	return e

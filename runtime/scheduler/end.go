@@ -82,12 +82,13 @@ func (s *Scheduler) unassumed(pod *state.Pod) {
 func (s *Scheduler) fail(d *cycle.Decision) {
 	d.Pod.ClearRejectors()
 	d.Pod.Rejectors, d.Pod.Pending = d.Rejectors, d.Pending
-	s.failed(d.Pod, d.Status, d.Nomination)
+	s.failed(d.Pod, d.Status, d.Nomination, d.State.Retry())
 }
 
 // failed returns a pod to the queue and informs the outlet. It does nothing if the pod was
-// deleted or bound by another scheduler in the meantime, and so is no longer in the queue.
-func (s *Scheduler) failed(pod *state.QueuedPod, status *plugin.Status, nomination plugin.PostFilterResult) {
+// deleted or bound by another scheduler in the meantime, and so is no longer in the queue. retry counts for a pod that
+// was rejected.
+func (s *Scheduler) failed(pod *state.QueuedPod, status *plugin.Status, nomination plugin.PostFilterResult, retry state.Retry) {
 	uid := pod.Pod.UID
 	s.budgets.Forget(string(uid))
 	reason := v1.PodReasonSchedulerError
@@ -99,8 +100,12 @@ func (s *Scheduler) failed(pod *state.QueuedPod, status *plugin.Status, nominati
 	}
 	if status.Rejected() && len(pod.Rejectors)+len(pod.Pending) > 0 {
 		s.rejected(pod)
+		if retry.After > 0 {
+			pod.RetryAt, pod.RetryBy = s.deps.Clock.Now().Add(retry.After), retry.Plugin
+		}
 		known = s.queue.AddUnschedulable(pod)
 	} else { // it is retried after a pause, whatever events come; so is a pod that preBind or bind rejected
+		retry = state.Retry{}
 		if p := s.pipelines[pod.Pod.Profile]; p != nil {
 			s.caused(p.Plugin(status.Plugin), pod.Pod, budgets.Wakeups)
 		}
@@ -126,6 +131,6 @@ func (s *Scheduler) failed(pod *state.QueuedPod, status *plugin.Status, nominati
 	}
 	s.deps.Outlet.Failed(Failure{
 		Pod: pod.Pod, Reason: reason, Message: plain.Lines(status.Message(), report.MaxMessage),
-		Override: nomination.Override, Nominated: nomination.NominatedNode,
+		Override: nomination.Override, Nominated: nomination.NominatedNode, RetryAfter: retry.After,
 	})
 }

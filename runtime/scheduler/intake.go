@@ -129,8 +129,9 @@ func (s *Scheduler) setNamespace(namespace *state.Namespace) {
 		if maps.Equal(old.Labels, namespace.Labels) {
 			return
 		}
-		event.Action, object.Old = state.UpdateOther, old.Object
+		event.Action, object.Old = state.UpdateOther|state.UpdateNamespaceLabel, old.Object
 	}
+	s.reorder(namespace.Name)
 	s.move(event, object, watch.Elapsed())
 }
 
@@ -138,7 +139,16 @@ func (s *Scheduler) deleteNamespace(name string) {
 	watch := clock.Start()
 	delete(s.hinted, name)
 	if old, known := s.cache.RemoveNamespace(name); known {
+		s.reorder(name)
 		s.move(state.ClusterEvent{Resource: state.NamespaceResource, Action: state.Delete}, state.Object{Old: old.Object}, watch.Elapsed())
+	}
+}
+
+// reorder makes the queue keys of the pods of a namespace again, if they depend on its labels.
+func (s *Scheduler) reorder(namespace string) {
+	reads := s.deps.Pipelines[0].QueueSort().Info().Reads
+	if slices.ContainsFunc(reads, func(r plugin.Read) bool { return r.Column == abi.IncomingNamespaceLabels }) {
+		s.queue.Rebuild(func(pod *state.Pod) bool { return pod.Namespace == namespace })
 	}
 }
 

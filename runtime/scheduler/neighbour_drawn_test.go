@@ -51,6 +51,14 @@ func classes() map[string]func(d drawing) beside {
 				parked: 20 + d.IntN(181), events: d.IntN(30), options: priority(d),
 			}
 		},
+		"retries": func(d drawing) beside {
+			point := d.one("gate", "prefilter", "reserve", "permit")
+			return beside{
+				guest: point + "=" + d.rejects("unschedulable", "unresolvable", "pending") + fmt.Sprintf(" retry=%ds", 1+d.IntN(5)) +
+					" events=" + d.events(),
+				parked: 20 + d.IntN(181), events: d.IntN(5), options: priority(d),
+			}
+		},
 		"activations": func(d drawing) beside {
 			point, parked := d.one("reserve", "permit", "postbind"), 20+d.IntN(181)
 			return beside{

@@ -1,10 +1,12 @@
 package scheduler
 
 import (
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/berth-scheduler/berth/runtime/pipeline"
 	"github.com/berth-scheduler/berth/runtime/queue"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
@@ -123,4 +125,15 @@ func (s *Scheduler) nextNominationEnd() (next time.Time, ok bool) {
 		}
 	}
 	return next, ok
+}
+
+// showNominations tells the cache which pods are nominated to nodes, if a plugin reads that, or one on trial.
+func (s *Scheduler) showNominations() {
+	onTrial := s.deps.TriesNominated != nil && s.deps.TriesNominated()
+	if !onTrial && !slices.ContainsFunc(s.deps.Pipelines, (*pipeline.Pipeline).ReadsNominated) {
+		return
+	}
+	for node, pods := range s.queue.ChangedNominations() {
+		s.cache.Nominate(node, pods)
+	}
 }

@@ -38,7 +38,7 @@ func (s *Scheduler) gate(pods []*state.QueuedPod, out []queue.GateResult) {
 		gates := make([]pipeline.Gate, len(batch))
 		p.PreEnqueue(batch, gates)
 		for j, i := range at {
-			out[i] = queue.GateResult{Plugin: gates[j].Plugin, Reason: gates[j].Reason}
+			out[i] = queue.GateResult(gates[j])
 		}
 	}
 	for i, pod := range pods {
@@ -77,6 +77,24 @@ func (s *Scheduler) tellGates(pods []*state.QueuedPod, gates []queue.GateResult)
 		s.safely(plugin.InWrite, "the report of pod "+pod.Pod.Key(), func() { s.deps.Gated(pod.Pod, gate.Plugin, gate.Reason) })
 	}
 }
+
+// mayRetry charges the plugin that asked for another attempt after a time. A gate is charged before it is asked again, since nothing
+// else bounds how often that is; other attempts wait for their turn behind the gates.
+func (s *Scheduler) mayRetry(pod *state.QueuedPod) bool {
+	p := s.pipelines[pod.Pod.Profile]
+	if p == nil {
+		return true
+	}
+	info := p.Plugin(pod.RetryBy)
+	if c, pays := s.causeOf(info, pod.Pod.Namespace, budgets.Wakeups); pays && pod.GatedBy == pod.RetryBy {
+		return s.budgets.Take(s.deps.Clock.Now(), c.payer, c.rates, string(pod.Pod.UID), false)
+	}
+	s.caused(info, pod.Pod, budgets.Wakeups)
+	return true
+}
+
+// NextRetry returns when the next pod is tried again because a plugin asks for it; false if there is none. It must be called like Pending.
+func (s *Scheduler) NextRetry() (time.Time, bool) { return s.queue.NextRetry() }
 
 // hint asks the plugins that rejected each pod whether an event helps.
 func (s *Scheduler) hint(event state.ClusterEvent, object state.Object, pods []*state.QueuedPod, out []state.Requeue) {

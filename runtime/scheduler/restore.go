@@ -77,6 +77,7 @@ func (s *Scheduler) resumeInFlight(ctx context.Context, e *inbox.InFlight) error
 		return fmt.Errorf("pod %s has no profile %q or no node %q", pod.Key(), pod.Profile, e.Node)
 	}
 	placement := plugin.Placement{Context: ctx, Pod: pod.On(e.Node, state.Patch{}), Node: node, State: &state.CycleState{}, Seed: e.Seed, Namespace: e.Namespace}
+	placement.State.RetryAfter(e.Retry.Plugin, e.Retry.After)
 	if e.Namespace == nil && !e.Unnamed {
 		placement.Namespace = s.Namespace(pod.Namespace)
 	}
@@ -84,6 +85,9 @@ func (s *Scheduler) resumeInFlight(ctx context.Context, e *inbox.InFlight) error
 		placement.Info = &state.NodeInfo{Name: e.Node, Node: node, Feeds: e.Feeds, Cells: e.Cells}
 		for _, other := range e.Beside {
 			placement.Info.AddPod(state.PlacedPod{Pod: other})
+		}
+		for _, other := range e.Nominated {
+			placement.Info.Nominated = append(placement.Info.Nominated, state.PlacedPod{Pod: other})
 		}
 	}
 	b := p.NewBinding(placement, pipeline.Try{

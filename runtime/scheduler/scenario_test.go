@@ -70,9 +70,13 @@ func (w *world) commands() scenario.Commands {
 		"slow":        func(scenario.Args) error { w.writes = false; return nil },                                                // nominations are no longer written
 		"linger":      func(scenario.Args) error { w.lingers = true; return nil },                                                // deleted pods stay until they are gone
 		"refuse POD…": scenario.Each(func(name string, _ scenario.Args) error { w.refused[types.UID(name)] = true; return nil }), // the next eviction fails
-		"budget NAME… label=VALUE allowed=INT": scenario.Each(func(name string, a scenario.Args) error {
+		"budget NAME… [label=VALUE] allowed=INT": scenario.Each(func(name string, a scenario.Args) error {
 			b := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name}}
 			b.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"l": a.Options["label"]}}
+			if a.Options["label"] == "" { // any
+				exists := metav1.LabelSelectorRequirement{Key: "l", Operator: metav1.LabelSelectorOpExists}
+				b.Spec.Selector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{exists}}
+			}
 			b.Status.DisruptionsAllowed = int32(scenario.Int(a.Options["allowed"]))
 			w.budgets = append(w.budgets, b)
 			return nil

@@ -79,6 +79,8 @@ type Deps struct {
 	// any of that changes; for a pod that is placed, and holds nothing but its place, once it is
 	// being bound.
 	Tried func(in cycle.Input, d *cycle.Decision)
+	// TriesNominated (optional) reports whether what Tried asks reads which pods are nominated to nodes.
+	TriesNominated func() bool
 	// Moved (optional) is called on the loop for every pod that changes its place in the queue.
 	Moved func(queue.Transition)
 	// Gated (optional) is called on the loop for each pod whose gates were asked, with the plugin that holds it back and why; by is
@@ -146,6 +148,8 @@ type Failure struct {
 	// Override says that Nominated replaces status.nominatedNodeName.
 	Override  bool
 	Nominated string
+	// RetryAfter is how soon a plugin has the pod tried again, whatever events come; 0 leaves it to events.
+	RetryAfter time.Duration
 }
 
 // Observer receives every attempt. The loop reuses the attempt: an observer that keeps it must
@@ -294,7 +298,7 @@ func New(config Config, deps Deps) (*Scheduler, error) {
 	var err error
 	s.queue, err = queue.New(config.Queue, queue.Deps{
 		Clock: deps.Clock, Less: s.less, Lane: s.lane, Key: s.keys, Gate: s.gate, Hint: s.hint, Enough: s.enoughHints, Wants: s.wants,
-		Helps: s.helps, Observe: s.moved(),
+		Helps: s.helps, Observe: s.moved(), Retries: s.mayRetry,
 	})
 	if err != nil {
 		return nil, err

@@ -100,7 +100,7 @@ func (s *Scheduler) swap() {
 		for _, q := range s.queue.All() {
 			q.SortKey = nil // of another version
 		}
-		s.queue.Rebuild()
+		s.queue.Rebuild(nil)
 	}
 	s.queue.Relane()
 	maps.DeleteFunc(s.retried, func(l lane, _ time.Time) bool { return slices.Contains(changed, l.breaker.Info().Name) })

@@ -3,6 +3,7 @@ package scheduler
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -32,6 +33,7 @@ func (s *Scheduler) try(ctx context.Context, pod *state.QueuedPod) {
 	if s.renew {
 		s.snapshot, s.renew = state.NewSnapshot(), false
 	}
+	s.showNominations()
 	s.cache.UpdateSnapshot(s.snapshot)
 	s.sequence++
 	s.drawn = s.sequence
@@ -42,6 +44,7 @@ func (s *Scheduler) try(ctx context.Context, pod *state.QueuedPod) {
 	in := cycle.Input{
 		Context: ctx, Snapshot: s.snapshot, Pod: pod, Pipeline: p,
 		Nominations: s.queue.Nominations(), Extenders: s.deps.Extenders, Seed: s.seed(), Sequence: s.sequence, Draw: s.drawn,
+		Now:  s.deps.Clock.Now().Unix(),
 		Debt: s.debtOf(p, pod.Pod),
 	}
 	if forResize(pod.Pod) { // extenders place pods, and this one is placed
@@ -167,6 +170,7 @@ func (s *Scheduler) nodeInfo(name string, without types.UID) *state.NodeInfo {
 	}
 	out := info.Clone()
 	out.RemovePod(without)
+	out.Nominated = slices.DeleteFunc(out.Nominated, func(p state.PlacedPod) bool { return p.Pod.UID == without })
 	return out
 }
 

@@ -104,11 +104,11 @@ func (s *Scheduler) reject(uid types.UID, status *plugin.Status) bool {
 	s.publishWaiting()
 	w.over(status.CodeOf())
 	assumed := w.binding.Placement.Pod
-	gone := s.giveUp(w.binding)
+	gone, retry := s.giveUp(w.binding), w.binding.Placement.State.Retry()
 	w.pod.ClearRejectors()
 	status, w.pod.Rejectors, w.pod.Pending = oneNodeRejected(status)
 	s.end(w.binding, status)
-	s.failed(w.pod, status, plugin.PostFilterResult{Override: true})
+	s.failed(w.pod, status, plugin.PostFilterResult{Override: true}, retry)
 	if gone {
 		s.freed(assumed, true)
 	}

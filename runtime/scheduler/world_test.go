@@ -393,5 +393,8 @@ func (w *world) details(p *state.QueuedPod) string {
 	if p.GatedBy != "" {
 		fmt.Fprintf(&b, " gated by %s: %s", p.GatedBy, p.GateReason)
 	}
+	if !p.RetryAt.IsZero() {
+		fmt.Fprintf(&b, " again at %v for %s", p.RetryAt.Sub(w.start), p.RetryBy)
+	}
 	return b.String()
 }

@@ -60,7 +60,9 @@ type Shadow struct {
 	deps   Deps
 	// any tells the loop, without a lock, whether there are trials.
 	any atomic.Bool
-	mu  struct {
+	// nominated tells that one of them reads which pods are nominated to nodes.
+	nominated atomic.Bool
+	mu        struct {
 		sync.Mutex
 		trials []*trial
 	}
@@ -110,7 +112,11 @@ func (s *Shadow) Set(all []Trial) {
 	}
 	s.mu.trials = next
 	s.any.Store(len(next) > 0)
+	s.nominated.Store(slices.ContainsFunc(next, func(t *trial) bool { return t.Pipeline.ReadsNominated() }))
 }
+
+// ReadsNominated reports whether a plugin on trial reads which pods are nominated to nodes.
+func (s *Shadow) ReadsNominated() bool { return s.nominated.Load() }
 
 // Tried decides again for each trial that the pod matters to. The loop calls it with what was
 // decided, before anything that the decision depends on changes.

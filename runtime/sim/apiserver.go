@@ -244,7 +244,7 @@ func (w *apiServer) Failed(f scheduler.Failure) {
 		return
 	}
 	w.answer(p)
-	if w.tried(p, f.Message); p.givenUp {
+	if w.tried(p, f.Message, f.RetryAfter > 0); p.givenUp {
 		return
 	}
 	if f.Override && f.Nominated != p.pod.NominatedNode() {
@@ -255,8 +255,11 @@ func (w *apiServer) Failed(f scheduler.Failure) {
 	}
 }
 
-// tried counts a failed attempt. The scheduler no longer tries a pod that is given up or set aside.
-func (w *apiServer) tried(p *simPod, message string) {
+// mostRetries is how often a pod is tried that waits for a time, while the cluster does not change.
+const mostRetries = 1000
+
+// tried counts a failed attempt. The scheduler no longer tries a pod that is given up or set aside: one that waits for a time later.
+func (w *apiServer) tried(p *simPod, message string, waits bool) {
 	p.message = message
 	p.tries++
 	if p.seen != w.changes {
@@ -266,7 +269,7 @@ func (w *apiServer) tried(p *simPod, message string) {
 	switch {
 	case p.tries == w.config.Attempts:
 		p.givenUp = true
-	case p.futile == restAfter:
+	case p.futile >= mostRetries, !waits && p.futile >= restAfter:
 		w.resting = append(w.resting, p)
 	default:
 		return
@@ -319,7 +322,7 @@ func (w *apiServer) Attempted(a *report.Attempt, name func(row uint32) string) {
 		if p.tries == 0 {
 			w.resizes = append(w.resizes, p)
 		}
-		w.tried(p, a.Message)
+		w.tried(p, a.Message, false)
 	}
 	if a.Pod == w.config.Explain.Name && a.Namespace == w.config.Explain.Namespace {
 		w.explained = a.Clone(name)

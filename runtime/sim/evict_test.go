@@ -2,6 +2,7 @@ package sim_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -69,6 +70,40 @@ placed from c for ns/third at 3m0s, placed at 0s
 	}
 	if u := r.Usage[0]; u.Requested != 9000 || u.Peak != 11000 {
 		t.Errorf("usage is %+v", u)
+	}
+}
+
+// TestNominated: a plugin that reads which pods are nominated to a node sees those that wait for room there, among them the pod itself,
+// until they are placed.
+func TestNominated(t *testing.T) {
+	var seen []string
+	c := &custom{filter: func(c *plugin.Cycle, row uint32) *plugin.Status {
+		var names []string
+		for _, slot := range c.Snapshot.Nodes.Nominated.Row(row) {
+			names = append(names, c.Snapshot.Pods.Pod[slot].Name)
+		}
+		if row < uint32(c.Snapshot.Len()) {
+			seen = append(seen, fmt.Sprint(c.Pod.Name, " ", names))
+		}
+		return nil
+	}}
+	run := func(reads ...plugin.Read) string {
+		seen, c.info.Reads = nil, reads
+		r := mustRun(t, sim.Config{
+			Nodes: []*v1.Node{node("a", 4)}, Assembly: with("filter", c), Bound: bound(on("a", ranked("victim", 3, 0))),
+			Arrivals: []input.Arrival{
+				{Pod: ranked("high", 3, 5), At: time.Minute}, {Pod: ranked("small", 1, 1), At: time.Minute + time.Second},
+				{Pod: ranked("last", 0, 1), At: time.Hour},
+			},
+		})
+		want(t, r, "high on a at 1m30s", "small on a at 1m30s", "last on a at 1h0m0s")
+		return strings.Join(seen, ", ")
+	}
+	if got := run(plugin.Read{Column: abi.NodeNominated}); got != "high [high small], small [small], last []" {
+		t.Errorf("the plugin has seen %s", got)
+	}
+	if got := run(plugin.Read{Column: abi.NodeName}); got != "high [], small [], last []" {
+		t.Errorf("a plugin that does not read it has seen %s", got)
 	}
 }
 

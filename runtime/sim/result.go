@@ -127,6 +127,8 @@ type PluginUsage struct {
 	Reused  int64   `json:"reused"` // rows with a reused answer
 	Seconds float64 `json:"seconds"`
 	Faults  int64   `json:"faults"`
+	// Answered is the number of calls of a module that ended without a fault. Calls has also those that its breaker kept from it.
+	Answered int64 `json:"answered,omitempty"`
 	// FirstFault is the first fault of the module; empty if there was none.
 	FirstFault string `json:"firstFault,omitempty"`
 }
@@ -240,8 +242,15 @@ func (s *Sim) pluginUsage(totals []scheduler.PluginTotal) []PluginUsage {
 	}
 	for _, p := range s.assembly.Status().Plugins {
 		for i := range out {
-			if u := &out[i]; u.Profile == p.Profile && u.Name == p.Name && p.Breaker.FirstFault != nil {
+			u := &out[i]
+			if u.Profile != p.Profile || u.Name != p.Name {
+				continue
+			}
+			if p.Breaker.FirstFault != nil {
 				u.FirstFault = p.Breaker.FirstFault.Error()
+			}
+			for _, w := range p.Work {
+				u.Answered += w.Answered()
 			}
 		}
 	}

@@ -18,6 +18,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/runtime/assembly"
 	"github.com/berth-scheduler/berth/runtime/inbox"
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
@@ -110,7 +111,12 @@ type Sim struct {
 	flushed  int                        // number of placements before the last flush; -1 before the first
 	decayed  bool                       // it has waited for the decay of a debt
 	turns    struct{ placed, left int } // see hasTurn
-	handling string                     // object, for the error of a panic
+	retries  struct {                   // see mayRetry
+		changes int
+		left    int
+		until   time.Time
+	}
+	handling string // object, for the error of a panic
 	refused  map[string]error
 }
 
@@ -323,7 +329,22 @@ func (s *Sim) nextEvent() (at time.Time, ok bool) {
 	if t, waits := s.assembly.Scheduler.NextTurn(); waits && (ok || s.hasTurn()) {
 		earliest(t)
 	}
+	if t, any := s.assembly.Scheduler.NextRetry(); any && s.mayRetry(t, ok) {
+		earliest(t)
+	}
 	return at, ok
+}
+
+// mayRetry reports whether the simulation looks, at the time that a plugin has asked for, whether a pod can be placed: a thousand times while
+// the cluster does not change, or a guest that asks for it at each attempt would have it last for ever. After the last event it does so
+// for the longest time that a plugin can ask for.
+func (s *Sim) mayRetry(at time.Time, before bool) bool {
+	r := &s.retries
+	if r.changes != s.api.changes || r.until.IsZero() {
+		r.changes, r.left, r.until = s.api.changes, mostRetries, s.clock.Now().Add(abi.MaxRetryAfter*time.Millisecond)
+	}
+	r.left--
+	return r.left >= 0 && (before || s.config.Flush && !at.After(r.until))
 }
 
 // decay returns when a debt decays that keeps parked pods from preempting others, after the last event; false if there is none.

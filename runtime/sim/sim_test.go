@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -217,6 +218,33 @@ func TestPermitWaitEnds(t *testing.T) {
 	})
 	if len(r.Unschedulable) != 1 || r.Unschedulable[0].Message == "" || r.Usage[0].Requested != 0 {
 		t.Errorf("got\n%s\nand usage %+v", told(r), r.Usage)
+	}
+}
+
+// TestRetryAfter: a pod is tried again when a plugin asks for it, before the next arrival and after the last event, but not for ever.
+func TestRetryAfter(t *testing.T) {
+	opens := int64(200)
+	c := &custom{filter: func(c *plugin.Cycle, _ uint32) *plugin.Status {
+		if c.Pod.Name != "early" || c.Now-sim.DefaultStart().Unix() >= opens {
+			return nil
+		}
+		c.State.RetryAfter("Custom", 90*time.Second)
+		return plugin.NewStatus(abi.Unschedulable, "too early")
+	}}
+	run := func() *sim.Result {
+		return mustRun(t, sim.Config{
+			Nodes: []*v1.Node{node("a", 4)}, Assembly: with("filter", c), Flush: true,
+			Arrivals: []input.Arrival{{Pod: pod("early", 1)}, {Pod: pod("late", 1), At: time.Hour}},
+		})
+	}
+	want(t, run(), "early on a at 4m30s", "late on a at 1h0m0s")
+	opens = 5000
+	want(t, run(), "early on a at 1h24m0s", "late on a at 1h0m0s")
+	opens = math.MaxInt64
+	r := run()
+	want(t, r, "late on a at 1h0m0s", "early: 0/1 nodes are available: 1 too early. preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod.")
+	if r.Summary.Attempts < 80 || r.Summary.Attempts > 90 { // one in 90 s for two hours
+		t.Errorf("%d attempts", r.Summary.Attempts)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"time"
 )
 
 // Value is what a plugin stores in a CycleState between two points of one cycle. Clone returns
@@ -27,6 +28,31 @@ type Kept interface {
 type CycleState struct {
 	mu      sync.RWMutex
 	entries []entry
+	retry   Retry
+}
+
+// Retry is how soon after a failed attempt a pod is tried again whatever events come (SPEC.md, 5.22), and the plugin that asks for it. The
+// zero value leaves it to events.
+type Retry struct {
+	After  time.Duration `json:"after"`
+	Plugin string        `json:"plugin"`
+}
+
+// RetryAfter notes that a plugin wants the pod tried again after a time, if this attempt fails. The shortest time counts, and 0 asks for
+// nothing.
+func (s *CycleState) RetryAfter(plugin string, after time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if after > 0 && (s.retry.After == 0 || after < s.retry.After) {
+		s.retry = Retry{After: after, Plugin: plugin}
+	}
+}
+
+// Retry returns what plugins have asked for with RetryAfter so far.
+func (s *CycleState) Retry() Retry {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.retry
 }
 
 type entry struct {
@@ -113,10 +139,10 @@ func (s *CycleState) kept() (out []Kept) {
 	return out
 }
 
-// Reset removes all values.
+// Reset removes all values, and what plugins have asked for.
 func (s *CycleState) Reset() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	clear(s.entries)
-	s.entries = s.entries[:0]
+	s.entries, s.retry = s.entries[:0], Retry{}
 }

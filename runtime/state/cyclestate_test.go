@@ -2,6 +2,7 @@ package state_test
 
 import (
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -56,4 +57,28 @@ func TestCycleState(t *testing.T) {
 			"reset": func(*rapid.T) { s.Reset(); clear(model) },
 		})
 	})
+}
+
+// TestRetry: of what plugins ask for, the shortest time counts, and asking for nothing does not.
+func TestRetry(t *testing.T) {
+	var s state.CycleState
+	for _, asked := range []struct {
+		plugin string
+		after  time.Duration
+		want   state.Retry
+	}{
+		{"a", 0, state.Retry{}},
+		{"a", time.Hour, state.Retry{After: time.Hour, Plugin: "a"}},
+		{"b", time.Minute, state.Retry{After: time.Minute, Plugin: "b"}},
+		{"c", time.Hour, state.Retry{After: time.Minute, Plugin: "b"}},
+		{"d", time.Minute, state.Retry{After: time.Minute, Plugin: "b"}},
+		{"c", 0, state.Retry{After: time.Minute, Plugin: "b"}},
+	} {
+		if s.RetryAfter(asked.plugin, asked.after); s.Retry() != asked.want {
+			t.Errorf("%s asks for %v: got %v, want %v", asked.plugin, asked.after, s.Retry(), asked.want)
+		}
+	}
+	if s.Reset(); s.Retry() != (state.Retry{}) {
+		t.Errorf("after Reset: %v", s.Retry())
+	}
 }

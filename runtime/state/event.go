@@ -68,6 +68,8 @@ const (
 	// UpdatePodReady is a change of whether a pod runs or is ready, as Pod.State says. It comes with UpdateOther if nothing else changed,
 	// because k8s.io/kube-scheduler/framework does not have it.
 	UpdatePodReady
+	// UpdateNamespaceLabel is a change of the labels of a namespace. It comes with UpdateOther, which is all that is known of it elsewhere.
+	UpdateNamespaceLabel
 
 	// AllActions is every action.
 	AllActions = 1<<iota - 1
@@ -81,7 +83,7 @@ func actionNames() []string {
 		"Add", "Delete", "UpdateNodeAllocatable", "UpdateNodeLabel", "UpdateNodeTaint", "UpdateNodeCondition",
 		"UpdateNodeAnnotation", "UpdateNodeDeclaredFeature", "UpdatePodLabel", "UpdatePodScaleDown", "UpdatePodToleration",
 		"UpdatePodSchedulingGatesEliminated", "UpdatePodGeneratedResourceClaim", "", "UpdateNodePreemptionPolicy", "UpdatePodScaleUp",
-		"UpdatePodReady",
+		"UpdatePodReady", "UpdateNamespaceLabel",
 	}
 }
 

@@ -34,6 +34,49 @@ func (p *Pod) Limit(name v1.ResourceName) int64 {
 	return limits.Amount(name)
 }
 
+// Container is a container of a pod.
+type Container struct {
+	Name string
+	// Image is the normalized name, as in Pod.Images.
+	Image string
+	// Init says that it is an init container, and Sidecar that it is one that runs beside the others (KEP-753).
+	Init, Sidecar bool
+	// Resources are those of spec.
+	Resources *v1.ResourceRequirements
+}
+
+// Request returns how much of a resource the container requests, in the unit of Resources.
+func (c *Container) Request(name v1.ResourceName) int64 { return amount(c.Resources.Requests, name) }
+
+// Limit returns how much of a resource the container may use, in the unit of Resources, or Unlimited.
+func (c *Container) Limit(name v1.ResourceName) int64 {
+	if _, limited := c.Resources.Limits[name]; !limited {
+		return Unlimited
+	}
+	return amount(c.Resources.Limits, name)
+}
+
+func amount(list v1.ResourceList, name v1.ResourceName) int64 {
+	r := NewResources(v1.ResourceList{name: list[name]})
+	return r.Amount(name)
+}
+
+// Containers returns the init containers and then the others, each in the order of spec.
+func (p *Pod) Containers() []Container {
+	spec := &p.Object.Spec
+	out := make([]Container, 0, len(spec.InitContainers)+len(spec.Containers))
+	for i := range spec.InitContainers {
+		c := &spec.InitContainers[i]
+		sidecar := c.RestartPolicy != nil && *c.RestartPolicy == v1.ContainerRestartPolicyAlways
+		out = append(out, Container{Name: c.Name, Image: NormalImageName(c.Image), Init: true, Sidecar: sidecar, Resources: &c.Resources})
+	}
+	for i := range spec.Containers {
+		c := &spec.Containers[i]
+		out = append(out, Container{Name: c.Name, Image: NormalImageName(c.Image), Resources: &c.Resources})
+	}
+	return out
+}
+
 // Limited returns the resources that the pod or one of its containers has a limit for, in order.
 func (p *Pod) Limited() []string {
 	var names []string

@@ -27,6 +27,9 @@ type NodeInfo struct {
 	Rank uint64
 	// Pods is unordered.
 	Pods []PlacedPod
+	// Nominated are the pods that are nominated to the node, in the order of the nominations, if a plugin reads them. They count in no sum.
+	// They change with PodsGeneration.
+	Nominated []PlacedPod
 	// Requested is the sum over Pods; Requested.Pods is their number.
 	Requested Resources
 	// NonZeroCPU (milli-CPU) and NonZeroMemory (bytes) are sums of the pods'
@@ -53,7 +56,7 @@ type NodeInfo struct {
 // immutable.
 func (n *NodeInfo) Clone() *NodeInfo {
 	c := *n
-	c.Pods = slices.Clone(n.Pods)
+	c.Pods, c.Nominated = slices.Clone(n.Pods), slices.Clone(n.Nominated)
 	c.Requested.Scalars = slices.Clone(n.Requested.Scalars)
 	return &c
 }

@@ -57,6 +57,8 @@ type NodeTable struct {
 	ImageNodes []int32
 	// Pods are the slots of the row's pods in the pods table.
 	Pods wire.Ragged[uint32]
+	// Nominated are the slots of the pods that are nominated to the row's node, if a plugin reads them.
+	Nominated wire.Ragged[uint32]
 	// ObjectGeneration and PodsGeneration change with the node and its pods. 0 means that the
 	// row is empty, or an overlay whose pods differ from every node's.
 	ObjectGeneration, PodsGeneration []uint64
@@ -143,6 +145,7 @@ func (t *NodeTable) grow(capacity, overlays int) {
 	t.Ports.Resize(rows)
 	t.Images.Resize(rows)
 	t.Pods.Resize(rows)
+	t.Nominated.Resize(rows)
 }
 
 func resized[T any](s []T, n int) []T {
@@ -176,6 +179,7 @@ func (t *NodeTable) clearRest(row uint32) {
 	t.NonZeroCPU[row], t.NonZeroMemory[row] = 0, 0
 	t.Ports.Set(row, nil)
 	t.Pods.Set(row, nil)
+	t.Nominated.Set(row, nil)
 }
 
 // writeObject writes the columns from the node object and returns the number of bytes written.
@@ -243,6 +247,13 @@ func (t *NodeTable) writePods(row uint32, info *NodeInfo, from int) (bytes int) 
 	t.scratch.slots, t.scratch.ports = slots, ports
 	bytes = 8 + 8*len(t.Resources) + 16
 	bytes += 4 * t.Pods.SetTail(row, from, slots)
+	if len(info.Nominated)+len(t.Nominated.Row(row)) > 0 {
+		slots = slots[:0]
+		for i := range info.Nominated {
+			slots = append(slots, info.Nominated[i].Slot)
+		}
+		bytes += 4 * t.Nominated.Set(row, slots)
+	}
 	bytes += int(unsafe.Sizeof(wire.Port{})) * t.Ports.Set(row, ports)
 	return bytes
 }

@@ -34,6 +34,7 @@ func (s *Snapshot) Overlay(row uint32) uint32 {
 	t.Ports.Set(o, t.Ports.Row(row))
 	t.Images.Set(o, t.Images.Row(row))
 	t.Pods.Set(o, t.Pods.Row(row))
+	t.Nominated.Set(o, t.Nominated.Row(row))
 	return o
 }
 

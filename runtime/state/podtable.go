@@ -20,6 +20,7 @@ type PodTable struct {
 	Labels wire.Ragged[wire.Pair]
 
 	generation []uint64
+	nominated  []bool   // the slot is of a pod that is nominated and not placed
 	base       int      // number of slots that the cache knows; those of overlays follow
 	spares     []uint32 // the overlay row that each of those slots was added for
 	scratch    pairScratch
@@ -33,6 +34,9 @@ func (t *PodTable) Len() int { return len(t.Pod) }
 // Generation returns the generation of a slot's pod; 0 for an empty slot.
 func (t *PodTable) Generation(slot uint32) uint64 { return t.generation[slot] }
 
+// Nominated reports whether the pod of a slot is nominated to a node and not placed.
+func (t *PodTable) Nominated(slot uint32) bool { return t.nominated[slot] }
+
 // ensure makes the table have at least n slots.
 func (t *PodTable) ensure(n int) {
 	for len(t.Pod) < n {
@@ -42,6 +46,7 @@ func (t *PodTable) ensure(n int) {
 		t.MilliCPU = append(t.MilliCPU, 0)
 		t.Memory = append(t.Memory, 0)
 		t.generation = append(t.generation, 0)
+		t.nominated = append(t.nominated, false)
 	}
 	t.Labels.Resize(len(t.Pod))
 }
@@ -55,7 +60,7 @@ func (t *PodTable) write(p *PlacedPod, strings *wire.Dict, h *history) (bytes in
 	if t.generation[p.Slot] == p.Generation {
 		return 0
 	}
-	t.generation[p.Slot] = p.Generation
+	t.generation[p.Slot], t.nominated[p.Slot] = p.Generation, false
 	h.slots = append(h.slots, p.Slot)
 	return t.fill(p.Slot, p.Pod, strings)
 }
@@ -79,6 +84,7 @@ func (t *PodTable) clear(slot uint32) (bytes int) {
 		return 0
 	}
 	t.Pod[slot], t.Namespace[slot], t.Priority[slot], t.generation[slot] = nil, 0, 0, 0
+	t.nominated[slot] = false
 	t.MilliCPU[slot], t.Memory[slot] = 0, 0
 	t.Labels.Set(slot, nil)
 	return podBytes
@@ -107,5 +113,5 @@ func (t *PodTable) dropSpares(row uint32) {
 	t.Labels.Resize(n)
 	clear(t.Pod[n:])
 	t.Pod, t.Namespace, t.Priority = t.Pod[:n], t.Namespace[:n], t.Priority[:n]
-	t.MilliCPU, t.Memory, t.generation = t.MilliCPU[:n], t.Memory[:n], t.generation[:n]
+	t.MilliCPU, t.Memory, t.generation, t.nominated = t.MilliCPU[:n], t.Memory[:n], t.generation[:n], t.nominated[:n]
 }

@@ -29,6 +29,10 @@ type QueuedPod struct {
 	GatedBy string
 	// GateReason says why.
 	GateReason string
+	// RetryAt is when the pod is tried again whatever events come, while it is parked or gated, and RetryBy the plugin that asks
+	// for it; may be zero.
+	RetryAt time.Time
+	RetryBy string
 	// SortKey is computed by a plugin that sorts by keys; may be nil.
 	SortKey []byte
 	// Flushed is true if the pod was moved by the timeout, not by an event.
@@ -38,4 +42,5 @@ type QueuedPod struct {
 // ClearRejectors removes the rejectors before a new result is recorded.
 func (q *QueuedPod) ClearRejectors() {
 	q.Rejectors, q.Pending, q.GatedBy, q.GateReason = nil, nil, "", ""
+	q.RetryAt, q.RetryBy = time.Time{}, ""
 }

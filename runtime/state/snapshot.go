@@ -180,6 +180,10 @@ func (s *Snapshot) writeRow(row uint32, info *NodeInfo) {
 		for i := range info.Pods[from:] {
 			s.BytesWritten += uint64(s.Pods.write(&info.Pods[from+i], s.Strings, &s.history))
 		}
+		for i := range info.Nominated {
+			s.BytesWritten += uint64(s.Pods.write(&info.Nominated[i], s.Strings, &s.history))
+			s.Pods.nominated[info.Nominated[i].Slot] = true
+		}
 		s.BytesWritten += uint64(t.writePods(row, info, from))
 	}
 }

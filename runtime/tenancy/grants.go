@@ -156,6 +156,11 @@ func readGrant(p *v1alpha1.PluginGrant) (grant, error) {
 			return g, fmt.Errorf("spec.feeds[%d]: %w", i, err)
 		}
 	}
+	for i, name := range s.ConfigNames {
+		if err := name.Check(); err != nil {
+			return g, fmt.Errorf("spec.configNames[%d]: %w", i, err)
+		}
+	}
 	for i := range s.Modules {
 		item, err := readItem(&s.Modules[i])
 		if err != nil {

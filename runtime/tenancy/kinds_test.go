@@ -61,6 +61,7 @@ func TestGrantsSayWhatIsKnown(t *testing.T) {
 		"reads: [port]":                     `spec.reads[0]: "port" is not something that can be granted; known are ports images generations nodeObjects volumeEvents namespaces published seed`,
 		"feeds: [\"node.cpu.usage:milli\"]": `spec.feeds[0]: "node.cpu.usage:milli" is not a pattern of feeds: write a name such as node.cpu.usage, or its beginning as node.*, without a unit`,
 		"feeds: [node*]":                    `spec.feeds[0]: "node*" is not a pattern of feeds: write a name such as node.cpu.usage, or its beginning as node.*, without a unit`,
+		"configNames: [\"example.*\"]":      `spec.configNames[0]: "example.*" is not a pattern of names: write a name such as example.com/pool, or its beginning as example.com/*`,
 	} {
 		o := newWorld(t).objects("kind: PluginGrant\nmetadata: {name: all}\nspec: {namespaceSelector: {}, modules: [{repositories: [ghcr.io/example/*]}], " + field + "}")
 		r := tenancy.Resolve(o, tenancy.Config{})
@@ -83,6 +84,27 @@ func TestFeedPatterns(t *testing.T) {
 		for feed, want := range feeds {
 			if got := pattern.Matches(feed); got != want {
 				t.Errorf("%q matches %q: %t", pattern, feed, got)
+			}
+		}
+	}
+}
+
+// TestNamePatterns: a pattern is a whole name, or stands for names that go on after its slash.
+func TestNamePatterns(t *testing.T) {
+	for pattern, names := range map[v1alpha1.NamePattern]map[string]bool{
+		"zone":              {"zone": true, "zones": false, "example.com/zone": false},
+		"example.com/pool":  {"example.com/pool": true, "example.com/pools": false, "example.com/": false},
+		"example.com/*":     {"example.com/pool": true, "example.com": false, "a.example.com/pool": false, "example.company/pool": false},
+		"example.com/gpu-*": {"example.com/gpu-a": true, "example.com/gpu": false},
+		"*":                 {"zone": true, "example.com/pool": true},
+		"example.*":         {"example.com/pool": false},
+		"example*":          {"example": false},
+		"*/pool":            {"example.com/pool": false},
+		"":                  {"": false, "zone": false},
+	} {
+		for name, want := range names {
+			if got := pattern.Matches(name); got != want {
+				t.Errorf("%q matches %q: %t", pattern, name, got)
 			}
 		}
 	}

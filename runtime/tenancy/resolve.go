@@ -90,7 +90,7 @@ const (
 	ModuleNotGranted = "ModuleNotGranted"
 	// PointNotGranted: the module runs at a point that is not granted.
 	PointNotGranted = "PointNotGranted"
-	// ReadNotGranted: the module reads what tells it of other tenants.
+	// ReadNotGranted: the module reads what tells it of other tenants, or a name of the configuration that is not granted.
 	ReadNotGranted = "ReadNotGranted"
 	// EffectNotGranted: the module asks for effects, which no grant allows.
 	EffectNotGranted = "EffectNotGranted"

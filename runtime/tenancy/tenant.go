@@ -205,6 +205,7 @@ func (c *candidate) judge(p *Plugin, config *Config) (*Refusal, int) {
 		func() *Refusal { return c.module(p, config) },
 		func() *Refusal { return c.points(p) },
 		func() *Refusal { return c.reads(p) },
+		func() *Refusal { return c.configNames(p) },
 		func() *Refusal { return c.effects(p) },
 		func() *Refusal { return c.weight(p) },
 		func() *Refusal { return c.quota(p, config) },
@@ -260,6 +261,18 @@ func (c *candidate) reads(p *Plugin) *Refusal {
 			return refuse(ReadNotGranted, "the module reads the feed %s, which tells it of other tenants; the grant %s does not have it in feeds",
 				feed, c.grant.name)
 		}
+	}
+	return nil
+}
+
+// configNames holds the names that the configuration brings against the grant. reads has done so with feeds.
+func (c *candidate) configNames(p *Plugin) *Refusal {
+	for _, b := range p.Module.Brought() {
+		if b.List == "feeds" || slices.ContainsFunc(c.grant.spec.ConfigNames, func(n v1alpha1.NamePattern) bool { return n.Matches(b.Name) }) {
+			continue
+		}
+		return refuse(ReadNotGranted, "spec.config: %s: %s, a name for reads.%s, is not among the configNames of the grant %s: "+
+			"write a name that is, or ask the platform team to add it", b.Pointer, b.Name, b.List, c.grant.name)
 	}
 	return nil
 }

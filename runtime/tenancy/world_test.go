@@ -156,6 +156,9 @@ func guest(manifest map[string]any) string {
 	}
 	fmt.Fprintf(&b, "  (memory (export %q) 2)\n  (func (export %q) (result i32) (i32.const 65536))\n  (func (export %q) (param i32 i32) (result i32) (i32.const 65536))\n",
 		abi.ExportMemory, abi.ExportABI, abi.ExportAlloc)
+	if manifest["config"] != nil {
+		fmt.Fprintf(&b, "  (func (export %q) (param i32 i32) (result i32) (i32.const 0))\n", abi.ExportConfigure)
+	}
 	points, _ := manifest["points"].(map[string]any)
 	for _, point := range slices.Sorted(maps.Keys(points)) {
 		name, arity, _ := strings.Cut(exports[point], " ")

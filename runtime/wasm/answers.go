@@ -32,6 +32,9 @@ func (s *shard) answer(r *request, code abi.Code) (out reply, f *fault.Fault) {
 		return out, a.bad("%d reason sets, the limit is %d", n, abi.MaxReasonSets)
 	}
 	out.code = code
+	if a.s.core.manifest.Minor() > 0 { // ABI 1.0 has no such field
+		out.retry = binary.LittleEndian.Uint64(a.record[abi.CallRetryAfter:])
+	}
 	if code != abi.Success {
 		if out.status, f = a.status(code); f != nil || !asks(r.point, code) {
 			return out, f
@@ -45,7 +48,9 @@ func (s *shard) answer(r *request, code abi.Code) (out reply, f *fault.Fault) {
 	case abi.PreFilter:
 		out.rows, f = a.rowSet()
 	case abi.Filter, abi.PreEnqueue, abi.Hint:
-		f = a.verdicts(r.n(), r.at, r.verdicts)
+		if f = a.verdicts(r.n(), r.at, r.verdicts); f == nil && r.point == abi.PreEnqueue {
+			f = a.scores(r.scores, false)
+		}
 	case abi.Score, abi.Normalize:
 		f = a.scores(r.scores, r.inRange)
 	case abi.QueueSort:

@@ -97,7 +97,8 @@ type auxCall struct {
 	verdicts *plugin.Verdicts
 	at       int
 	keys     [][]byte
-	large    bool // the instance grew beyond its grant; the next call makes another
+	retries  []int64 // receives for each pod after how many milliseconds pre_enqueue is to be asked again; nil if that does not count
+	large    bool    // the instance grew beyond its grant; the next call makes another
 	// records is the room that the event and the first pod of a batch need, 0 if it is not
 	// known. tight says that there was no memory for more.
 	records uint32
@@ -195,6 +196,7 @@ func (a *aux) prepare(ctx context.Context, c *auxCall) (*request, error) {
 	a.own.Follow(a.snap)
 	r := &request{point: c.point, stateful: c.placement != nil, verdicts: c.verdicts, at: c.at}
 	call := wire.Call{Point: c.point}
+	a.own.SetTime(c.point, p.deps.Clock.Now().Unix())
 	if c.placement != nil {
 		a.own.SetPod(c.placement.Pod, c.placement.Namespace)
 		call.PodSize = a.own.PodSize()
@@ -272,6 +274,9 @@ func (a *aux) writeBatch(c *auxCall, r *request, call *wire.Call) error {
 	a.Wrote(uint64(b.Bytes()) + uint64(b.Len())*abi.PodEntrySize)
 	call.N, r.batch = b.Len(), int(b.Len())
 	r.pods = c.pods[c.at : c.at+r.batch]
+	if c.retries != nil {
+		r.scores = c.retries[c.at : c.at+r.batch]
+	}
 	if call.Keys {
 		r.keys = c.keys[c.at : c.at+r.batch]
 	}
@@ -317,6 +322,11 @@ func (a *aux) show(c *auxCall) {
 		info.Pods = make([]state.PlacedPod, len(node.Pods))
 		for i := range node.Pods {
 			info.Pods[i] = state.PlacedPod{Pod: node.Pods[i].Pod, Slot: slots, Generation: a.counter}
+			slots++
+		}
+		info.Nominated = make([]state.PlacedPod, len(node.Nominated))
+		for i := range node.Nominated {
+			info.Nominated[i] = state.PlacedPod{Pod: node.Nominated[i].Pod, Slot: slots, Generation: a.counter}
 			slots++
 		}
 		a.infos = append(a.infos, &info)

@@ -50,11 +50,19 @@ func eventRoom(e *wire.EventView) (bytes uint64) {
 // ActionUpdateOther are those of package state.
 func eventActions(a state.Action) abi.EventAction {
 	const same = state.UpdateOther<<1 - 1
-	actions := abi.EventAction(a & same)
-	if a&state.UpdatePodReady != 0 {
-		actions |= abi.ActionUpdatePodReady
+	actions, rest := abi.EventAction(a&same), a&^same
+	for _, later := range [...]struct {
+		here state.Action
+		bit  abi.EventAction
+	}{
+		{state.UpdatePodReady, abi.ActionUpdatePodReady},
+		{state.UpdateNamespaceLabel, abi.ActionUpdateNamespaceLabel},
+	} {
+		if rest&later.here != 0 {
+			actions, rest = actions|later.bit, rest&^later.here
+		}
 	}
-	if a&^(same|state.UpdatePodReady) != 0 {
+	if rest != 0 {
 		actions |= abi.ActionUpdateOther
 	}
 	return actions

@@ -23,6 +23,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/wasm"
 	"github.com/berth-scheduler/berth/runtime/wasm/breaker"
 	"github.com/berth-scheduler/berth/runtime/wasm/fault"
+	"github.com/berth-scheduler/berth/runtime/wasm/sandbox"
 )
 
 // seen is what a guest finds in its memory.
@@ -116,7 +117,7 @@ func auxPlugin(t testing.TB, point func(g *tiny, export string, call, lo, hi uin
 	if d.Binder == nil {
 		d.Binder = &binder{}
 	}
-	p, err := wasm.New(t.Context(), wasm.Config{Name: "guest", Grants: all(), VerifyEvery: 1, Breaker: breaker.Config{Faults: -1}}, d)
+	p, err := wasm.New(t.Context(), wasm.Config{Name: "guest", Grants: all(), VerifyEvery: 1, Breaker: breaker.Config{Faults: -1}, Limits: sandbox.Limits{FuelRestarts: 1 << 50}}, d)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,7 +163,7 @@ func TestPlacedPointsSee(t *testing.T) {
 		for j := range pl.Info.Pods {
 			on = append(on, pl.Info.Pods[j].Pod)
 		}
-		if cells, want := decoded(t, got.snap, 0), m.node(pl.Node, on); !maps.Equal(cells, want) {
+		if cells, want := decoded(t, got.snap, 0), m.node(pl.Node, on, nominatedTo(pl.Info)); !maps.Equal(cells, want) {
 			t.Fatalf("node\n got %v\nwant %v", cells, want)
 		}
 		if left := orphans(t, got.snap); len(left) > 0 {

@@ -57,6 +57,7 @@ type reply struct {
 	// directives are checked against the grants.
 	directives []wire.Directive
 	wait       uint64 // milliseconds
+	retry      uint64 // milliseconds
 }
 
 // call makes one call. The caller has entered the cycle.

@@ -65,7 +65,8 @@ type Config struct {
 
 // Deps is what a plugin works with.
 type Deps struct {
-	Factory  sandbox.Factory
+	Factory sandbox.Factory
+	// Manifest is the module's; the names that Config brings to it may be missing.
 	Manifest *wire.Manifest
 	// Bucket (optional) is the fuel that the plugin shares with others of its tenant; nil
 	// for one of its own.

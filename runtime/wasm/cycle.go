@@ -146,6 +146,7 @@ func (i *cycleInstances) prepare(c *plugin.Cycle) error {
 	}
 	i.pods[0] = c.Pod
 	i.source.Follow(c.Snapshot)
+	i.source.SetTime(abi.PreFilter, c.Now)
 	i.source.SetPod(c.Pod, c.Snapshot.Namespace(c.Pod.Namespace))
 	err := i.fill(c)
 	for range maxGrowth {

@@ -44,7 +44,7 @@ type machine struct {
 // everything reads all that can be declared.
 func everything() wire.ManifestReads {
 	return wire.ManifestReads{
-		Node:       []string{"name", "flags", "allocatable", "requested", "nonZeroRequested", "labels", "taints", "ports", "images", "pods", "generation", "zone"},
+		Node:       []string{"name", "flags", "allocatable", "requested", "nonZeroRequested", "labels", "taints", "ports", "images", "pods", "nominated", "generation", "zone"},
 		NodeLabels: []string{"zone", "pool"}, NodeAnnotations: []string{"note"}, NodeConditions: []string{"Ready"},
 		Resources: []string{"cpu", "memory", "pods", "nvidia.com/gpu"}, Pods: []string{"namespace", "priority", "requests", "labels", "owner", "flags", "uid", "name"},
 		PodLabels: []string{"app"}, PodAnnotations: []string{"gpu-index"}, Pod: []string{"name", "namespace", "labels", "namespaceLabels", "uid"},
@@ -160,7 +160,7 @@ func (m *machine) overlay(t *rapid.T) {
 			}
 		}
 		local := s.Table(abi.TableNodes).Capacity
-		if got, want := decoded(t, s, local), m.mirror.node(info.Node, on); !maps.Equal(got, want) {
+		if got, want := decoded(t, s, local), m.mirror.node(info.Node, on, nominatedTo(info)); !maps.Equal(got, want) {
 			t.Fatalf("overlay of %s\n got %v\nwant %v", info.Name, got, want)
 		}
 		if left := orphans(t, s); len(left) > 0 {
@@ -281,6 +281,15 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 				fine(t, err)
 				m.pods[p.Namespace+"/"+p.Name] = p
 			}
+		},
+		"nominate": func(t *rapid.T) {
+			var pods []*state.Pod
+			for range rapid.IntRange(0, 4).Draw(t, "pods") {
+				p := m.drawPod(t)
+				p.Spec.NodeName = ""
+				pods = append(pods, state.NewPod(p))
+			}
+			cache.Nominate(m.drawName(t), pods)
 		},
 		"assume": func(t *rapid.T) {
 			pod := state.NewPod(m.drawPod(t))

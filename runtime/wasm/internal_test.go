@@ -50,13 +50,14 @@ func TestState(t *testing.T) {
 // TestEventActions: actions that the ABI does not have are another update, though their bits may have a meaning there.
 func TestEventActions(t *testing.T) {
 	for action, want := range map[state.Action]abi.EventAction{
-		state.UpdatePodGeneratedResourceClaim:         abi.ActionUpdatePodGeneratedResourceClaim,
-		state.UpdateOther:                             abi.ActionUpdateOther,
-		state.UpdateNodePreemptionPolicy:              abi.ActionUpdateOther,
-		state.UpdatePodScaleUp:                        abi.ActionUpdateOther,
-		state.UpdatePodReady:                          abi.ActionUpdatePodReady,
-		state.UpdateOther | state.UpdatePodReady:      abi.ActionUpdateOther | abi.ActionUpdatePodReady,
-		state.UpdatePodLabel | state.UpdatePodScaleUp: abi.ActionUpdatePodLabel | abi.ActionUpdateOther,
+		state.UpdatePodGeneratedResourceClaim:          abi.ActionUpdatePodGeneratedResourceClaim,
+		state.UpdateOther:                              abi.ActionUpdateOther,
+		state.UpdateNodePreemptionPolicy:               abi.ActionUpdateOther,
+		state.UpdatePodScaleUp:                         abi.ActionUpdateOther,
+		state.UpdatePodReady:                           abi.ActionUpdatePodReady,
+		state.UpdateOther | state.UpdatePodReady:       abi.ActionUpdateOther | abi.ActionUpdatePodReady,
+		state.UpdateOther | state.UpdateNamespaceLabel: abi.ActionUpdateOther | abi.ActionUpdateNamespaceLabel,
+		state.UpdatePodLabel | state.UpdatePodScaleUp:  abi.ActionUpdatePodLabel | abi.ActionUpdateOther,
 	} {
 		if got := eventActions(action); got != want {
 			t.Errorf("%b: got %b, want %b", action, got, want)

@@ -1,6 +1,7 @@
 package wasm_test
 
 import (
+	"encoding/binary"
 	"fmt"
 	"maps"
 	"slices"
@@ -61,7 +62,7 @@ func amount(r *state.Resources, name string) int64 {
 }
 
 // node is a row of the nodes table; its pods are under "pods", sorted.
-func (m *mirror) node(node *state.Node, on []*state.Pod) map[string]string {
+func (m *mirror) node(node *state.Node, on, nominated []*state.Pod) map[string]string {
 	out := map[string]string{}
 	object := node.Object
 	declared := func(name string) bool { return slices.Contains(m.reads.Node, name) }
@@ -131,6 +132,16 @@ func (m *mirror) node(node *state.Node, on []*state.Pod) map[string]string {
 			}
 		}
 		out[fmt.Sprintf("11.%d", i)] = value
+	}
+	if declared("nominated") {
+		var pods []string
+		for _, pod := range nominated {
+			if m.sees(pod.Namespace) {
+				pods = append(pods, flat(m.pod(pod)))
+			}
+		}
+		slices.Sort(pods)
+		out["nominated"] = strings.Join(pods, "\n")
 	}
 	if declared("pods") {
 		var pods []string
@@ -211,8 +222,12 @@ func decoded(t failer, s *wire.Snapshot, row uint32) map[string]string {
 		out[key] = sorted(value)
 	}
 	delete(out, "13.0")
-	if slots, ok := out["12.0"]; ok {
-		delete(out, "12.0")
+	for key, name := range map[string]string{"12.0": "pods", "167.0": "nominated"} {
+		slots, ok := out[key]
+		if !ok {
+			continue
+		}
+		delete(out, key)
 		var pods []string
 		for _, slot := range strings.Fields(strings.Trim(slots, "[]")) {
 			n, err := strconv.ParseUint(slot, 10, 32)
@@ -226,7 +241,7 @@ func decoded(t failer, s *wire.Snapshot, row uint32) map[string]string {
 			pods = append(pods, flat(pod))
 		}
 		slices.Sort(pods)
-		out["pods"] = strings.Join(pods, "\n")
+		out[name] = strings.Join(pods, "\n")
 	}
 	return out
 }
@@ -243,12 +258,14 @@ func orphans(t failer, s *wire.Snapshot) (out []string) {
 		if !nodes.HasRow(row) {
 			continue
 		}
-		data, _, err := nodes.List(abi.NodePods, 0, row)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for ; len(data) > 0; data = data[4:] {
-			used[uint32(data[0])|uint32(data[1])<<8|uint32(data[2])<<16|uint32(data[3])<<24] = true
+		for _, column := range []abi.ColumnID{abi.NodePods, abi.NodeNominated} {
+			data, _, err := nodes.List(column, 0, row)
+			if err != nil && column == abi.NodePods {
+				t.Fatal(err)
+			}
+			for ; err == nil && len(data) > 0; data = data[4:] {
+				used[binary.LittleEndian.Uint32(data)] = true
+			}
 		}
 	}
 	for slot := range pods.Rows {
@@ -298,7 +315,7 @@ func (m *mirror) check(t failer, w *world, guests []*spied) {
 			for i := range info.Pods {
 				on = append(on, info.Pods[i].Pod)
 			}
-			if want := m.node(info.Node, on); !maps.Equal(got, want) {
+			if want := m.node(info.Node, on, nominatedTo(info)); !maps.Equal(got, want) {
 				t.Fatalf("node %s\n got %v\nwant %v", name, got, want)
 			}
 		}
@@ -347,4 +364,14 @@ func (m *mirror) checkNamespaces(t failer, w *world, s *wire.Snapshot) {
 	if !maps.Equal(got, want) {
 		t.Fatalf("namespaces\n got %v\nwant %v", got, want)
 	}
+}
+
+// nominatedTo returns the pods that are nominated to a node; none for nil.
+func nominatedTo(info *state.NodeInfo) (out []*state.Pod) {
+	if info != nil {
+		for i := range info.Nominated {
+			out = append(out, info.Nominated[i].Pod)
+		}
+	}
+	return out
 }

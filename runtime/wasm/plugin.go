@@ -45,6 +45,10 @@ func New(ctx context.Context, c Config, d Deps) (*Plugin, error) {
 		return nil, errors.New("wasm: Factory and Manifest are required")
 	}
 	setDefaults(&c, &d)
+	var err error
+	if d.Manifest, err = d.Manifest.Resolve(c.Config); err != nil { // all that follows is of this configuration's names
+		return nil, fmt.Errorf("plugin %s: config: %w", c.Name, err)
+	}
 	if err := check(&c, &d); err != nil {
 		return nil, fmt.Errorf("plugin %s: %w", c.Name, err)
 	}

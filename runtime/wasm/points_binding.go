@@ -34,6 +34,9 @@ func (p *Plugin) placed(pl *plugin.Placement, point abi.Point, binding bool) (re
 		}
 		return reply{}, p.faults.status(f, pl.Pod)
 	}
+	if point == abi.Reserve || point == abi.Permit {
+		pl.State.RetryAfter(p.info.Name, abi.RetryAfter(answer.retry))
+	}
 	return answer, answer.status
 }
 

@@ -32,6 +32,7 @@ func (p *Plugin) PreFilter(c *plugin.Cycle) (rows []uint32, status *plugin.Statu
 		}
 		return nil, plugin.NewStatus(abi.Skip) // ignored: Filter would lack what this call prepares
 	}
+	c.State.RetryAfter(p.info.Name, abi.RetryAfter(out.retry))
 	return out.rows, out.status
 }
 
@@ -143,6 +144,11 @@ func (p *Plugin) score(c *plugin.Cycle, rows []uint32, out []int64) (_ *plugin.S
 		answer, f := s.call(c, &r)
 		if f != nil || answer.status != nil {
 			return answer.status, f
+		}
+	}
+	if p.scaling != plugin.Unscaled && p.manifest.Minor() == 0 { // in ABI 1.0 NoScore is a number like others
+		for i := range out {
+			out[i] = max(out[i], abi.NoScore+1)
 		}
 	}
 	return nil, nil

@@ -2,17 +2,20 @@ package wasm_test
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 	"math"
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tetratelabs/wazero/api"
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/abi/wire"
 	"github.com/berth-scheduler/berth/runtime/plugin"
+	"github.com/berth-scheduler/berth/runtime/state"
 	"github.com/berth-scheduler/berth/runtime/wasm"
 	"github.com/berth-scheduler/berth/runtime/wasm/fault"
 	"github.com/berth-scheduler/berth/runtime/wasm/sandbox"
@@ -416,5 +419,47 @@ func TestClose(t *testing.T) {
 	}
 	if err := p.Close(context.Background()); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestRetryAfter: what pre_filter says counts for the attempt, but not if the call is faulted.
+func TestRetryAfter(t *testing.T) {
+	rows := uint32(0)
+	m := &wire.Manifest{Name: "guest", ABI: "1.1", Points: wire.ManifestPoints{PreFilter: &wire.ManifestPoint{}, Filter: &wire.ManifestPoint{}}}
+	p := newPlugin(t, wasm.Config{}, native(func(g *tiny, export string, call, _, _ uint32) int32 {
+		if export == abi.ExportPreFilter {
+			binary.LittleEndian.PutUint64(g.memory[call+abi.CallRetryAfter:], 90_000)
+			binary.LittleEndian.PutUint32(g.memory[call+abi.CallHasRowSet:], rows)
+		}
+		return 0
+	}, abi.ExportPreFilter, abi.ExportFilter), m)
+	w := newWorld(1)
+	for _, test := range []struct {
+		hasRowSet uint32
+		want      state.Retry
+	}{{0, state.Retry{After: 90 * time.Second, Plugin: "guest"}}, {7, state.Retry{}}} {
+		rows = test.hasRowSet
+		c := w.cycle(incoming("a", "p", 0))
+		_, status := p.PreFilter(c)
+		if got := c.State.Retry(); got != test.want || status.Is(abi.Error) != (rows == 7) {
+			t.Errorf("has_row_set %d: %+v, want %+v; %s", rows, got, test.want, status.Message())
+		}
+	}
+}
+
+// TestLanesAllocateNothing: what is asked for each pod and plugin reads nothing that is made anew. It once was the table of
+// package fields, which took three times what a cycle costs.
+func TestLanesAllocateNothing(t *testing.T) {
+	m := &wire.Manifest{
+		Name: "guest", Points: wire.ManifestPoints{Filter: &wire.ManifestPoint{Scope: "node"}},
+		Reads: wire.ManifestReads{Node: []string{"name", "pods"}, Pods: []string{"namespace"}, Pod: []string{"namespace"}},
+	}
+	p := newPlugin(t, wasm.Config{Kept: true}, native(func(*tiny, string, uint32, uint32, uint32) int32 { return 0 }, abi.ExportFilter), m)
+	w := newWorld(3)
+	w.cache.UpdateSnapshot(w.snap)
+	pod := incoming("a", "p", 0)
+	asked := testing.AllocsPerRun(100, func() { p.Lanes(w.again(pod), abi.Filter) })
+	if cycle := testing.AllocsPerRun(100, func() { w.again(pod) }); asked-cycle > 8 {
+		t.Errorf("a cycle in which nothing is asked makes %v allocations", asked-cycle)
 	}
 }

@@ -25,7 +25,11 @@ func (p *Plugin) PreEnqueue(pods []*state.Pod, out []*plugin.Status) {
 		return
 	}
 	request := func(at []int) *auxCall {
-		return &auxCall{point: abi.PreEnqueue, pods: pick(pods, at), verdicts: newVerdicts(len(at))}
+		c := &auxCall{point: abi.PreEnqueue, pods: pick(pods, at), verdicts: newVerdicts(len(at))}
+		if p.manifest.Minor() > 0 {
+			c.retries = make([]int64, len(at))
+		}
+		return c
 	}
 	p.aux.inParts(pods, mine, request, func(at []int, c *auxCall, answer reply, f *fault.Fault) {
 		all, v := answer.status, c.verdicts
@@ -38,6 +42,9 @@ func (p *Plugin) PreEnqueue(pods []*state.Pod, out []*plugin.Status) {
 				out[i] = all
 			case f == nil && v.Codes[j] != abi.Success:
 				out[i] = plugin.NewStatus(v.Codes[j], v.Texts(j)...)
+				if c.retries != nil {
+					out[i].RetryAfter = abi.RetryAfter(uint64(c.retries[j]))
+				}
 			}
 		}
 	})

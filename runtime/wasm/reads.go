@@ -24,7 +24,13 @@ func readsOf(m *wire.Manifest) (out []plugin.Read) {
 		if e.ID == abi.NodeRequestedSince { // of these resources, by the samples of these feeds
 			read.Args = slices.Concat(r.Resources, []string{""}, r.Feeds)
 		}
-		if e.ID == abi.NodePods {
+		if e.ByResource {
+			read.Args = append([]string{}, r.Resources...)
+		}
+		if e.ID == abi.IncomingNow {
+			read.Step = r.Step()
+		}
+		if e.ID == abi.NodePods || e.ID == abi.NodeNominated {
 			read.Args = []string{} // of pods on nodes no more than what is declared
 		}
 		out = append(out, read)

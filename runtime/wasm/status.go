@@ -99,6 +99,15 @@ func (c *counter) fault(k fault.Kind) {
 	c.faults[k]++
 }
 
+// Answered returns the number of calls that ended without a fault.
+func (w *Work) Answered() int64 {
+	n := w.Calls
+	for _, f := range w.Faults {
+		n -= f.Count
+	}
+	return max(0, n)
+}
+
 func (c *counter) work(point abi.Point) Work {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -22,6 +22,7 @@ type traits struct {
 	projection *mirror.Projection
 	scaling    plugin.Scaling
 	sharded    bool
+	kept       bool   // answers for equivalent pods
 	batch      uint32 // the most pods that a call can be about
 	readsNode  bool   // at points after the node is chosen
 	published  []publishedKey
@@ -44,6 +45,8 @@ func newTraits(c *Config, d *Deps) (traits, error) {
 	}
 	var err error
 	t.info, err = infoOf(c, d)
+	_, keyed := t.info.Keyed()
+	t.kept = keyed && c.Kept
 	return t, err
 }
 
@@ -86,7 +89,8 @@ func infoOf(c *Config, d *Deps) (plugin.Info, error) {
 	m := d.Manifest
 	info := plugin.Info{
 		Name: c.Name, Module: m.Name + " " + m.Version, Digest: d.Factory.Digest(), Namespaces: slices.Sorted(slices.Values(c.Namespaces)),
-		Budget: c.Budget, MaxPriority: c.MaxPriority, Reads: readsOf(m), NodeScoped: nodeScopedOf(m),
+		Budget: c.Budget, MaxPriority: c.MaxPriority, Reads: readsOf(m), Feeds: m.Reads.Feeds,
+		NodeScoped: nodeScopedOf(m),
 	}
 	for _, name := range m.Enforces {
 		f, ok := state.ParseFeature(name)
@@ -133,7 +137,7 @@ func (t *traits) nodeScoped(point abi.Point) bool {
 
 // instances returns how many instances hold n rows, if there is memory for them.
 func (t *traits) instances(n int) int {
-	if _, keyed := t.info.Keyed(); !t.sharded || keyed && t.config.Kept {
+	if !t.sharded || t.kept {
 		return 1
 	}
 	return mirror.Split(n, t.config.Shards)

@@ -84,6 +84,14 @@ type PluginGrantSpec struct {
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=64
 	Feeds []FeedPattern `json:"feeds,omitempty"`
+	// The keys of labels and annotations, and the resources, that a plugin may read because its configuration names them; none by default. What
+	// the module's manifest names itself needs no item, and for feeds there is the field feeds. An item is a name, or ends in * after the
+	// slash and stands for all names that begin so, as example.com/* or example.com/gpu-*; * stands for all.
+	//
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=64
+	ConfigNames []NamePattern `json:"configNames,omitempty"`
 	// The highest weight of a plugin's score.
 	//
 	// +optional
@@ -121,7 +129,7 @@ type PluginGrantSpec struct {
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=60000
 	PendingPerMinute int32 `json:"pendingPerMinute,omitempty"`
-	// How many attempts a minute each plugin may cause for pods of a namespace by hints, errors and rejections
+	// How many attempts a minute each plugin may cause for pods of a namespace by hints, retryAfter, errors and rejections
 	// at preBind, besides those that bind a pod. Pods wait for their turn beyond it. attemptsPerMinute bounds them as well.
 	//
 	// +optional
@@ -279,6 +287,29 @@ func (f FeedPattern) Check() error {
 func (f FeedPattern) Matches(feed string) bool {
 	beginning, open := strings.CutSuffix(string(f), "*")
 	return f.Check() == nil && (string(f) == feed || open && strings.HasPrefix(feed, beginning))
+}
+
+// NamePattern is a key of labels or annotations or a resource, or the beginning of such names that ends in * after the slash, or *.
+//
+// +kubebuilder:validation:MaxLength=318
+// +kubebuilder:validation:Pattern=`^([A-Za-z0-9]([A-Za-z0-9._/-]*[A-Za-z0-9])?|[a-z0-9]([a-z0-9.-]*[a-z0-9])?/([A-Za-z0-9][A-Za-z0-9._-]*)?\*|\*)$`
+type NamePattern string
+
+// namePattern is that of the schema. A * comes after the slash, because the domain would be somebody else's.
+var namePattern = regexp.MustCompile(`^([A-Za-z0-9]([A-Za-z0-9._/-]*[A-Za-z0-9])?|[a-z0-9]([a-z0-9.-]*[a-z0-9])?/([A-Za-z0-9][A-Za-z0-9._-]*)?\*|\*)$`)
+
+// Check returns what is wrong with a pattern, and what to write; nil if the schema accepts it.
+func (n NamePattern) Check() error {
+	if namePattern.MatchString(string(n)) {
+		return nil
+	}
+	return fmt.Errorf("%q is not a pattern of names: write a name such as example.com/pool, or its beginning as example.com/*", string(n))
+}
+
+// Matches reports whether it is a pattern of a name.
+func (n NamePattern) Matches(name string) bool {
+	beginning, open := strings.CutSuffix(string(n), "*")
+	return n.Check() == nil && (string(n) == name || open && strings.HasPrefix(name, beginning))
 }
 
 // TenantPoint is an extension point at which a tenant's plugin may run.

@@ -474,6 +474,11 @@ func (in *PluginGrantSpec) DeepCopyInto(out *PluginGrantSpec) {
 		*out = make([]FeedPattern, len(*in))
 		copy(*out, *in)
 	}
+	if in.ConfigNames != nil {
+		in, out := &in.ConfigNames, &out.ConfigNames
+		*out = make([]NamePattern, len(*in))
+		copy(*out, *in)
+	}
 	if in.MaxPriority != nil {
 		in, out := &in.MaxPriority, &out.MaxPriority
 		*out = new(int32)

@@ -47,8 +47,8 @@ function scores(a) {
   });
   const apart = plugins.map((_, i) => i).filter(i => best.length === 1 || spread[i][0] < spread[i][1]);
   const alike = plugins.filter((_, i) => !apart.includes(i)).map(s => `${s.plugin} ${points(s)}`);
-  const cell = (s, [low, high]) => h("span", { class: "score", title: `raw ${s.raw}, normalized ${s.normalized}, weighted ${s.weighted}`, vars: { share: high > low ? ((s.weighted - low) / (high - low)).toFixed(3) : "0" } },
-    number(s.weighted), s.raw !== s.weighted ? h("small", null, ` (${number(s.raw)})`) : null);
+  const cell = (s, [low, high]) => h("span", { class: "score", title: `raw ${raw(s)}, normalized ${s.normalized}, weighted ${s.weighted}`, vars: { share: high > low ? ((s.weighted - low) / (high - low)).toFixed(3) : "0" } },
+    number(s.weighted), s.raw !== s.weighted ? h("small", null, ` (${raw(s)})`) : null);
   return [
     table(`The best ${best.length} of ${plural(a.feasible, "feasible node")} by weighted score (raw score in brackets where it differs), the chosen one first`,
       [{ head: "Node" }, { head: "Total", number: true }, ...apart.map(i => ({ head: camel(plugins[i].plugin), number: true }))],
@@ -57,10 +57,26 @@ function scores(a) {
         cells: [c.node, h("b", null, number(c.total)), ...apart.map(j => cell(c.scores[j], spread[j]))],
       }))),
     h("p", { class: "note" }, `The best ${best.length} of ${plural(a.feasible, "feasible node")}. `, alike.length ? `All of them have ${alike.join(", ")}.` : null),
+    feeds(best),
   ];
 }
 
-const points = s => s.raw === s.weighted ? number(s.weighted) : `${number(s.weighted)} (${number(s.raw)})`;
+// feeds is the table of what feeds said of the best nodes when plugins scored them; null if none reads feeds.
+function feeds(best) {
+  const all = best.flatMap(c => (c.feeds ?? []).map(f => ({ node: c.node, ...f })));
+  if (!all.length) return null;
+  const value = (f, unit) => f.state === 0 ? "none" : `${number(f.value)} ${unit}${f.state === 2 ? ", stale" : ""}`;
+  return table("What feeds said of them",
+    [{ head: "Node" }, { head: "Feed" }, { head: "Value", number: true }, { head: "Sampled at" }, { head: "Read by" }],
+    all.map(f => {
+      const [name, unit] = f.feed.split(":");
+      return { key: f.node + f.plugin + f.feed, cells: [f.node, name, value(f, unit), f.at ? new Date(1000 * f.at).toISOString().slice(0, 19) + "Z" : "", f.plugin] };
+    }));
+}
+
+// The score of a node about which a plugin has nothing to say is −2^63 (ABI-9.5).
+const raw = s => s.raw < -9e18 ? "none" : number(s.raw);
+const points = s => s.raw === s.weighted ? number(s.weighted) : `${number(s.weighted)} (${raw(s)})`;
 
 const helps = { Unschedulable: "may help", UnschedulableAndUnresolvable: "no help" };
 

@@ -37,6 +37,10 @@ type Attack struct {
 	Crowd int
 	// Grants are those of the plugin, as its entry in a configuration has them.
 	Grants map[string]bool
+	// Feeds are those of the scheduler.
+	Feeds []Feed
+	// Refused is a text that the refusal of the plugin, or of the TenantPlugin, has; empty if it need not be refused.
+	Refused string
 	// Workers says that the plugin decides the same with any number of workers.
 	Workers bool
 }
@@ -52,7 +56,7 @@ type Plugin struct {
 func Attacks(root string) ([]Attack, error) {
 	var out []Attack
 	for _, group := range []func() ([]Attack, error){
-		tenants, evictions, workers, waiting, neighbours, names, schemas, objects, starts, totals, messages, points, time,
+		tenants, feeds, evictions, workers, waiting, neighbours, names, schemas, objects, starts, totals, messages, points, time,
 		structure, escapes, sections, kinds,
 		func() ([]Attack, error) { return bombs(root) },
 		func() ([]Attack, error) { return programs(root) },

@@ -28,7 +28,7 @@ func TestAttacks(t *testing.T) {
 		}
 	}
 	for _, group := range []string{
-		"tenants", "workers", "names", "schemas", "objects", "starts", "totals", "messages", "points", "waiting", "time", "structure", "escapes",
+		"tenants", "feeds", "workers", "names", "schemas", "objects", "starts", "totals", "messages", "points", "waiting", "time", "structure", "escapes",
 		"bombs", "giants", "programs", "guests", "kit",
 	} {
 		if groups[group] == 0 {

@@ -61,7 +61,7 @@ func at(name, about, declarations string, set fields, functions ...string) (Atta
 	for i := 0; i < len(functions); i += 2 {
 		function, parameters := functions[i], " i32 i32"
 		points[pointNames()[function]] = fields{}
-		if !slices.Contains([]string{"filter", "post_filter", "pre_enqueue", "queue_key", "hint"}, function) {
+		if !slices.Contains([]string{"filter", "score", "post_filter", "pre_enqueue", "queue_key", "hint"}, function) {
 			parameters = ""
 		}
 		source += fmt.Sprintf("(func (export \"berth_%s\") (param $call i32) (param%s) (result i32) (local $i i32) (local $at i32) %s)\n", function, parameters, functions[i+1])
@@ -123,6 +123,18 @@ func points() ([]Attack, error) {
 	}
 	l.add(at("directives-beyond", "more directives than memory holds", "", granted(), "reserve", asks(-1)+success))
 	l.add(at("permit-waits", "waits for the longest time that a number can say", "", granted(), "permit", waits))
+
+	// Other attempts at once, and as late as a number can say, for all pods, which the plugin rejects or holds back.
+	for name, ms := range map[string]string{"soon": "1", "late": "-1"} {
+		retry := "(i64.store offset=104 (local.get $call) (i64.const " + ms + ")) "
+		later := fields{"abi": "1.1"}
+		l.add(at("retry-"+name, "another attempt after "+ms+" ms, from each point that can ask for one", "", later,
+			"pre_filter", retry+success, "reserve", retry+"(i32.const 2)", "permit", retry+waits))
+		l.add(at("retry-"+name+"-gate", "another look after "+ms+" ms at pods that it holds back", "", later, "pre_enqueue", `
+			(memory.fill (i32.load offset=24 (local.get $call)) (i32.const 2) (local.get 2))
+			(loop $pod (i64.store (i32.add (i32.load offset=32 (local.get $call)) (i32.shl (local.get $i) (i32.const 3))) (i64.const `+ms+`))
+				(br_if $pod (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 1))) (local.get 2)))) (i32.const 0)`))
+	}
 
 	// Answers about many pods: a code and a reason for each.
 	gate := `(memory.fill (i32.load offset=24 (local.get $call)) (i32.const 2) (local.get 2))

@@ -27,12 +27,7 @@ func tenants() ([]Attack, error) {
 	const traps = `(if (i32.gt_u (i32.load offset=8 (local.get $call)) (i32.const 200)) (then (unreachable))) (i32.const 0)`
 	attack := func(name, about, as string, objects []object, declarations string, set fields, functions ...string) *Attack {
 		a := l.add(at(name, about, declarations, set, functions...))
-		a.Name, a.As = "tenants/"+name, as
-		data, err := json.Marshal(object{"apiVersion": "v1", "kind": "List", "items": append(objects, others()...)})
-		if err != nil {
-			panic("BUG: " + err.Error())
-		}
-		a.Cluster = data
+		a.Name, a.As, a.Cluster = "tenants/"+name, as, cluster(objects)
 		return a
 	}
 	nominates := fields{"directives": fields{"nominate": true}}
@@ -61,12 +56,29 @@ func tenants() ([]Attack, error) {
 		append(evil, node(nil)), "", fields{"reads": fields{"pod": []string{"name"}}}, "filter", traps)
 	attack("strings-of-pods", "no plugin, but pods whose names of other objects and limits are huge, empty, or not valid", AsPlatform,
 		append(strange(), oddNode(), oddPlaced()), "", fields{"abi": "1.1", "reads": fields{
-			"pod":       []string{"createdAt", "priorityClass", "serviceAccount", "preemptionPolicy", "group", "limits", "qos", "claims"},
-			"resources": []string{"cpu", "memory", "example.com/gpu"},
-			"node":      []string{"capacity", "createdAt", "pods"},
-			"pods":      []string{"limits", "qos", "assignedAt", "createdAt", "state"},
+			"pod": []string{"createdAt", "priorityClass", "serviceAccount", "preemptionPolicy", "group", "limits", "qos", "claims", "now",
+				"containers"},
+			"resolution": []string{"1s"},
+			"resources":  []string{"cpu", "memory", "example.com/gpu"},
+			"node":       []string{"capacity", "createdAt", "pods"},
+			"pods":       []string{"limits", "qos", "assignedAt", "createdAt", "state"},
+		}}, "filter", success)
+	attack("nominated", "no plugin, but 2,000 pods that say they are nominated: to the node, to nodes that are not there, and to no name",
+		AsPlatform, append(nominated(), node(nil)), "", fields{"abi": "1.1", "reads": fields{
+			"node": []string{"pods", "nominated", "requested"}, "pods": []string{"name", "requests"}, "resources": []string{"cpu", "pods"},
 		}}, "filter", success)
 	return l.all()
+}
+
+// nominated are pods with nominated nodes that no scheduler chose.
+func nominated() (out []object) {
+	for i := range 2000 {
+		p := pod("evil", fmt.Sprint("pod-", i), 0, "1m", nil)
+		to := []string{"node", fmt.Sprint("none-", i), evil, strings.Repeat("long", 1000)}[i%4]
+		p["status"] = object{"nominatedNodeName": to}
+		out = append(out, p)
+	}
+	return out
 }
 
 // strange are pods that no API server would accept: names of a MiB, empty ones, and ones with control characters, times of creation at
@@ -102,6 +114,15 @@ func attached(points ...string) []object {
 			"spec": object{"module": object{"image": "IMAGE"}},
 		},
 	}
+}
+
+// cluster returns a cluster file of objects and the pods of another tenant.
+func cluster(objects []object) []byte {
+	data, err := json.Marshal(object{"apiVersion": "v1", "kind": "List", "items": append(objects, others()...)})
+	if err != nil {
+		panic("BUG: " + err.Error())
+	}
+	return data
 }
 
 // others are the pods of another tenant. They tolerate the taint good.

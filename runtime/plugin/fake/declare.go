@@ -51,7 +51,7 @@ const Answers = "[gate=ANSWERS] [sort=ANSWERS] [prefilter=ANSWERS] [filter=ANSWE
 
 // Options are the options that Declare accepts.
 const Options = Answers + " [weight=INT] [scope=node|cluster] [enforces=FEATURE,…] [digest=TEXT] [namespaces=NAME,…] [budget=INT]" +
-	" [attempts=INT] [holds=yes] [events=RESOURCE/ACTION,…]"
+	" [attempts=INT] [holds=yes] [retry=DURATION] [events=RESOURCE/ACTION,…]"
 
 // Declare makes a plugin from Options. The result is a *Plugin, or a type that embeds it.
 func Declare(name string, options scenario.Args, deps Deps) (plugin.Plugin, error) {
@@ -84,6 +84,8 @@ func Declare(name string, options scenario.Args, deps Deps) (plugin.Plugin, erro
 			p.info.Budget.All = scenario.Int(value)
 		case "holds":
 			p.info.Holds = true
+		case "retry": // of gate, prefilter, reserve and permit
+			p.retry, err = time.ParseDuration(value)
 		case "enforces":
 			for _, f := range strings.Split(value, ",") {
 				feature, ok := state.ParseFeature(f)

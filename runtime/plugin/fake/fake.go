@@ -34,6 +34,7 @@ type Plugin struct {
 	log     *scenario.Log
 	bind    func(p *plugin.Placement) error
 	answers map[string][]rule
+	retry   time.Duration
 }
 
 // rule is the answer for one subject; * is every subject.
@@ -88,7 +89,9 @@ func (p *Plugin) PreEnqueue(pods []*state.Pod, out []*plugin.Status) {
 			continue
 		}
 		p.call("gate", pod)
-		out[i] = p.status("gate", pod.Name)
+		if out[i] = p.status("gate", pod.Name); out[i] != nil {
+			out[i].RetryAfter = p.retry
+		}
 	}
 }
 
@@ -103,6 +106,7 @@ func (p *Plugin) Less(a, b *state.QueuedPod) bool {
 // PreFilter implements plugin.PreFilter.
 func (p *Plugin) PreFilter(c *plugin.Cycle) ([]uint32, *plugin.Status) {
 	p.call("prefilter", c.Pod)
+	c.State.RetryAfter(p.info.Name, p.retry)
 	c.State.Write(p.info.Name, "added", added(0))
 	a, ok := p.at("prefilter", c.Pod.Name)
 	if !ok || a.status {
@@ -167,6 +171,7 @@ func (p *Plugin) PreScore(c *plugin.Cycle, rows []uint32) *plugin.Status {
 // Reserve implements plugin.Reserve.
 func (p *Plugin) Reserve(pl *plugin.Placement) (plugin.Directives, *plugin.Status) {
 	p.log.Printf("  %s.reserve %s on %s%s", p.info.Name, pl.Pod.Name, pl.Node.Name, annotations(pl.Pod))
+	pl.State.RetryAfter(p.info.Name, p.retry)
 	d := p.directives("reserve")
 	if a, ok := p.at("patch", pl.Pod.Name); ok {
 		k, v, _ := strings.Cut(a.text, ":")
@@ -191,6 +196,7 @@ func annotations(pod *state.Pod) string {
 // Permit implements plugin.Permit.
 func (p *Plugin) Permit(pl *plugin.Placement) (time.Duration, plugin.Directives, *plugin.Status) {
 	p.call("permit", pl.Pod)
+	pl.State.RetryAfter(p.info.Name, p.retry)
 	status := p.status("permit", pl.Pod.Name)
 	var wait time.Duration
 	if status.Is(abi.Wait) {

@@ -104,6 +104,11 @@ func dumpRow(w io.Writer, s *state.Snapshot, row uint32, dense []uint32) error {
 		lines = append(lines, describePod(s, slot))
 	}
 	section("pod", lines)
+	lines = nil
+	for _, slot := range t.Nominated.Row(row) {
+		lines = append(lines, describePod(s, slot))
+	}
+	section("nominated", lines)
 	_, err := io.WriteString(w, b.String())
 	return err
 }

@@ -29,6 +29,7 @@ type Linear struct {
 
 	reserved []byte
 	size     uint64
+	refused  uint64 // the size that it was asked for last, beyond max; 0 for none
 }
 
 var (
@@ -74,9 +75,16 @@ func (l *Linear) Allocate(_, _ uint64) experimental.LinearMemory {
 	return l
 }
 
+// Refused returns the size in bytes that was beyond Max, and that the instance asked for since the last time; 0 for none.
+func (l *Linear) Refused() (size uint64) {
+	size, l.refused = l.refused, 0
+	return size
+}
+
 // Reallocate implements experimental.LinearMemory; nil means that the memory cannot grow.
 func (l *Linear) Reallocate(size uint64) []byte {
 	if size > l.max {
+		l.refused = size
 		return nil
 	}
 	if l.use != nil && size > l.granted && !l.large {

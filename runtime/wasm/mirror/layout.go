@@ -15,6 +15,7 @@ type capacities struct {
 	names                   uint32 // bytes
 	labels, taints, ports   uint32
 	images, pods, podLabels uint32
+	nominated               uint32
 	strings, stringBytes    uint32
 	podRoom                 uint32 // bytes of a pod record
 	podUIDs, podNames       uint32 // bytes
@@ -86,6 +87,8 @@ func (c *capacities) arena(id abi.ColumnID) uint32 {
 		return c.images
 	case abi.NodePods:
 		return c.pods
+	case abi.NodeNominated:
+		return c.nominated
 	case abi.PodLabels:
 		return c.podLabels
 	case abi.PodUID:
@@ -102,12 +105,12 @@ func (c *capacities) arena(id abi.ColumnID) uint32 {
 
 // columns has the columns of a layout; one that is not declared is nil.
 type columns struct {
-	name, labels, taints, ports, images, pods list
-	flags, generation, zone, createdAt        *wire.ColumnLayout
-	allocatable, capacity, requested, nonZero []*wire.ColumnLayout // by resource
-	annotations, conditions, label            []*wire.ColumnLayout // by key
-	feed, feedState                           []*wire.ColumnLayout // by feed
-	requestedSince                            []*wire.ColumnLayout // by resource
+	name, labels, taints, ports, images, pods, nominated list
+	flags, generation, zone, createdAt                   *wire.ColumnLayout
+	allocatable, capacity, requested, nonZero            []*wire.ColumnLayout // by resource
+	annotations, conditions, label                       []*wire.ColumnLayout // by key
+	feed, feedState                                      []*wire.ColumnLayout // by feed
+	requestedSince                                       []*wire.ColumnLayout // by resource
 
 	podNamespace, podPriority, podOwner, podFlags    *wire.ColumnLayout
 	podQOS, podAssignedAt, podCreatedAt, podState    *wire.ColumnLayout
@@ -146,7 +149,7 @@ func findColumns(l *wire.Layout, namespacesTable int) *columns {
 	return &columns{
 		name: both(nodesTable, abi.NodeName), labels: both(nodesTable, abi.NodeLabels),
 		taints: both(nodesTable, abi.NodeTaints), ports: both(nodesTable, abi.NodePorts),
-		images: both(nodesTable, abi.NodeImages), pods: both(nodesTable, abi.NodePods),
+		images: both(nodesTable, abi.NodeImages), pods: both(nodesTable, abi.NodePods), nominated: both(nodesTable, abi.NodeNominated),
 		flags: one(nodesTable, abi.NodeFlags), generation: one(nodesTable, abi.NodeGenerations), zone: one(nodesTable, abi.NodeZone),
 		createdAt: one(nodesTable, abi.NodeCreatedAt), capacity: at(nodesTable, abi.NodeCapacity),
 		allocatable: at(nodesTable, abi.NodeAllocatable), requested: at(nodesTable, abi.NodeRequested),

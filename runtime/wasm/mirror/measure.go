@@ -43,6 +43,7 @@ func (s *Source) Measure(snap *state.Snapshot, overlays ...uint32) {
 		most.names, most.labels = max(most.names, half(n.names, 4096)), max(most.labels, half(n.labels, 1024))
 		most.taints, most.ports = max(most.taints, half(n.taints, 256)), max(most.ports, half(n.ports, 256))
 		most.images, most.pods = max(most.images, half(n.images, 256)), max(most.pods, half(n.pods, 1024))
+		most.nominated = max(most.nominated, half(n.nominated, 64))
 		most.podLabels = max(most.podLabels, half(n.podLabels, 1024))
 		most.podUIDs, most.podNames = max(most.podUIDs, half(n.podUIDs, 4096)), max(most.podNames, half(n.podNames, 4096))
 	}
@@ -73,7 +74,7 @@ func (s *Source) Size(snap *state.Snapshot) int64 {
 	}
 	spec := s.projection.spec(&capacities{
 		rows: uint32(snap.Len()), names: uint32(n.names), labels: uint32(n.labels), taints: uint32(n.taints), ports: uint32(n.ports),
-		images: uint32(n.images), pods: uint32(n.pods), slots: uint32(n.placed), podLabels: uint32(n.podLabels),
+		images: uint32(n.images), pods: uint32(n.pods), nominated: uint32(n.nominated), slots: uint32(n.placed), podLabels: uint32(n.podLabels),
 		podUIDs: uint32(n.podUIDs), podNames: uint32(n.podNames), namespaces: uint32(snap.Namespaces.Len()),
 	})
 	layout, err := wire.NewLayout(spec)
@@ -86,6 +87,7 @@ func (s *Source) Size(snap *state.Snapshot) int64 {
 // needs is how many elements the lists of an instance have.
 type needs struct {
 	names, labels, taints, ports, images, pods uint64
+	nominated                                  uint64
 	podLabels, podUIDs, podNames               uint64
 	placed                                     uint64 // pods that the plugin sees
 }
@@ -102,8 +104,17 @@ func (n *needs) add(p *Projection, snap *state.Snapshot, row uint32) {
 	if !p.HasPods() {
 		return
 	}
-	pods := 0
-	for _, slot := range t.Pods.Row(row) {
+	pods := n.addPods(p, snap, t.Pods.Row(row))
+	n.pods, n.placed = n.pods+roomFor(pods), n.placed+uint64(pods)
+	if p.HasNominated() {
+		nominated := n.addPods(p, snap, t.Nominated.Row(row))
+		n.nominated, n.placed = n.nominated+roomFor(nominated), n.placed+uint64(nominated)
+	}
+}
+
+// addPods counts the texts and labels of pods that the plugin sees, and returns how many there are.
+func (n *needs) addPods(p *Projection, snap *state.Snapshot, slots []uint32) (pods int) {
+	for _, slot := range slots {
 		if pod := snap.Pods.Pod[slot]; p.Sees(pod.Namespace) {
 			pods++
 			n.podLabels += roomFor(len(snap.Pods.Labels.Row(slot)))
@@ -111,7 +122,7 @@ func (n *needs) add(p *Projection, snap *state.Snapshot, row uint32) {
 			n.podNames += roomFor(len(pod.Name))
 		}
 	}
-	n.pods, n.placed = n.pods+roomFor(pods), n.placed+uint64(pods)
+	return pods
 }
 
 // Largest names the largest columns of a region made now, for messages.
@@ -156,7 +167,7 @@ func Largest(spec *wire.LayoutSpec) string {
 func (s *Source) HostBytes() uint64 {
 	const perString, perSpan, perNumber = 96, 12, 128
 	lists := uint64(1)
-	for _, name := range []string{"name", "labels", "taints", "ports", "images", "pods"} {
+	for _, name := range []string{"name", "labels", "taints", "ports", "images", "pods", "nominated"} {
 		if s.projection.node[name] {
 			lists++
 		}

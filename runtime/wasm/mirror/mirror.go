@@ -45,9 +45,9 @@ type Mirror struct {
 
 // arenas say where the lists of a region are.
 type arenas struct {
-	names, labels, taints, ports, images, pods arena
-	podLabels, podUIDs, podNames               arena
-	namespaceArena                             arena
+	names, labels, taints, ports, images, pods, nominated arena
+	podLabels, podUIDs, podNames                          arena
+	namespaceArena                                        arena
 }
 
 // Mirror returns the mirror that holds the index-th share of the rows.
@@ -219,7 +219,7 @@ func (m *Mirror) Hash() uint64 {
 	var h maphash.Hash
 	h.SetSeed(m.src.seed)
 	_, _ = h.Write(call[:abi.CallGuestStart])
-	_, _ = h.Write(call[abi.CallGuestEnd:])
+	_, _ = h.Write(call[abi.CallAnswersEnd:])
 	_, _ = h.Write(m.mem[m.layout.ReadOnly:])
 	return h.Sum64()
 }

@@ -161,14 +161,22 @@ func (m *Mirror) writePods(snap *state.Snapshot, row, local uint32) error {
 	if c.pods.spans == nil {
 		return nil
 	}
-	visible := m.src.visible(snap, row)
+	if err := m.writeSlots(snap, c.pods, &m.pods, local, t.Pods.Row(row)); err != nil || c.nominated.spans == nil {
+		return err
+	}
+	return m.writeSlots(snap, c.nominated, &m.nominated, local, t.Nominated.Row(row))
+}
+
+// writeSlots writes a list of pods of a row, and these pods.
+func (m *Mirror) writeSlots(snap *state.Snapshot, l list, a *arena, local uint32, slots []uint32) error {
+	visible := m.src.visible(snap, slots)
 	for _, pod := range visible {
 		if err := m.fillSlot(snap, pod.host, pod.slot); err != nil {
 			return err
 		}
 		m.showSlots(pod.slot + 1)
 	}
-	out, err := m.span(c.pods, &m.pods, local, uint32(len(visible)))
+	out, err := m.span(l, a, local, uint32(len(visible)))
 	if err != nil {
 		return err
 	}
@@ -188,7 +196,7 @@ func (m *Mirror) clearRow(local uint32) {
 			m.bytes += uint64(size)
 		}
 	}
-	for _, a := range [...]*arena{&m.names, &m.labels, &m.taints, &m.ports, &m.images, &m.pods} {
+	for _, a := range [...]*arena{&m.names, &m.labels, &m.taints, &m.ports, &m.images, &m.pods, &m.nominated} {
 		if int(local) < len(a.spans) {
 			a.spans[local].Len = 0 // the place is kept for the next node of the row
 		}

@@ -16,9 +16,11 @@ import (
 type podEncoder struct {
 	p            *Projection
 	dict         *dictionary
+	now          *int64 // of its source
 	b            wire.PodBuilder
 	ids          []uint32
 	requirements []wire.Requirement
+	amounts      []int64
 	record       []byte
 }
 
@@ -26,7 +28,7 @@ type podEncoder struct {
 // its object is not known.
 func (e *podEncoder) encode(pod *state.Pod, namespace *state.Namespace) []byte {
 	e.b.Reset()
-	e.ids, e.requirements = e.ids[:0], e.requirements[:0]
+	e.ids, e.requirements, e.amounts = e.ids[:0], e.requirements[:0], e.amounts[:0]
 	for i := range e.p.columns {
 		if d := &e.p.columns[i]; d.Table == fields.Record && (d.ID != abi.PodRequiredTerms || pod.HasRequired) {
 			for arg := range d.Args {
@@ -93,8 +95,16 @@ func (e *podEncoder) field(id abi.ColumnID, arg int, pod *state.Pod, namespace *
 		e.name(pod.Group())
 	case abi.IncomingLimits:
 		b.I64(pod.Limit(e.p.resources[arg]))
+	case abi.IncomingNow:
+		b.I64(*e.now)
 	case abi.IncomingQOS:
 		e.name(string(pod.QOS()))
+	case abi.IncomingContainers:
+		e.containers(pod)
+	case abi.IncomingContainerAmounts:
+		for _, n := range e.amounts {
+			b.I64(n)
+		}
 	case abi.IncomingClaims:
 		for _, name := range pod.Claims() {
 			b.ID(e.dict.Intern(name))
@@ -136,6 +146,25 @@ func (e *podEncoder) placement(id abi.ColumnID, pod *state.Pod) {
 		}
 	default:
 		panic(fmt.Sprintf("BUG: mirror: nothing is written for field %d", id))
+	}
+}
+
+// containers writes the containers, and notes their requests and limits.
+func (e *podEncoder) containers(pod *state.Pod) {
+	for _, c := range pod.Containers() {
+		kind := wire.AppContainer
+		switch {
+		case c.Sidecar:
+			kind = wire.Sidecar
+		case c.Init:
+			kind = wire.InitContainer
+		}
+		e.b.Container(wire.Container{
+			Name: e.dict.Intern(c.Name), Kind: kind, Image: e.dict.Intern(c.Image), First: uint32(len(e.amounts)),
+		})
+		for _, resource := range e.p.resources {
+			e.amounts = append(e.amounts, c.Request(resource), c.Limit(resource))
+		}
 	}
 }
 

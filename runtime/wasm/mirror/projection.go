@@ -6,6 +6,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/abi/fields"
 	"github.com/berth-scheduler/berth/abi/wire"
 )
 
@@ -22,6 +24,9 @@ type Projection struct {
 	podAnnotations             []string
 	namespaceLabels            []string
 	feeds                      []string // names without units
+	now                        func(at int64) int64
+	// timed are the points that see the time.
+	timed fields.Points
 	// namespaces are those whose pods the plugin may see, sorted; nil means all.
 	namespaces []string
 }
@@ -33,8 +38,8 @@ func NewProjection(reads *wire.ManifestReads, namespaces []string) *Projection {
 		columns: reads.Columns(), node: setOf(reads.Node), pods: setOf(reads.Pods), pod: setOf(reads.Pod),
 		nodeLabels: reads.NodeLabels, nodeAnnotations: reads.NodeAnnotations, nodeConditions: reads.NodeConditions,
 		podLabels: reads.PodLabels, podAnnotations: reads.PodAnnotations,
-		namespace: setOf(reads.Namespaces), namespaceLabels: reads.NamespaceLabels,
-		namespaces: slices.Sorted(slices.Values(namespaces)),
+		namespace: setOf(reads.Namespaces), namespaceLabels: reads.NamespaceLabels, now: reads.Now,
+		namespaces: slices.Sorted(slices.Values(namespaces)), timed: fields.Of(abi.IncomingNow).Points,
 	}
 	for _, feed := range reads.Feeds {
 		name, _, _ := strings.Cut(feed, ":")
@@ -72,6 +77,9 @@ func (p *Projection) SeesNamespaceLabels() bool { return p.pod["namespaceLabels"
 
 // HasPods reports whether the plugin sees pods on nodes at all.
 func (p *Projection) HasPods() bool { return p.node["pods"] }
+
+// HasNominated reports whether the plugin sees the pods that are nominated to nodes.
+func (p *Projection) HasNominated() bool { return p.node["nominated"] }
 
 // HasNamespaces reports whether the plugin sees the namespaces table.
 func (p *Projection) HasNamespaces() bool { return len(p.namespace)+len(p.namespaceLabels) > 0 }

@@ -50,7 +50,7 @@ func (s *slots) follow(snap *state.Snapshot, p *Projection) {
 	s.touched = s.touched[:0]
 	var fresh []uint32
 	for _, slot := range changed {
-		pod := placed(snap, slot)
+		pod := placed(snap, slot, p)
 		if pod == nil || !p.Sees(pod.Namespace) {
 			continue
 		}
@@ -81,9 +81,9 @@ func (s *slots) follow(snap *state.Snapshot, p *Projection) {
 	s.step++
 }
 
-// placed returns the pod of a slot; nil if it is empty or belongs to an overlay row.
-func placed(snap *state.Snapshot, slot uint32) *state.Pod {
-	if int(slot) >= snap.Pods.Len() || snap.Pods.Generation(slot) == 0 {
+// placed returns the pod of a slot; nil if it is empty, belongs to an overlay row, or is nominated and the plugin does not read such pods.
+func placed(snap *state.Snapshot, slot uint32, p *Projection) *state.Pod {
+	if int(slot) >= snap.Pods.Len() || snap.Pods.Generation(slot) == 0 || snap.Pods.Nominated(slot) && !p.HasNominated() {
 		return nil
 	}
 	return snap.Pods.Pod[slot]
@@ -147,15 +147,15 @@ func (s *Source) hostSlot(snap *state.Snapshot, slot uint32) (host uint32, ok bo
 		host = s.slots.host[slot]
 		return host, host != noSlot
 	}
-	return slot, placed(snap, slot) != nil
+	return slot, placed(snap, slot, s.projection) != nil
 }
 
-// visible returns the slots of the snapshot with the pods of a row that the plugin sees, and the
+// visible returns those of some slots of the snapshot whose pods the plugin sees, and the
 // slots that they have in its table. It is valid until the next call.
-func (s *Source) visible(snap *state.Snapshot, row uint32) []shown {
+func (s *Source) visible(snap *state.Snapshot, slots []uint32) []shown {
 	out := s.scratch[:0]
 	spare := s.count(snap)
-	for _, slot := range snap.Nodes.Pods.Row(row) {
+	for _, slot := range slots {
 		switch {
 		case s.slots == nil:
 			out = append(out, shown{slot, slot})

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/abi/wire"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
@@ -21,6 +22,7 @@ type Source struct {
 	encoder      podEncoder
 	record       []byte // of the pod to be placed
 	recordNumber uint64
+	now          int64      // what pod: now has
 	other        podEncoder // of another pod that a call is about
 	otherRoom    uint32     // room for its record in bytes, now
 	otherLeast   uint32     // and at first
@@ -54,8 +56,8 @@ func (s *Source) Unlock() { s.mu.Unlock() }
 // BeginEpoch makes all ids of strings void. Mirrors must Begin again.
 func (s *Source) BeginEpoch() {
 	s.dict.begin()
-	s.encoder = podEncoder{p: s.projection, dict: &s.dict}
-	s.other = podEncoder{p: s.projection, dict: &s.dict}
+	s.encoder = podEncoder{p: s.projection, dict: &s.dict, now: &s.now}
+	s.other = podEncoder{p: s.projection, dict: &s.dict, now: &s.now}
 }
 
 // Stale reports whether an epoch should begin because half of the strings may be dead.
@@ -72,6 +74,13 @@ func (s *Source) Follow(snap *state.Snapshot) {
 	s.dict.follow(snap.Strings)
 	if s.slots != nil {
 		s.slots.follow(snap, s.projection)
+	}
+}
+
+// SetTime sets the time that pods' records have: at a point, and a time in seconds since 1970.
+func (s *Source) SetTime(p abi.Point, at int64) {
+	if s.now = 0; s.projection.timed.Has(p) {
+		s.now = s.projection.now(at)
 	}
 }
 

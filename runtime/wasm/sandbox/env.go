@@ -1,8 +1,11 @@
 package sandbox
 
 import (
+	"strings"
+
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/internal/plain"
+	"github.com/berth-scheduler/berth/runtime/wasm/fault"
 	"github.com/berth-scheduler/berth/runtime/wasm/memory"
 )
 
@@ -25,7 +28,10 @@ type Env struct {
 	starting int64          // fuel that is left to start with
 	alloc    int64          // fuel to allocate the region
 	memory   *memory.Linear // nil for one without a budget
+	linear   *memory.Linear // as memory, or that of the instance
+	short    bool           // the last call ended for want of memory
 	frames   uint32         // that the call that runs has
+	clock    int64          // when its clock begins, in seconds since 1970; 0 for wazero's default
 	output   tail
 	panicked *hostPanic // by a host function, in the call that ran last
 	// native and deep are what the instance takes beside its memory, and more of it a call
@@ -79,7 +85,25 @@ func (e *Env) Native() (instance, deep uint64) { return e.native, e.deep }
 func (e *Env) Memory() *memory.Linear { return e.memory }
 
 // Output returns the end of what the guest logged and wrote to its standard streams.
-func (e *Env) Output() string { return e.output.String() }
+func (e *Env) Output() string {
+	text := e.output.String()
+	if e.short {
+		return withoutDump(text)
+	}
+	return text
+}
+
+// withoutDump returns an output without the dump of a Go guest that got no memory: it is of the function that happened to ask.
+func withoutDump(text string) string {
+	const why = "fatal error: out of memory"
+	if before, _, ok := strings.Cut(text, why); ok {
+		return before + why
+	}
+	if fault.Dumped(text) { // whose beginning is lost
+		return ""
+	}
+	return text
+}
 
 // Panic returns what a host function panicked with during the last call, and its stack. That
 // is a mistake of the host, not a trap of the guest.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
@@ -35,10 +36,17 @@ func (m *Module) New(ctx context.Context, region uint32, env *Env) (Guest, error
 	if err := c.fits(linear, env.limits.OwnMemory); err != nil {
 		return nil, err
 	}
+	env.linear = linear
 	ctx = experimental.WithMemoryAllocator(context.WithValue(ctx, envKey{}, env), linear)
 	// Names are left out, so that instances of one module do not collide. Clock
 	// and random source are wazero's deterministic defaults (ABI-1.4).
 	config := wazero.NewModuleConfig().WithName("").WithStartFunctions().WithStdout(output{env}).WithStderr(output{env})
+	if now := env.clock * 1000; now != 0 {
+		config = config.WithWalltime(func() (int64, int32) { // moves as wazero's
+			now++
+			return now / 1000, int32(now%1000) * 1_000_000
+		}, sys.ClockResolution(time.Microsecond))
+	}
 	module, err := c.runtime.InstantiateModule(ctx, c.module, config)
 	if err != nil {
 		linear.Free()
@@ -131,6 +139,8 @@ func (g *instance) run(ctx context.Context, f *api.Function, grant int64) error 
 		g.env.frames = g.gauges.info.MaxDepth
 	}
 	g.gauges.fill(grant, g.env.frames)
+	g.env.short = false
+	g.env.linear.Refused() // what an earlier call asked for
 	err := exited((*f).CallWithStack(g.ctx, g.stack))
 	a.used = g.gauges.used(grant)
 	if err == nil {
@@ -140,6 +150,10 @@ func (g *instance) run(ctx context.Context, f *api.Function, grant int64) error 
 		err = &rewritten{error: err, added: g.added}
 		if status := meter.Status(g.gauges.status.Get()); status != meter.Running {
 			return &metered{status: status, limits: &a.limits, grant: grant, cause: a.cause, trap: err}
+		}
+		if asked := g.env.linear.Refused(); asked > 0 {
+			g.env.short = true
+			return &outOfMemory{asked: asked, limit: a.limits.OwnMemory, trap: err}
 		}
 	}
 	return err

@@ -15,9 +15,13 @@ type RawInstance struct {
 }
 
 // RawInstance makes an instance whose memory has room for what the caller writes.
-func (m *Module) RawInstance(ctx context.Context, l Limits, room uint32, f HostFunctions) (*RawInstance, error) {
+//
+// Its clock of the day begins at clock, in seconds since 1970. The host's instances have 1640995200, as WebAssembly guests have no
+// clock that tells anything (ABI-1.4); a tool finds a guest that depends on it by other times.
+func (m *Module) RawInstance(ctx context.Context, l Limits, room uint32, clock int64, f HostFunctions) (*RawInstance, error) {
 	l = l.WithDefaults()
 	env := NewEnv(EnvConfig{Limits: l, StartFuel: l.FuelStart, Host: f})
+	env.clock = clock
 	g, err := m.New(ctx, room, env)
 	if err != nil {
 		return nil, trapped(err, env)

@@ -18,6 +18,11 @@ func TrapOf(err error) (kind fault.Kind, detail, trace string) {
 		_, _, trace = TrapOf(m.trap)
 		return m.kind(), err.Error(), trace
 	}
+	var short *outOfMemory
+	if errors.As(err, &short) {
+		_, _, trace = TrapOf(short.trap)
+		return fault.Trap, short.Error(), trace
+	}
 	added := 0
 	var r *rewritten
 	if errors.As(err, &r) {
@@ -28,6 +33,23 @@ func TrapOf(err error) (kind fault.Kind, detail, trace string) {
 	detail = strings.ReplaceAll(strings.TrimSuffix(detail, " (recovered by wazero)"), "wasm error: ", "")
 	return fault.Trap, plain.Line(detail, fault.MaxDetail), plain.Lines(frames(plain.Lines(trace, fault.MaxTrace), added), fault.MaxTrace)
 }
+
+// outOfMemory is a trap in a call in which the guest asked for more memory than an instance may have.
+type outOfMemory struct {
+	asked uint64 // in bytes, the whole memory
+	limit uint32 // in bytes, without the region
+	trap  error
+}
+
+// Error says which limit was reached.
+func (o *outOfMemory) Error() string {
+	const mib = 1 << 20
+	return fmt.Sprintf("the guest asked for %d MiB of memory; limits.memory gives an instance %d MiB besides what the host writes",
+		(o.asked+mib-1)/mib, o.limit/mib)
+}
+
+// Unwrap returns the trap.
+func (o *outOfMemory) Unwrap() error { return o.trap }
 
 // rewritten is a trap in rewritten code, before whose functions so many were added.
 type rewritten struct {

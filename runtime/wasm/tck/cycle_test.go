@@ -9,6 +9,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berth-scheduler/berth/abi"
@@ -71,6 +72,11 @@ func (c *cycle) call(ctx context.Context, p *wasm.Plugin, call *conformance.Call
 		}
 		for _, status := range out {
 			a.Codes, a.RowReasons = append(a.Codes, status.CodeOf()), append(a.RowReasons, status.AllReasons())
+			var after time.Duration
+			if status != nil {
+				after = status.RetryAfter
+			}
+			a.RetryAfters = append(a.RetryAfters, after)
 		}
 	case abi.QueueSort:
 		queued := make([]*state.QueuedPod, len(call.Pods))
@@ -112,9 +118,13 @@ func asPods(pods []cluster.Pod) []*state.Pod {
 
 // asEvent converts the event of a hint.
 func asEvent(e *conformance.Event) (state.ClusterEvent, state.Object) {
-	event := state.ClusterEvent{Resource: resources()[e.Resource], Action: state.Action(e.Actions &^ abi.ActionUpdatePodReady)}
+	const others = abi.ActionUpdatePodReady | abi.ActionUpdateNamespaceLabel
+	event := state.ClusterEvent{Resource: resources()[e.Resource], Action: state.Action(e.Actions &^ others)}
 	if e.Actions&abi.ActionUpdatePodReady != 0 {
 		event.Action |= state.UpdatePodReady
+	}
+	if e.Actions&abi.ActionUpdateNamespaceLabel != 0 {
+		event.Action |= state.UpdateNamespaceLabel
 	}
 	var o state.Object
 	if e.OldPod != nil {
@@ -129,7 +139,10 @@ func asEvent(e *conformance.Event) (state.ClusterEvent, state.Object) {
 	if e.NewNode != nil {
 		o.NewNode = state.NewNode(object[v1.Node](e.NewNode))
 	}
-	if e.Name != "" {
+	switch {
+	case e.Resource == abi.EventNamespaceObject:
+		o.New = &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: e.Name}}
+	case e.Name != "":
 		other := &v1.PersistentVolumeClaim{}
 		other.Namespace, other.Name = e.Namespace, e.Name
 		o.New = other
@@ -142,7 +155,7 @@ func resources() []state.EventResource {
 		state.WildCardResource, state.AssignedPodResource, state.UnscheduledPodResource, state.NodeResource,
 		state.PersistentVolumeResource, state.PersistentVolumeClaimResource, state.CSINodeResource, state.CSIDriverResource,
 		state.VolumeAttachmentResource, state.CSIStorageCapacityResource, state.StorageClassResource,
-		state.ResourceClaimResource, state.ResourceSliceResource, state.DeviceClassResource,
+		state.ResourceClaimResource, state.ResourceSliceResource, state.DeviceClassResource, state.NamespaceResource,
 	}
 }
 
@@ -175,6 +188,7 @@ func (c *cycle) rows(p *wasm.Plugin, call *conformance.Call, a *conformance.Answ
 	case abi.PreFilter:
 		narrowed, status := p.PreFilter(&c.Cycle)
 		answer(status)
+		a.RetryAfter = c.State.Retry().After
 		if narrowed != nil {
 			a.Narrowed, a.Rows = true, []string{}
 			for _, row := range narrowed {
@@ -309,10 +323,12 @@ func (c *cycle) placed(ctx context.Context, p *wasm.Plugin, call *conformance.Ca
 		if d, status = p.Reserve(pl); status.Success() {
 			c.patch = c.patch.Merge(d.Patch)
 		}
+		a.RetryAfter = c.State.Retry().After
 	case abi.Unreserve:
 		d = p.Unreserve(pl)
 	case abi.Permit:
 		a.Wait, d, status = p.Permit(pl)
+		a.RetryAfter = c.State.Retry().After
 	case abi.PreBind:
 		if d, status = p.PreBind(pl); status.Success() {
 			c.patch = c.patch.Merge(d.Patch)

@@ -12,7 +12,9 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -20,6 +22,7 @@ import (
 	"github.com/berth-scheduler/berth/abi/conformance"
 	"github.com/berth-scheduler/berth/abi/conformance/cluster"
 	"github.com/berth-scheduler/berth/runtime/cache"
+	"github.com/berth-scheduler/berth/runtime/internal/clock"
 	"github.com/berth-scheduler/berth/runtime/module"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/plugin/objects"
@@ -98,7 +101,7 @@ func (h *host) load(ctx context.Context, p *profile, c *conformance.Plugin) erro
 	}
 	made, err := wasm.New(ctx, config, wasm.Deps{
 		Factory: code, Manifest: loaded.Manifest, Binder: &p.binder, Namespace: func(name string) *state.Namespace { return p.namespaces[name] },
-		Log: slog.New(&listener{Handler: slog.DiscardHandler, plugin: c, profile: p}),
+		Clock: &p.clock, Log: slog.New(&listener{Handler: slog.DiscardHandler, plugin: c, profile: p}),
 	})
 	if err != nil {
 		return err
@@ -147,6 +150,7 @@ type profile struct {
 	cache    *cache.Cache
 	snapshot *state.Snapshot
 	binder   binder
+	clock    wall
 	seed     uint64
 
 	nodes      map[string]bool
@@ -160,6 +164,15 @@ type profile struct {
 	keyless bool // queue_key said Error
 	sorts   int  // plugins with queue_key
 }
+
+// wall is a clock at the time of a cluster.
+type wall struct {
+	clock.Real
+	now atomic.Int64 // seconds since 1970
+}
+
+// Now implements clock.Clock.
+func (w *wall) Now() time.Time { return time.Unix(w.now.Load(), 0) }
 
 // binder notes a binding.
 type binder struct{ got *objects.Binding }
@@ -199,7 +212,10 @@ func (p *profile) Begin(ctx context.Context, c *cluster.Cluster, pod *cluster.Po
 		return nil, err
 	}
 	p.seed++
-	out := &cycle{profile: p, cluster: c, Cycle: plugin.Cycle{Context: ctx, Snapshot: p.snapshot, State: &state.CycleState{}, Seed: 1000 + p.seed}}
+	out := &cycle{profile: p, cluster: c, Cycle: plugin.Cycle{
+		Context: ctx, Snapshot: p.snapshot, State: &state.CycleState{}, Seed: 1000 + p.seed, Now: c.Now,
+	}}
+	p.clock.now.Store(c.Now)
 	if pod != nil {
 		out.Pod = state.NewPod(object[v1.Pod](pod))
 	}
@@ -240,8 +256,13 @@ func (p *profile) update(c *cluster.Cluster) error {
 		p.cache.AddNode(n)
 	}
 	p.feed(c)
+	nominated := map[string][]*state.Pod{}
 	for i := range c.Pods {
 		pod := state.NewPod(object[v1.Pod](&c.Pods[i]))
+		if pod.NodeName() == "" {
+			nominated[pod.NominatedNode()] = append(nominated[pod.NominatedNode()], pod)
+			continue
+		}
 		uid := string(pod.UID)
 		pods[uid] = true
 		old := p.pods[uid]
@@ -277,6 +298,9 @@ func (p *profile) update(c *cluster.Cluster) error {
 			p.cache.RemoveNamespace(name)
 			delete(p.namespaces, name)
 		}
+	}
+	for name := range nodes {
+		p.cache.Nominate(name, nominated[name])
 	}
 	p.nodes = nodes
 	p.cache.UpdateSnapshot(p.snapshot)

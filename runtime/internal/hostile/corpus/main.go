@@ -33,6 +33,9 @@ type entry struct {
 	Evictions int    `json:"evictions,omitempty"`
 	Barred    string `json:"barred,omitempty"`
 	Workers   bool   `json:"workers,omitempty"`
+	Refused   string `json:"refused,omitempty"`
+	// Feeds says that the scheduler has feeds, feeds.json.
+	Feeds bool `json:"feeds,omitempty"`
 	// Crowd and Grants are what it needs in berth run.
 	Crowd  int             `json:"crowd,omitempty"`
 	Grants map[string]bool `json:"grants,omitempty"`
@@ -50,7 +53,7 @@ func run(args []string) error {
 	for _, a := range attacks {
 		e := entry{
 			Name: a.Name, About: a.About, Nodes: a.Nodes, Pods: a.Pods, As: a.As, Evictions: a.Evictions, Barred: a.Barred, Workers: a.Workers,
-			Crowd: a.Crowd, Grants: a.Grants,
+			Crowd: a.Crowd, Grants: a.Grants, Refused: a.Refused, Feeds: len(a.Feeds) > 0,
 		}
 		dir := filepath.Join(args[0], filepath.FromSlash(a.Name))
 		if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -60,6 +63,9 @@ func run(args []string) error {
 			if err := os.WriteFile(filepath.Join(dir, "cluster.json"), a.Cluster, 0o644); err != nil {
 				return err
 			}
+		}
+		if err := writeFeeds(dir, a.Feeds); err != nil {
+			return err
 		}
 		for i, p := range a.Plugins {
 			if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("%d.wasm", i)), p.Module, 0o644); err != nil {
@@ -92,4 +98,29 @@ func run(args []string) error {
 		return err
 	}
 	return os.WriteFile(filepath.Join(args[0], "attacks.json"), append(data, '\n'), 0o644)
+}
+
+// writeFeeds writes a file that declares feeds, and one with the values of each.
+func writeFeeds(dir string, all []hostile.Feed) error {
+	type object map[string]any
+	var declared []object
+	for i, f := range all {
+		name := fmt.Sprintf("feed-%d.json", i)
+		values, err := json.Marshal(f.Values)
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), values, 0o644); err != nil {
+			return err
+		}
+		declared = append(declared, object{"name": f.Name, "unit": f.Unit, "source": object{"file": object{"path": name}}})
+	}
+	if len(declared) == 0 {
+		return nil
+	}
+	data, err := json.Marshal(object{"apiVersion": "berth.dev/v1alpha1", "kind": "Feeds", "feeds": declared})
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, "feeds.json"), data, 0o644)
 }
