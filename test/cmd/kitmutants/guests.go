@@ -251,7 +251,7 @@ func (w *work) conformance(g *guest, what string, right func(out string, failed 
 // scenarios runs a guest's scenarios.
 func (w *work) scenarios(ctx context.Context, g *guest, module string) (says string, err error) {
 	pattern := "--scenarios=" + filepath.Join(w.top, filepath.FromSlash(g.scenarios))
-	out, failed, err := w.run(ctx, w.top, nil, w.berth, "plugin", "test", module, w.cache(), "--wasm-only", pattern)
+	out, failed, err := w.run(ctx, w.top, nil, w.berth, "plugin", "test", module, w.cache(), "--cycles", "20", "--wasm-only", pattern)
 	if err != nil || !failed {
 		return "", err
 	}

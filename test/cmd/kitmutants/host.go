@@ -24,6 +24,7 @@ func all() []cases {
 		{"test of runtime/wasm", []string{
 			"-skip", "^TestRest(Incremental|LogOfEveryCall|MemoryTotal|Modules)$", "./runtime/wasm", "./runtime/wasm/mirror", "./runtime/wasm/encoding",
 		}},
+		{"test of runtime/assembly", []string{"-run", "^TestRequired", "./runtime/assembly"}},
 	}
 }
 

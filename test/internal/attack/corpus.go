@@ -31,6 +31,10 @@ type Attack struct {
 	Grants map[string]bool `json:"grants"`
 	// Workers says that it decides the same with any number of workers.
 	Workers bool `json:"workers"`
+	// Refused is a text of the refusal, if the plugin has to be refused.
+	Refused string `json:"refused"`
+	// Feeds reports whether the scheduler has feeds.
+	Feeds bool `json:"feeds"`
 
 	dir string
 }
@@ -71,4 +75,12 @@ func (a *Attack) config(i int) string {
 		return ""
 	}
 	return filepath.Join(a.dir, fmt.Sprintf("%d.json", i))
+}
+
+// feeds returns the flag for the attack's feeds, if it has any.
+func (a *Attack) feeds() []string {
+	if !a.Feeds {
+		return nil
+	}
+	return []string{"--feeds", filepath.Join(a.dir, "feeds.json")}
 }

@@ -65,7 +65,7 @@ func (s *Simulator) Run(ctx context.Context, a Attack) (Outcome, error) {
 	}
 	o := Outcome{Attack: a}
 	fail := func(format string, args ...any) { o.Unbounded = append(o.Unbounded, fmt.Sprintf(format, args...)) }
-	args := simulation(files)
+	args := append(simulation(files), a.feeds()...)
 	for i, module := range a.Modules() {
 		plugin := fmt.Sprintf("%s?name=guest-%d", module, i)
 		if config := a.config(i); config != "" {
@@ -105,6 +105,9 @@ func (s *Simulator) Run(ctx context.Context, a Attack) (Outcome, error) {
 			default:
 				o.Ended = "ran"
 			}
+		}
+		if i == 0 && a.Refused != "" && (r.status != 2 || !bytes.Contains(r.log, []byte(a.Refused))) {
+			fail("%s ended with status %d, without a refusal that has %q: %.300q", what, r.status, a.Refused, r.log)
 		}
 		if r.killed {
 			fail("%s did not end within %v", what, s.Patience)

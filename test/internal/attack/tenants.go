@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/berth-scheduler/berth/test/internal/images"
@@ -41,7 +42,7 @@ func (s *Simulator) onTenants(ctx context.Context, a Attack) (o Outcome, err err
 	if err := os.WriteFile(file, data, 0o644); err != nil {
 		return o, err
 	}
-	r, err := s.run(ctx, append([]string{"simulate", "--cluster", file, "-o", "json"}, plugin...))
+	r, err := s.run(ctx, slices.Concat([]string{"simulate", "--cluster", file, "-o", "json"}, plugin, a.feeds()))
 	if err != nil {
 		return o, err
 	}
@@ -84,10 +85,16 @@ func (s *Simulator) onTenants(ctx context.Context, a Attack) (o Outcome, err err
 			fail("pod %s/%s of another tenant was evicted for %s", p.Namespace, p.Pod, p.For)
 		}
 	}
+	refused := false
 	for _, p := range result.Attached {
-		if !p.Ready {
+		if !p.Ready && p.Reason == a.Refused {
+			refused = true
+		} else if !p.Ready {
 			return o, fmt.Errorf("%s: the %s is not ready: %s: %s", a.Name, p.Kind, p.Reason, p.Message)
 		}
+	}
+	if a.Refused != "" && !refused {
+		fail("the plugin was not refused as %s", a.Refused)
 	}
 	if placed == 0 {
 		fail("no pod of another tenant was placed")

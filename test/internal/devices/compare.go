@@ -85,6 +85,7 @@ func Compare(ctx context.Context, category Category, seed uint64, change func(ou
 		}
 	}
 	for i := range 6 + r.IntN(6) {
+		r.ruled()
 		if err := r.pods(ctx, i); err != nil {
 			return r.result, fmt.Errorf("category %s, seed %d, pod %d: %w", category, seed, i, err)
 		}

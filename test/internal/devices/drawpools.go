@@ -58,10 +58,7 @@ func (c *cluster) device(i int) resourcev1.Device {
 	}
 	if c.is(Taints) {
 		if c.chance(50) {
-			d.Taints = []resourcev1.DeviceTaint{{
-				Key: pick(c, "broken", "old"), Value: pick(c, "", "yes"),
-				Effect: pick(c, resourcev1.DeviceTaintEffectNoSchedule, resourcev1.DeviceTaintEffectNoExecute, resourcev1.DeviceTaintEffectNone),
-			}}
+			d.Taints = []resourcev1.DeviceTaint{c.taint()}
 		}
 	}
 	if c.is(Conditions) {
@@ -73,6 +70,34 @@ func (c *cluster) device(i int) resourcev1.Device {
 		c.seldomDevice(&d)
 	}
 	return d
+}
+
+func (c *cluster) taint() resourcev1.DeviceTaint {
+	return resourcev1.DeviceTaint{
+		Key: pick(c, "broken", "old"), Value: pick(c, "", "yes"),
+		Effect: pick(c, resourcev1.DeviceTaintEffectNoSchedule, resourcev1.DeviceTaintEffectNoExecute, resourcev1.DeviceTaintEffectNone),
+	}
+}
+
+// rule draws a rule that taints devices (KEP-5055), perhaps ones that do not exist. One without a selector taints none.
+func (c *cluster) rule() *resourcev1.DeviceTaintRule {
+	rule := &resourcev1.DeviceTaintRule{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("rule%d", c.IntN(3))}}
+	rule.Spec.Taint = c.taint()
+	if c.chance(10) {
+		return rule
+	}
+	of := &resourcev1.DeviceTaintSelector{}
+	if c.chance(50) {
+		of.Driver = ptr.To(pick(c, driver, driver, secondDriver))
+	}
+	if c.chance(60) {
+		of.Pool = ptr.To(pick(c, "shared0", pick(c, c.nodes...).Name, pick(c, c.nodes...).Name))
+	}
+	if c.chance(60) {
+		of.Device = ptr.To(fmt.Sprintf("d%d", c.IntN(4)))
+	}
+	rule.Spec.DeviceSelector = of
+	return rule
 }
 
 // slices draws the pools.

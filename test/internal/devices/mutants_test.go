@@ -159,8 +159,17 @@ func TestMutants(t *testing.T) {
 		"administrators own devices":         {Admin, requests(func(e *resourcev1.ExactDeviceRequest) { e.AdminAccess = nil })},
 		"requests of capacity count nothing": {Capacity, requests(func(e *resourcev1.ExactDeviceRequest) { e.Capacity = nil })},
 		"taints are forgotten":               {Taints, devices(func(d *resourcev1.Device) { d.Taints = nil })},
-		"counters are forgotten":             {Counters, devices(func(d *resourcev1.Device) { d.ConsumesCounters = nil })},
-		"devices are not shared":             {Capacity, devices(func(d *resourcev1.Device) { d.AllowMultipleAllocations = nil })},
+		"taints of rules are forgotten":      {Taints, func(s *side) { s.rule = func(*resourcev1.DeviceTaintRule, bool) {} }},
+		"rules stay": {Taints, func(s *side) {
+			inner := s.rule
+			s.rule = func(r *resourcev1.DeviceTaintRule, gone bool) {
+				if !gone {
+					inner(r, false)
+				}
+			}
+		}},
+		"counters are forgotten": {Counters, devices(func(d *resourcev1.Device) { d.ConsumesCounters = nil })},
+		"devices are not shared": {Capacity, devices(func(d *resourcev1.Device) { d.AllowMultipleAllocations = nil })},
 		"counters of two drivers are one driver's": {Counters, slices(func(s *resourcev1.ResourceSlice) {
 			for i := range s.Spec.SharedCounters {
 				if s.Spec.Driver == secondDriver {

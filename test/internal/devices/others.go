@@ -34,6 +34,17 @@ func (r *run) change(all []*resourcev1.ResourceSlice) []*resourcev1.ResourceSlic
 	return all
 }
 
+// ruled adds, changes or deletes a rule that taints devices, sometimes.
+func (r *run) ruled() {
+	if !r.is(Taints) || !r.chance(50) {
+		return
+	}
+	rule, gone := r.rule(), r.chance(30)
+	for _, s := range r.sides {
+		s.rule(rule, gone)
+	}
+}
+
 // holders returns the claims that have a device for which a condition holds.
 func (r *run) holders(is func(*resourcev1.DeviceRequestAllocationResult) bool) (out []*resourcev1.ResourceClaim) {
 	for _, name := range r.claims {

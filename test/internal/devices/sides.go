@@ -7,8 +7,10 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/informers"
+	resourceinformers "k8s.io/client-go/informers/resource/v1"
 	clientcache "k8s.io/client-go/tools/cache"
 	"k8s.io/dynamic-resource-allocation/resourceslice/tracker"
 	"k8s.io/klog/v2"
@@ -62,9 +64,10 @@ type side struct {
 	balanced scorer
 	api      *api
 	work     func() dynamicresources.Work // Berth's
-	// slice and class tell the plugin of an object; gone ones are deleted.
+	// slice, class and rule tell the plugin of an object; gone ones are deleted.
 	slice func(s *resourcev1.ResourceSlice, gone bool)
 	class func(c *resourcev1.DeviceClass, gone bool)
+	rule  func(r *resourcev1.DeviceTaintRule, gone bool)
 }
 
 // What the plugins for node resources score. Kube-scheduler's Balanced ends the process if it counts devices of a
@@ -140,22 +143,18 @@ func ours() (*side, error) {
 	if err != nil {
 		return nil, err
 	}
+	put := func(object metav1.Object, gone bool) {
+		if gone {
+			store.Delete(object)
+		} else {
+			store.Set(object)
+		}
+	}
 	return &side{
 		plugin: p, fit: fit, balanced: balanced, api: a, work: ledger.Work,
-		slice: func(s *resourcev1.ResourceSlice, gone bool) {
-			if gone {
-				store.Delete(s)
-			} else {
-				store.Set(s)
-			}
-		},
-		class: func(c *resourcev1.DeviceClass, gone bool) {
-			if gone {
-				store.Delete(c)
-			} else {
-				store.Set(c)
-			}
-		},
+		slice: func(s *resourcev1.ResourceSlice, gone bool) { put(s, gone) },
+		class: func(c *resourcev1.DeviceClass, gone bool) { put(c, gone) },
+		rule:  func(r *resourcev1.DeviceTaintRule, gone bool) { put(r, gone) },
 	}, nil
 }
 
@@ -173,6 +172,64 @@ func (m *manual) AddEventHandler(h clientcache.ResourceEventHandler) (clientcach
 	return nil, nil
 }
 
+// driven is an informer that does not run: the test puts objects into its store and tells its handlers.
+type driven struct {
+	clientcache.SharedIndexInformer
+	handlers []clientcache.ResourceEventHandler
+}
+
+func (d *driven) AddEventHandlerWithOptions(
+	h clientcache.ResourceEventHandler, options clientcache.HandlerOptions,
+) (clientcache.ResourceEventHandlerRegistration, error) {
+	d.handlers = append(d.handlers, h)
+	return d.SharedIndexInformer.AddEventHandlerWithOptions(h, options)
+}
+
+// put stores an object, or deletes it if it is there.
+func (d *driven) put(object any, gone bool) {
+	store := d.GetIndexer()
+	was, known, err := store.Get(object)
+	switch {
+	case err != nil || gone && !known:
+	case gone:
+		err = store.Delete(object)
+	default:
+		err = store.Update(object)
+	}
+	if err != nil {
+		panic(fmt.Sprintf("BUG: a store refuses an object: %v", err))
+	}
+	for _, h := range d.handlers {
+		switch {
+		case !gone && known:
+			h.OnUpdate(was, object)
+		case !gone:
+			h.OnAdd(object, false)
+		case known:
+			h.OnDelete(was)
+		}
+	}
+}
+
+// drivenSlices and drivenRules are driven informers for kube-scheduler's tracker of slices.
+type drivenSlices struct {
+	resourceinformers.TypedResourceSliceInformer
+	of *driven
+}
+
+func (s drivenSlices) TypedInformer() resourceinformers.ResourceSliceIndexInformer {
+	return resourceinformers.ToResourceSliceIndexInformer(s.of)
+}
+
+type drivenRules struct {
+	resourceinformers.TypedDeviceTaintRuleInformer
+	of *driven
+}
+
+func (s drivenRules) TypedInformer() resourceinformers.DeviceTaintRuleIndexInformer {
+	return resourceinformers.ToDeviceTaintRuleIndexInformer(s.of)
+}
+
 // theirs returns kube-scheduler's plugin, with its own manager of claims.
 func theirs(ctx context.Context) (*side, error) {
 	c, err := upstream.Load(nil)
@@ -181,11 +238,16 @@ func theirs(ctx context.Context) (*side, error) {
 	}
 	informer, factory := &manual{}, informers.NewSharedInformerFactory(nil, 0)
 	claims := assumecache.NewAssumeCache(klog.FromContext(ctx), informer, "ResourceClaim", "", nil)
-	slices, err := tracker.StartTracker(ctx, tracker.Options{SliceInformer: factory.Resource().V1().ResourceSlices()})
+	of := factory.Resource().V1()
+	slices, rules := drivenSlices{of.ResourceSlices(), &driven{SharedIndexInformer: of.ResourceSlices().Informer()}},
+		drivenRules{of.DeviceTaintRules(), &driven{SharedIndexInformer: of.DeviceTaintRules().Informer()}}
+	tracked, err := tracker.StartTracker(ctx, tracker.Options{
+		EnableDeviceTaintRules: true, EnableConsumableCapacity: true, SliceInformer: slices, TaintInformer: rules,
+	})
 	if err != nil {
 		return nil, err
 	}
-	manager := upstreamdevices.NewDRAManager(ctx, claims, slices, factory)
+	manager := upstreamdevices.NewDRAManager(ctx, claims, tracked, factory)
 	a := newAPI(func(was, now *resourcev1.ResourceClaim) {
 		switch {
 		case was == nil:
@@ -219,22 +281,13 @@ func theirs(ctx context.Context) (*side, error) {
 	if err != nil {
 		return nil, err
 	}
-	put := func(store clientcache.Indexer, object any, gone bool) {
-		change := store.Update
-		if gone {
-			change = store.Delete
-		}
-		if err := change(object); err != nil {
-			panic(fmt.Sprintf("BUG: a store refuses an object: %v", err))
-		}
-	}
+	classes := driven{SharedIndexInformer: of.DeviceClasses().Informer()}
 	return &side{
 		plugin: p, fit: fit, balanced: balanced, api: a,
-		slice: func(s *resourcev1.ResourceSlice, gone bool) {
-			put(factory.Resource().V1().ResourceSlices().Informer().GetIndexer(), s, gone)
-		},
+		slice: func(s *resourcev1.ResourceSlice, gone bool) { slices.of.put(s, gone) },
+		rule:  func(r *resourcev1.DeviceTaintRule, gone bool) { rules.of.put(r, gone) },
 		class: func(c *resourcev1.DeviceClass, gone bool) {
-			put(factory.Resource().V1().DeviceClasses().Informer().GetIndexer(), c, gone)
+			classes.put(c, gone)
 			if cache, ok := manager.DeviceClassResolver().(clientcache.ResourceEventHandler); ok && !gone {
 				cache.OnAdd(c, false)
 			}

@@ -155,6 +155,10 @@ func (g *Generator) podTerm() v1.PodAffinityTerm {
 		t.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"team": pick(g, "a", "b")}}
 	case g.chance(0.1):
 		t.NamespaceSelector = &metav1.LabelSelector{}
+	case g.chance(0.12): // also matches no labels, as those of a namespace that is not known
+		t.NamespaceSelector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{
+			Key: "team", Operator: metav1.LabelSelectorOpNotIn, Values: []string{pick(g, "a", "b")},
+		}}}
 	}
 	if t.LabelSelector != nil && g.chance(0.2) {
 		// The API server merges these keys into the selector; the scheduler ignores them.

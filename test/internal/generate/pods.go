@@ -148,15 +148,22 @@ func (g *Generator) requests() v1.ResourceList {
 
 // resized gives a running pod the status of an in-place resize (KEP-1287).
 func (g *Generator) resized(p *v1.Pod) {
-	for i := range p.Spec.Containers {
-		status := v1.ContainerStatus{Name: p.Spec.Containers[i].Name}
-		if g.chance(0.7) {
-			status.AllocatedResources = g.requests()
+	statuses := func(of []v1.Container) (out []v1.ContainerStatus) {
+		for i := range of {
+			status := v1.ContainerStatus{Name: of[i].Name}
+			if g.chance(0.7) {
+				status.AllocatedResources = g.requests()
+			}
+			if g.chance(0.7) {
+				status.Resources = &v1.ResourceRequirements{Requests: g.requests()}
+			}
+			out = append(out, status)
 		}
-		if g.chance(0.7) {
-			status.Resources = &v1.ResourceRequirements{Requests: g.requests()}
-		}
-		p.Status.ContainerStatuses = append(p.Status.ContainerStatuses, status)
+		return out
+	}
+	p.Status.ContainerStatuses = statuses(p.Spec.Containers)
+	if g.chance(0.5) {
+		p.Status.InitContainerStatuses = statuses(p.Spec.InitContainers)
 	}
 	if g.chance(0.3) {
 		p.Status.Conditions = append(p.Status.Conditions, v1.PodCondition{

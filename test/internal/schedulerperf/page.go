@@ -4,7 +4,6 @@ import (
 	_ "embed"
 	"fmt"
 	"io"
-	"math"
 	"runtime"
 	"slices"
 	"strconv"
@@ -82,22 +81,26 @@ func (r *Report) LeftOut() string {
 	return b.String()
 }
 
-// Shares are the least and the greatest share of the CPU time of a pod.
+// Shares are the middle, the least and the greatest share of the CPU time of a pod.
 func (r *Report) Shares() string { return spread(r.Rows, (*Row).CPUShare) }
 
-// Rates are the least and the greatest share of pods/s.
+// Rates are the middle, the least and the greatest share of pods/s.
 func (r *Report) Rates() string {
 	return spread(r.Rows, func(row *Row) float64 { return row.Ours.PodsPerSecond / row.Theirs.PodsPerSecond })
 }
 
 func spread(rows []*Row, of func(*Row) float64) string {
-	least, most := math.Inf(1), 0.0
+	var all []float64
 	for _, row := range rows {
 		if row.Failed == nil {
-			least, most = min(least, of(row)), max(most, of(row))
+			all = append(all, of(row))
 		}
 	}
-	return fmt.Sprintf("%.2f to %.2f", least, most)
+	if len(all) == 0 {
+		return "an unknown part"
+	}
+	slices.Sort(all)
+	return fmt.Sprintf("%.2f (from %.2f to %.2f)", all[len(all)/2], all[0], all[len(all)-1])
 }
 
 // Machine is where it was measured.

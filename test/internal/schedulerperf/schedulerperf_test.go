@@ -261,7 +261,8 @@ func TestPage(t *testing.T) {
 		"- `misc/Basic/5000Nodes`: 250 pods/s do not reach the threshold of 270",
 		"- `misc/Other/1`: file does not exist",
 		"- too new (2): `dra/Claims`\n",
-		"took 2 minutes. The load average was 27. If", "```\nmake scheduler-perf SIZE=0.5 EACH=1\n```", "uses 0.25 to 0.25 of the CPU per pod",
+		"took 2 minutes. The load average was 27. If", "```\nmake scheduler-perf SIZE=0.5 EACH=1\n```",
+		"uses 0.25 (from 0.25 to 0.25) of the CPU per pod",
 	} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("%q is not in\n%s", want, &b)
