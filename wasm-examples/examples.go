@@ -14,6 +14,7 @@ import (
 	"github.com/berth-scheduler/berth/abi/wire"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/wasm-examples/catalogue/expression"
 	"github.com/berth-scheduler/berth/wasm-examples/catalogue/fitplus"
 	"github.com/berth-scheduler/berth/wasm-examples/catalogue/gpushare"
 	"github.com/berth-scheduler/berth/wasm-examples/devices"
@@ -102,6 +103,13 @@ func All() []Example {
 		{
 			Name: "gpu-share", Package: folder + "catalogue/gpushare/guest", Manifest: gpushare.Manifest,
 			New: func() berth.Plugin { return gpushare.New() }, Scenarios: "catalogue/gpushare/testdata/*.txt", Placing: true,
+		},
+		{
+			Name: "expression", Package: folder + "catalogue/expression/guest", Manifest: expression.Manifest,
+			New: func() berth.Plugin { return expression.New() },
+			Config: []byte(`{"nodeLabels": ["a"], "filters": [{"fits": "node.labels['a'] == 'b' || node.requested.cpu >= 0", "reason": "no"}],
+				"score": "100 * node.requested.cpu / node.allocatable.cpu"}`),
+			Scenarios: "catalogue/expression/testdata/*.txt",
 		},
 		{
 			Name: "gang", Package: folder + "gang/guest", Manifest: gang.Manifest,

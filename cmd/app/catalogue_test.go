@@ -178,3 +178,25 @@ func TestRestGPUShare(t *testing.T) {
 		t.Errorf("notebooks and trainings that are placed, without the plugin and with it: %v, want %v", got, want)
 	}
 }
+
+// TestRestExpression: the figures of the README of expression.
+func TestRestExpression(t *testing.T) {
+	effect := catalogued(t, "expression", "expression", "/guest", "--manifest", "../../wasm-examples/catalogue/expression/manifest.json")
+	wrong := func(r *sim.Result) (pods int, price float64) { // critical pods that are elsewhere than they should be
+		for _, p := range r.Placements {
+			cheap := strings.HasPrefix(p.Node, "spot-")
+			if strings.HasPrefix(p.Pod, "shop-") && (cheap || p.Node == "steady-0") {
+				pods++
+			}
+			price += map[bool]float64{true: 3, false: 10}[cheap]
+		}
+		return pods, price / 10
+	}
+	before, beforePrice := wrong(effect(""))
+	result := effect("scheduler.yaml")
+	after, afterPrice := wrong(result)
+	got := []any{before, beforePrice, after, afterPrice, result.Summary.Scheduled}
+	if want := []any{16, 39.0, 0, 39.0, 60}; !slices.Equal(got, want) {
+		t.Errorf("critical pods on spot or old nodes, and the price, without the plugin and with it, and the pods that are placed: %v, want %v", got, want)
+	}
+}
