@@ -174,4 +174,7 @@ const (
 	NamespaceLabels ColumnID = 225
 	// NamespaceLabel (namespaceLabels): value id of metadata.labels[key].
 	NamespaceLabel ColumnID = 226
+	// NamespaceRequested (namespaces: requested): sum of the requests of the namespace's pods on nodes, assumed ones
+	// included; for pods their number.
+	NamespaceRequested ColumnID = 227
 )

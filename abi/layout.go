@@ -5,7 +5,7 @@ import "time"
 // Version of the ABI that this package describes (SPEC.md, 2.2).
 const (
 	Major = 1
-	Minor = 1
+	Minor = 2
 	// Version is what berth_abi of the SDK in Go returns: what it calls came with ABI 1.0, and the manifest says what its data needs.
 	Version uint32 = Major << 16
 )

@@ -23,6 +23,7 @@ func mistakes() map[string]string {
 		"columns are there that nobody declared":            "sight/a guest that declares nothing gets nothing",
 		"slots of pods that are not seen are not empty":     "sight/a plugin that is attached to a namespace sees only its pods and that namespace",
 		"the string of id 0 is not empty":                   "sight/an empty cluster",
+		"no pod counts in its namespace":                    "sight/what the pods of namespaces request",
 		"namespaces have no names":                          "sight/the names of namespaces are there though only a label is declared",
 		"a value that is stale is fresh":                    "sight/what feeds say of nodes, and what their samples cannot contain",
 		"no pod is nominated":                               "sight/pods that are nominated to nodes",

@@ -69,6 +69,7 @@ func breaks() map[string]string {
 		"ABI-4.18": "a value that is stale is fresh",
 		"ABI-4.19": "no pod is newer than a sample",
 		"ABI-4.20": "no pod is nominated",
+		"ABI-4.21": "no pod counts in its namespace",
 		"ABI-5.1":  "does not check modules: modules/a point with another signature",
 		"ABI-5.2":  "does not heed Skip",
 		"ABI-5.3":  "pre_filter of scope node sees nodes",

@@ -124,7 +124,7 @@ const (
 	FromPods                          // the pods on the node
 	FromFeeds                         // what feeds say of the node
 	FromPod                           // the pod that a call is about, and the object of its namespace
-	FromNamespaces                    // the objects of all namespaces
+	FromNamespaces                    // the objects of all namespaces, and what their pods request
 	FromClock                         // the time of the loop, in steps
 
 	// NumRowSources is how many sources of nodes there are; they have the lowest bits.

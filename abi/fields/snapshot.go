@@ -231,5 +231,12 @@ func namespaces() []Entry {
 			Grant: "namespaces", Source: FromNamespaces, NotKept: "it reads all namespaces",
 			Doc: "is the value of a declared label key",
 		},
+		{
+			ID: 227, Table: abi.TableNamespaces, Go: "NamespaceRequested", List: "namespaces", Name: "requested", Arg: ArgResource,
+			Type: abi.TypeI64, Meaning: "sum of the requests of the namespace's pods on nodes, assumed ones included; for `pods` their number",
+			Points: PointsNamespaces, ClusterOnly: true, Grant: "namespaces", Source: FromNamespaces,
+			NotKept: "it reads all namespaces", Since: 2,
+			Doc: "is the sum of the requests of the namespace's pods on nodes; for `pods` their number",
+		},
 	}
 }

@@ -253,8 +253,10 @@ func namespacesExample(t testing.TB) *example {
 			}},
 			stringsSpec(),
 			{ID: abi.TableNamespaces, Capacity: 4, Columns: append(
-				[]wire.ColumnSpec{{ID: abi.NamespaceName, Type: abi.TypeU32}, {ID: abi.NamespaceLabel, Type: abi.TypeU32}},
-				spans(abi.NamespaceLabels, abi.TypePair, 4)...)},
+				[]wire.ColumnSpec{
+					{ID: abi.NamespaceName, Type: abi.TypeU32}, {ID: abi.NamespaceLabel, Type: abi.TypeU32},
+					{ID: abi.NamespaceRequested, Type: abi.TypeI64}, {ID: abi.NamespaceRequested, Arg: 1, Type: abi.TypeI64},
+				}, spans(abi.NamespaceLabels, abi.TypePair, 4)...)},
 		},
 		PodRoom: 64,
 	})
@@ -271,6 +273,8 @@ func namespacesExample(t testing.TB) *example {
 	e.put(e.column(2, abi.NamespaceName, 0), 0, le32(e.ids["team-a"], 0, e.ids["team-b"])...)
 	e.put(e.column(2, abi.NamespaceLabel, 0), 0, le32(0, 0, e.ids["gold"])...)
 	e.put(e.column(2, abi.NamespaceLabels, 0), 2, le32(0, 1)...)
+	e.put(e.column(2, abi.NamespaceRequested, 0), 0, le32(1500, 0, 0, 0, 0xffffffff, 0x7fffffff)...)
+	e.put(e.column(2, abi.NamespaceRequested, 1), 0, le32(0, 1, 0, 0, 3, 0)...)
 	labels := e.column(2, abi.NamespaceLabels+abi.ArenaOf, 0)
 	e.put(labels, 0, le32(e.ids["tier"], e.ids["gold"])...)
 	e.layout.SetLength(e.region(), labels, 1)

@@ -64,7 +64,7 @@ func TestFilterExample(t *testing.T) {
 	d.title("The header (4.1)")
 	at = d.u32s(address(l.Header), "magic: BRTH")
 	at = d.line(at, 2, "major: 1")
-	at = d.line(at, 2, "minor: 1, of the host")
+	at = d.line(at, 2, "minor: 2, of the host")
 	at = d.line(at, 8, "epoch: 1")
 	at = d.line(at, 8, "generation: 7")
 	at = d.line(at, 8, "seed: 0, the scope of filter is node")
@@ -153,7 +153,7 @@ func TestReserveExample(t *testing.T) {
 	d.line(at, 8, "wait: zero, as is the rest up to offset 127")
 
 	d.title("The header (4.1)")
-	at = d.u32s(address(l.Header), "magic: BRTH", "major: 1, minor: 1")
+	at = d.u32s(address(l.Header), "magic: BRTH", "major: 1, minor: 2")
 	at = d.line(at, 8, "epoch: 1, of this instance")
 	at = d.line(at, 8, "generation: 9")
 	at = d.line(at, 8, "seed")

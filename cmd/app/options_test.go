@@ -52,7 +52,7 @@ func TestOptionsRefused(t *testing.T) {
 
 // TestWithVersion: the version of another program, or dev.
 func TestWithVersion(t *testing.T) {
-	for version, want := range map[string]string{"": "berth dev, ABI 1.1\n", "v1.2-mine": "berth v1.2-mine, ABI 1.1\n"} {
+	for version, want := range map[string]string{"": "berth dev, ABI 1.2\n", "v1.2-mine": "berth v1.2-mine, ABI 1.2\n"} {
 		var out bytes.Buffer
 		if execute(t.Context(), Command(WithVersion(version)), []string{"version"}, &out, &out); out.String() != want {
 			t.Errorf("%q, want %q", &out, want)

@@ -64,13 +64,14 @@ type Config struct {
 // # Namespaces
 //
 // A namespace keeps its row until it is removed; then the row is reused. Pods and namespaces
-// may arrive in any order.
+// may arrive in any order. What the pods of a namespace request is kept as a sum, with and without
+// its object.
 //
 // # Generations
 //
 // One counter numbers each change of a node's object, of a node's pods, of a pod, and of a
 // namespace. Numbers are never reused, so equal generations mean equal content, whatever row or
-// slot it had in between.
+// slot it had in between. The sums of namespaces have a counter of their own.
 //
 // # Owner
 //
@@ -92,6 +93,7 @@ type Cache struct {
 	slots     slots
 
 	namespaces namespaces
+	account    account
 	feeds      feeds
 
 	// What has changed since the last update of snapshot.
@@ -116,6 +118,7 @@ func New(config Config) *Cache {
 		rank: config.Rank, nodes: make(map[string]*node), pods: make(map[types.UID]placed),
 		nominated:  make(map[string][]*state.Pod),
 		namespaces: namespaces{rows: make(map[string]uint32)},
+		account:    account{sums: make(map[string]*sum)},
 	}
 	if c.rank == nil {
 		c.rank = func(string) uint64 { return 0 }
@@ -134,7 +137,8 @@ func (c *Cache) next() uint64 {
 // dictionary or pods table is mostly dead.
 func (c *Cache) UpdateSnapshot(s *state.Snapshot) {
 	known := s == c.snapshot && s.Generation == c.snapshotGeneration && !c.renumber()
-	if !known || s.Update(c.infos, c.dirty.list, c.freed.list, c.namespaces.changed()...) {
+	namespaces := c.namespaces.changed(&c.account)
+	if !known || s.Update(c.infos, c.dirty.list, c.freed.list, namespaces...) {
 		s.Rebuild(c.infos, c.namespaces.infos...)
 		for _, info := range c.infos {
 			info.Shown()

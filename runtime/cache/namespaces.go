@@ -9,10 +9,10 @@ import (
 // namespaces has the namespaces of the cluster and their rows.
 type namespaces struct {
 	rows  map[string]uint32
-	infos []state.NamespaceInfo // by row; free rows have no Namespace
+	infos []state.NamespaceInfo // by row; free rows have no Namespace, and dirty ones an old sum
 	free  slots
 
-	dirty marks // rows that have changed since the last update of the snapshot
+	dirty marks // rows that have changed, or their sums, since the last update of the snapshot
 	// scratch is the last result of changed.
 	scratch []state.NamespaceInfo
 }
@@ -29,7 +29,11 @@ func (c *Cache) AddNamespace(object *state.Namespace) {
 	if int(row) == len(n.infos) {
 		n.infos = append(n.infos, state.NamespaceInfo{})
 	}
-	n.set(state.NamespaceInfo{Namespace: object, Row: row, Generation: c.next()})
+	info := state.NamespaceInfo{Namespace: object, Row: row, Generation: c.next(), RequestedGeneration: n.infos[row].RequestedGeneration}
+	if !ok { // the row is that of another namespace's sum
+		info.RequestedGeneration = c.account.next()
+	}
+	n.set(info)
 }
 
 // RemoveNamespace removes a namespace and returns its object; false if there is none.
@@ -58,6 +62,7 @@ func (c *Cache) Namespace(name string) (*state.Namespace, bool) {
 // Namespaces yields the namespaces in the order of rows. The cache must not change meanwhile.
 func (c *Cache) Namespaces() iter.Seq[state.NamespaceInfo] {
 	return func(yield func(state.NamespaceInfo) bool) {
+		c.namespaces.changed(&c.account)
 		for _, info := range c.namespaces.infos {
 			if info.Namespace != nil && !yield(info) {
 				return
@@ -71,10 +76,21 @@ func (n *namespaces) set(info state.NamespaceInfo) {
 	n.dirty.add(info.Row)
 }
 
-// changed returns the rows that have changed.
-func (n *namespaces) changed() []state.NamespaceInfo {
+// sumChanged says that the sum of a namespace has changed.
+func (n *namespaces) sumChanged(name string, a *account) {
+	if row, ok := n.rows[name]; ok {
+		n.infos[row].RequestedGeneration = a.next()
+		n.dirty.add(row)
+	}
+}
+
+// changed returns the rows that have changed, with their sums.
+func (n *namespaces) changed(a *account) []state.NamespaceInfo {
 	n.scratch = n.scratch[:0]
 	for _, row := range n.dirty.list {
+		if info := &n.infos[row]; info.Namespace != nil {
+			info.Requested = a.requested(info.Namespace.Name)
+		}
 		n.scratch = append(n.scratch, n.infos[row])
 	}
 	return n.scratch

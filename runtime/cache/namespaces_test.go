@@ -2,6 +2,7 @@ package cache_test
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"testing"
 
@@ -52,12 +53,30 @@ func namespaceText(s *state.Snapshot, row uint32) string {
 		out = append(out, s.Strings.String(p.Key)+"="+s.Strings.String(p.Value))
 	}
 	slices.Sort(out)
-	return fmt.Sprintf("%s %v", s.Strings.String(n.Name[row]), out)
+	return fmt.Sprintf("%s %v %s", s.Strings.String(n.Name[row]), out, sumText(&n.Requested[row]))
+}
+
+func sumText(r *state.Resources) string {
+	return fmt.Sprint(r.Pods, r.MilliCPU, r.Memory, r.EphemeralStorage, r.Scalars)
+}
+
+// requested returns what the pods of a namespace request.
+func (m *model) requested(namespace string) *state.Resources {
+	sum := &state.Resources{}
+	for _, p := range m.pods {
+		if p.object.Namespace == namespace {
+			sum.Add(&state.NewPod(p.object).Requests)
+		}
+	}
+	sum.Scalars = slices.DeleteFunc(sum.Scalars, func(s state.Scalar) bool { return s.Value == 0 })
+	return sum
 }
 
 func (r *namespaceReader) read(s *state.Snapshot) {
 	changed, known := s.NamespaceChanges(r.generation)
-	if known = known && s == r.snapshot; !known {
+	sums, knownToo := s.SumChanges(r.generation)
+	changed = slices.Concat(changed, sums)
+	if known = known && knownToo && s == r.snapshot; !known {
 		changed = nil
 		for row := range s.Namespaces.Len() {
 			changed = append(changed, uint32(row))
@@ -80,7 +99,7 @@ func (m *machine) checkNamespaces(t *rapid.T) {
 		if !ok {
 			t.Fatalf("namespace %s has no row", name)
 		}
-		if got, want := namespaceText(s, row), fmt.Sprintf("%s %v", name, pairs(object.Labels)); got != want {
+		if got, want := namespaceText(s, row), fmt.Sprintf("%s %v %s", name, pairs(object.Labels), sumText(m.model.requested(name))); got != want {
 			t.Fatalf("row %d is %s, want %s", row, got, want)
 		}
 		if got := s.Namespaces.Namespace[row]; got.Object != object {
@@ -127,6 +146,60 @@ func TestNamespaceRowsAreStable(t *testing.T) {
 		t.Errorf("namespace b is gone and has row %d", row)
 	}
 	requireEqual(t, c, s)
+}
+
+// TestSumsOfNamespaces: a sum beyond an int64 is the largest one, and what is left is exact; sums that stay write nothing, and sums that
+// change write no labels.
+func TestSumsOfNamespaces(t *testing.T) {
+	c, s := cache.New(cache.Config{}), state.NewSnapshot()
+	pod := func(name string, memory int64) *state.Pod {
+		return podSpec{Name: name, UID: name, Node: "n", Containers: []containerSpec{{CPU: 1, Memory: memory, GPUName: "nvidia.com/gpu", GPU: 1}}}.pod()
+	}
+	show := func(want string) (written uint64) {
+		t.Helper()
+		before := s.BytesWritten
+		c.UpdateSnapshot(s)
+		row, _ := s.NamespaceRow("default")
+		if got := sumText(&s.Namespaces.Requested[row]); got != want {
+			t.Errorf("the pods request %s, want %s", got, want)
+		}
+		requireEqual(t, c, s)
+		return s.BytesWritten - before
+	}
+	put := func(change cache.Change, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	labels := map[string]string{}
+	for i := range 1000 {
+		labels[fmt.Sprint("label-", i)] = "x"
+	}
+	put(c.AddPod(pod("a", 3))) // before its namespace, and on a node that is not known
+	c.AddNamespace(namespaceOf("default", labels))
+	show("1 1 3 0 [{nvidia.com/gpu 1}]")
+	put(c.AddPod(pod("b", math.MaxInt64)))
+	put(c.AddPod(pod("c", math.MaxInt64)))
+	if n := show(fmt.Sprintf("3 3 %d 0 [{nvidia.com/gpu 3}]", int64(math.MaxInt64))); n > 100 {
+		t.Errorf("%d bytes are written for a sum", n)
+	}
+	generation := s.Generation
+	b := pod("b", math.MaxInt64)
+	put(c.UpdatePod(b, b))
+	put(c.UpdatePod(b, pod("b", math.MaxInt64)))
+	show(fmt.Sprintf("3 3 %d 0 [{nvidia.com/gpu 3}]", int64(math.MaxInt64)))
+	if rows, known := s.SumChanges(generation); len(rows) > 0 || !known {
+		t.Errorf("the sums of rows %v have changed, %t", rows, known)
+	}
+	c.RemovePod("b")
+	c.RemovePod("c")
+	show("1 1 3 0 [{nvidia.com/gpu 1}]")
+	if rows, known := s.NamespaceChanges(generation); len(rows) > 0 || !known {
+		t.Errorf("the namespaces of rows %v have changed, %t", rows, known)
+	}
+	c.RemovePod("a")
+	show("0 0 0 0 []")
 }
 
 // TestNamespacesAndEpochs: labels that come and go cause new epochs, but live ones do not,

@@ -158,6 +158,7 @@ func (c *Cache) place(pod *state.Pod, assumed bool) {
 		slot = c.slots.take()
 	}
 	n.info.AddPod(state.PlacedPod{Pod: pod, Slot: slot, Generation: c.next()})
+	c.count(pod, 1)
 	c.podsChanged(n)
 	if assumed {
 		c.assumed++
@@ -172,6 +173,7 @@ func (c *Cache) displace(p placed) {
 		c.assumed--
 	}
 	gone := p.node.remove(p.pod.UID)
+	c.count(gone.Pod, -1)
 	c.release(&gone)
 	c.podsChanged(p.node)
 	c.collect(p.node)
@@ -180,6 +182,7 @@ func (c *Cache) displace(p placed) {
 // replace replaces the node's version of a pod. The pod keeps its slot.
 func (c *Cache) replace(p placed) {
 	on := p.node.remove(p.pod.UID)
+	c.recount(on.Pod, p.pod)
 	on.Pod, on.Generation = p.pod, c.next()
 	p.node.info.AddPod(on)
 	c.podsChanged(p.node)

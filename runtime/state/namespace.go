@@ -26,4 +26,8 @@ type NamespaceInfo struct {
 	// Generation changes with Namespace. It comes from the same counter as those of nodes and
 	// pods and is never reused.
 	Generation uint64
+	// Requested is what the pods of the namespace request that have a node, assumed ones included; Pods is their number. A sum beyond an
+	// int64 is the nearest one. RequestedGeneration changes with it, and if another namespace gets the row; it has a counter of its own.
+	Requested           Resources
+	RequestedGeneration uint64
 }

@@ -18,20 +18,29 @@ type NamespaceTable struct {
 	Labels wire.Ragged[wire.Pair]
 	// Generation changes when the namespace does; 0 for an empty row.
 	Generation []uint64
+	// Requested is what the pods of the namespace request that have a node, assumed ones included; Pods is their number. Overlay rows
+	// change nothing in it. The sums of a row are never written to. RequestedGeneration changes with them.
+	Requested           []Resources
+	RequestedGeneration []uint64
 
 	index   map[string]uint32
 	scratch pairScratch
 
-	// changed are the rows that changed in the snapshot's generation changedAt. Before that,
-	// nothing has changed since changedBefore.
-	changed                  []uint32
-	changedAt, changedBefore uint64
+	objects, sums rowChanges
+}
+
+// rowChanges are the rows that changed in the snapshot's generation at. Before that, nothing has
+// changed since before.
+type rowChanges struct {
+	rows       []uint32
+	at, before uint64
 }
 
 // newNamespaceTable returns an empty table in a generation of the snapshot. Earlier changes are
 // unknown.
 func newNamespaceTable(generation uint64) NamespaceTable {
-	return NamespaceTable{index: make(map[string]uint32), changedAt: generation, changedBefore: generation}
+	none := rowChanges{at: generation, before: generation}
+	return NamespaceTable{index: make(map[string]uint32), objects: none, sums: none}
 }
 
 // Len returns the number of rows, including empty ones.
@@ -44,15 +53,23 @@ func (t *NamespaceTable) update(infos []NamespaceInfo, strings *wire.Dict, gener
 		switch {
 		case info.Namespace != nil:
 			t.ensure(int(info.Row) + 1)
-			t.forget(info.Row)
-			bytes += t.write(info, strings)
+			if t.Generation[info.Row] != info.Generation {
+				t.forget(info.Row)
+				bytes += t.write(info, strings)
+				t.objects.note(info.Row, generation)
+			}
 		case int(info.Row) < t.Len() && t.Namespace[info.Row] != nil:
 			t.forget(info.Row)
 			bytes += t.clear(info.Row)
+			t.objects.note(info.Row, generation)
 		default: // added and removed between two updates
 			continue
 		}
-		t.note(info.Row, generation)
+		if t.RequestedGeneration[info.Row] != info.RequestedGeneration {
+			t.Requested[info.Row], t.RequestedGeneration[info.Row] = info.Requested, info.RequestedGeneration
+			bytes += sumBytes + 8*len(info.Requested.Scalars)
+			t.sums.note(info.Row, generation)
+		}
 	}
 	return bytes
 }
@@ -63,6 +80,7 @@ func (t *NamespaceTable) ensure(n int) {
 		t.Namespace = append(t.Namespace, nil)
 		t.Name = append(t.Name, 0)
 		t.Generation = append(t.Generation, 0)
+		t.Requested, t.RequestedGeneration = append(t.Requested, Resources{}), append(t.RequestedGeneration, 0)
 	}
 	t.Labels.Resize(t.Len())
 }
@@ -74,8 +92,11 @@ func (t *NamespaceTable) forget(row uint32) {
 	}
 }
 
-// namespaceBytes is the size of a row without its labels.
-const namespaceBytes = 8 + 4 + 8
+// namespaceBytes is the size of a row without its labels and sums, and sumBytes that of sums without scalars, each with its generation.
+const (
+	namespaceBytes = 8 + 4 + 8
+	sumBytes       = 4*8 + 8
+)
 
 func (t *NamespaceTable) write(info *NamespaceInfo, strings *wire.Dict) (bytes int) {
 	row, ns := info.Row, info.Namespace
@@ -85,7 +106,7 @@ func (t *NamespaceTable) write(info *NamespaceInfo, strings *wire.Dict) (bytes i
 	return namespaceBytes + int(unsafe.Sizeof(wire.Pair{}))*t.Labels.Set(row, pairs)
 }
 
-// clear empties a row completely.
+// clear empties a row, but for its sums.
 func (t *NamespaceTable) clear(row uint32) (bytes int) {
 	t.Namespace[row], t.Name[row], t.Generation[row] = nil, 0, 0
 	t.Labels.Set(row, nil)
@@ -93,12 +114,23 @@ func (t *NamespaceTable) clear(row uint32) (bytes int) {
 }
 
 // note records that a row has changed in a generation of the snapshot.
-func (t *NamespaceTable) note(row uint32, generation uint64) {
-	if t.changedAt != generation {
-		t.changedBefore, t.changedAt = t.changedAt, generation
-		t.changed = t.changed[:0]
+func (c *rowChanges) note(row uint32, generation uint64) {
+	if c.at != generation {
+		c.before, c.at = c.at, generation
+		c.rows = c.rows[:0]
 	}
-	t.changed = append(t.changed, row)
+	c.rows = append(c.rows, row)
+}
+
+// since returns the rows that may differ from an earlier generation of a snapshot of the generation now; false if they are unknown.
+func (c *rowChanges) since(generation, now uint64) (rows []uint32, known bool) {
+	switch {
+	case generation > now || generation < c.before:
+		return nil, false
+	case generation < c.at:
+		return c.rows, true
+	}
+	return nil, true
 }
 
 // NamespaceRow returns the row of a namespace in the namespaces table; false if its object is
@@ -121,12 +153,10 @@ func (s *Snapshot) Namespace(name string) *Namespace {
 // [Snapshot.Changes] the generation need not be the previous one: known is false only if it is
 // before the epoch, or namespaces have changed in more than one generation since.
 func (s *Snapshot) NamespaceChanges(since uint64) (rows []uint32, known bool) {
-	t := &s.Namespaces
-	switch {
-	case since > s.Generation || since < t.changedBefore:
-		return nil, false
-	case since < t.changedAt:
-		return t.changed, true
-	}
-	return nil, true
+	return s.Namespaces.objects.since(since, s.Generation)
+}
+
+// SumChanges is NamespaceChanges of what the pods of namespaces request.
+func (s *Snapshot) SumChanges(since uint64) (rows []uint32, known bool) {
+	return s.Namespaces.sums.since(since, s.Generation)
 }

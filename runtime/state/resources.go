@@ -77,6 +77,12 @@ func (r *Resources) Scalar(name v1.ResourceName) int64 {
 	return 0
 }
 
+// Equal reports whether the amounts are the same.
+func (r *Resources) Equal(o *Resources) bool {
+	return r.MilliCPU == o.MilliCPU && r.Memory == o.Memory && r.EphemeralStorage == o.EphemeralStorage && r.Pods == o.Pods &&
+		slices.Equal(r.Scalars, o.Scalars)
+}
+
 // Add adds o to r. Sums stop at the largest int64.
 func (r *Resources) Add(o *Resources) { r.accumulate(o, 1) }
 

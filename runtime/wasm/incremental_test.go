@@ -48,7 +48,7 @@ func everything() wire.ManifestReads {
 		NodeLabels: []string{"zone", "pool"}, NodeAnnotations: []string{"note"}, NodeConditions: []string{"Ready"},
 		Resources: []string{"cpu", "memory", "pods", "nvidia.com/gpu"}, Pods: []string{"namespace", "priority", "requests", "labels", "owner", "flags", "uid", "name"},
 		PodLabels: []string{"app"}, PodAnnotations: []string{"gpu-index"}, Pod: []string{"name", "namespace", "labels", "namespaceLabels", "uid"},
-		Namespaces: []string{"name", "labels"}, NamespaceLabels: []string{"team"},
+		Namespaces: []string{"name", "labels", "requested"}, NamespaceLabels: []string{"team"},
 	}
 }
 

@@ -334,7 +334,13 @@ func (m *mirror) checkNamespaces(t failer, w *world, s *wire.Snapshot) {
 	if len(m.reads.Namespaces)+len(m.reads.NamespaceLabels) == 0 {
 		return
 	}
-	want := map[string]string{}
+	want, sums := map[string]string{}, map[string]*state.Resources{}
+	for pod := range w.cache.Pods() {
+		if sums[pod.Namespace] == nil {
+			sums[pod.Namespace] = &state.Resources{}
+		}
+		sums[pod.Namespace].Add(&pod.Requests)
+	}
 	for info := range w.cache.Namespaces() {
 		ns := info.Namespace
 		if !m.sees(ns.Name) {
@@ -347,6 +353,14 @@ func (m *mirror) checkNamespaces(t failer, w *world, s *wire.Snapshot) {
 		for i, key := range m.reads.NamespaceLabels {
 			cells[fmt.Sprintf("226.%d", i)] = lookup(ns.Labels, key)
 		}
+		for i, name := range m.reads.Resources {
+			if sum := sums[ns.Name]; slices.Contains(m.reads.Namespaces, "requested") {
+				cells[fmt.Sprintf("227.%d", i)] = "0"
+				if sum != nil {
+					cells[fmt.Sprintf("227.%d", i)] = strconv.FormatInt(amount(sum, name), 10)
+				}
+			}
+		}
 		want[text(ns.Name)] = flat(cells)
 	}
 	got := map[string]string{}
@@ -357,7 +371,7 @@ func (m *mirror) checkNamespaces(t failer, w *world, s *wire.Snapshot) {
 		}
 		if name := cells["224.0"]; name != "-" {
 			got[name] = flat(cells)
-		} else if rest := flat(cells); strings.ContainsAny(rest, `"`) {
+		} else if rest := flat(cells); strings.ContainsAny(rest, `"`) || cells["227.0"]+cells["227.1"]+cells["227.2"] != strings.Repeat("0", 3) && cells["227.0"] != "" {
 			t.Fatalf("an empty row of the namespaces has %s", rest)
 		}
 	}

@@ -256,12 +256,25 @@ func (p *Pod) sum(of func(*Container) int64) int64 {
 
 // Requested returns what the pods on a node request of a resource; for pods their number.
 func (c *Cluster) Requested(node, resource string) int64 {
-	var sum int64
-	for _, p := range c.PodsOn(node) {
-		if resource == "pods" {
+	return c.sum(resource, func(p *Pod) bool { return p.Spec.NodeName == node })
+}
+
+// RequestedIn returns what the pods of a namespace that are on nodes request of a resource; for pods their number.
+func (c *Cluster) RequestedIn(namespace, resource string) int64 {
+	return c.sum(resource, func(p *Pod) bool { return p.Spec.NodeName != "" && p.Metadata.Namespace == namespace })
+}
+
+// sum returns what some pods request of a resource, or the largest int64 if that is less; for pods their number.
+func (c *Cluster) sum(resource string, of func(p *Pod) bool) (sum int64) {
+	for i := range c.Pods {
+		if p := &c.Pods[i]; !of(p) {
+			continue
+		} else if resource == "pods" {
 			sum++
+		} else if n := p.Requests(resource); sum > math.MaxInt64-n {
+			sum = math.MaxInt64
 		} else {
-			sum += p.Requests(resource)
+			sum += n
 		}
 	}
 	return sum

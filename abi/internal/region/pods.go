@@ -87,6 +87,8 @@ func (e *Encoder) laterOfPods(t *Table, all []*Pod, has func(string) bool) {
 type Namespace struct {
 	Name   string
 	Labels map[string]string
+	// Requested is what its pods on nodes request of a resource; for pods their number.
+	Requested func(resource string) int64
 }
 
 // HasNode reports whether a name is in the list node.
@@ -104,5 +106,10 @@ func (e *Encoder) Namespaces(all []*Namespace) Table {
 		lists(e, &t, all, 225, typePair, func(b []byte, n *Namespace) []byte { return e.Pairs(b, n.Labels) })
 	}
 	keyed(e, &t, all, 226, e.Reads.NamespaceLabels, func(n *Namespace) map[string]string { return n.Labels })
+	if slices.Contains(e.Reads.Namespaces, "requested") {
+		for i, name := range e.Reads.Resources {
+			column(&t, all, 227, i, typeI64, func(b []byte, n *Namespace) []byte { return i64(b, n.Requested(name)) })
+		}
+	}
 	return t
 }

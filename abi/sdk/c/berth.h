@@ -268,6 +268,7 @@ enum {
   BERTH__NAMESPACE_NAME = 224,
   BERTH__NAMESPACE_LABELS = 225,
   BERTH__NAMESPACE_LABEL = 226,
+  BERTH__NAMESPACE_REQUESTED = 227,
 
   BERTH__POD_NAME = 128,
   BERTH__POD_NODE_NAME = 129,
@@ -1663,7 +1664,7 @@ struct berth__columns {
   // By the number of a handle; that of number 0 is never there.
   struct berth__column *node_allocatable, *node_requested, *node_annotation, *node_condition, *node_label, *node_capacity,
       *node_feed, *node_feed_state, *node_requested_since, *placed_requests, *placed_annotation, *placed_label,
-      *placed_limits, *namespace_label;
+      *placed_limits, *namespace_label, *namespace_requested;
   uint32_t lengths[BERTH__LISTS];
 };
 
@@ -1748,6 +1749,7 @@ BERTH__COLD const struct berth__place *berth__place(uint32_t id) {
       BERTH__ONE(BERTH__NAMESPACE_NAME, BERTH__U32, namespace_name),
       BERTH__SPANS(BERTH__NAMESPACE_LABELS, BERTH__PAIR, namespace_labels),
       BERTH__KEYED(BERTH__NAMESPACE_LABEL, BERTH__U32, namespace_label, BERTH__NAMESPACE_LABEL_KEYS),
+      BERTH__KEYED(BERTH__NAMESPACE_REQUESTED, BERTH__I64, namespace_requested, BERTH__RESOURCES),
   };
   for (uint32_t i = 0; i < sizeof places / sizeof *places; i++) {
     if (places[i].id == id) return &places[i];
@@ -2293,6 +2295,11 @@ BERTH__HOT BerthId berth_namespace_label_by_key(BerthNamespace namespace, BerthI
 /// The value of a declared label key. Reads `namespaceLabels`.
 BERTH__HOT BerthId berth_namespace_label(BerthNamespace namespace, BerthNamespaceLabel key) {
   return BERTH__CELL(BerthId, berth__columns.namespace_label[key.number], namespace.row, "namespaceLabels", "the key");
+}
+
+/// The sum of the requests of the namespace's pods on nodes; for `pods` their number. Reads `namespaces: requested`.
+BERTH__HOT int64_t berth_namespace_requested(BerthNamespace namespace, BerthResource r) {
+  return BERTH__CELL(int64_t, berth__columns.namespace_requested[r.number], namespace.row, "namespaces", "requested, or resources the resource");
 }
 
 // ---- snapshot.h

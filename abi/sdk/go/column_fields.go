@@ -60,6 +60,7 @@ type columnsByKey struct {
 	placedLabel        [][]ID
 	placedLimits       [][]int64
 	namespaceLabel     [][]ID
+	namespaceRequested [][]int64
 }
 
 // size makes room for the columns.
@@ -78,6 +79,7 @@ func (c *columnsByKey) size(r *reads) {
 	c.placedLabel = make([][]ID, len(r.lists[listPodLabels]))
 	c.placedLimits = make([][]int64, len(r.lists[listResources]))
 	c.namespaceLabel = make([][]ID, len(r.lists[listNamespaceLabels]))
+	c.namespaceRequested = make([][]int64, len(r.lists[listResources]))
 }
 
 // forget drops all slices.
@@ -96,6 +98,7 @@ func (c *columnsByKey) forget() {
 	clear(c.placedLabel)
 	clear(c.placedLimits)
 	clear(c.namespaceLabel)
+	clear(c.namespaceRequested)
 }
 
 // undeclared says what of the manifest a reader of a column needs and the host did not get; empty for nothing.
@@ -179,6 +182,8 @@ func (c *columns) undeclared(reader string) string {
 		return "namespaces does not list labels"
 	case reader == "Namespace.Label" && !all(c.namespaceLabel):
 		return "namespaceLabels does not list the key"
+	case reader == "Namespace.Requested" && !all(c.namespaceRequested):
+		return "namespaces does not list requested, or resources the resource"
 	}
 	return ""
 }
@@ -302,6 +307,8 @@ func (c *columns) setNamespace(m *memory, e *columnEntry) {
 		column(m, e, abi.TypePair, &c.namespaceLabelsArena)
 	case abi.NamespaceLabel:
 		keyed(m, e, abi.TypeU32, c.namespaceLabel)
+	case abi.NamespaceRequested:
+		keyed(m, e, abi.TypeI64, c.namespaceRequested)
 	default:
 		c.setStrings(m, e)
 	}

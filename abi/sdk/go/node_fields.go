@@ -147,3 +147,7 @@ func (n Namespace) LabelByKey(key ID) ID { return find(n.Labels(), key) }
 
 // Label is the value of a declared label key. Reads `namespaceLabels`.
 func (n Namespace) Label(key NamespaceLabel) ID { return n.c.namespaceLabel[key][n.row] }
+
+// Requested is the sum of the requests of the namespace's pods on nodes; for `pods` their number. Reads
+// `namespaces: requested`.
+func (n Namespace) Requested(r Resource) int64 { return n.c.namespaceRequested[r][n.row] }

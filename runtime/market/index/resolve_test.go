@@ -33,7 +33,7 @@ func TestResolve(t *testing.T) {
 		"early":                   "0.1.0-rc.2",
 		"rack-aware@1.2.5":        "rack-aware 1.2.5 is yanked: it places pods twice; use 1.2.0",
 		"rack-aware@<1":           "rack-aware 0.9.0 is yanked",
-		"rack-aware@3":            "rack-aware 3.0.0: manifest: abi: the module needs ABI 1.99, this host has 1.1; use a berth that has ABI 1.99",
+		"rack-aware@3":            "rack-aware 3.0.0: manifest: abi: the module needs ABI 1.99, this host has 1.2; use a berth that has ABI 1.99",
 		"rack-aware@4":            `rack-aware has no version in "4", but 3.0.0, 2.1.0-rc.1, 2.0.0, 1.10.0, 1.2.5, 1.2.0, 0.9.0`,
 		"none":                    `the index has no plugin "none": berth plugin search`,
 		"rack-aware@":             "write NAME, or NAME@RANGE",

@@ -29,13 +29,25 @@ func Dump(w io.Writer, s *state.Snapshot) error {
 		if ns == nil {
 			continue
 		}
-		_, err := fmt.Fprintf(w, "namespace %d %s labels %q\n", row, s.Strings.String(s.Namespaces.Name[row]),
-			texts(s, s.Namespaces.Labels.Row(uint32(row))))
+		_, err := fmt.Fprintf(w, "namespace %d %s labels %q%s\n", row, s.Strings.String(s.Namespaces.Name[row]),
+			texts(s, s.Namespaces.Labels.Row(uint32(row))), sums(&s.Namespaces.Requested[row]))
 		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// sums returns what the pods of a namespace request; nothing without pods.
+func sums(r *state.Resources) string {
+	if r.Equal(&state.Resources{}) {
+		return ""
+	}
+	text := fmt.Sprintf(" requested %d pods cpu %d memory %d", r.Pods, r.MilliCPU, r.Memory)
+	for _, s := range r.Scalars {
+		text += fmt.Sprintf(" %s %d", s.Name, s.Value)
+	}
+	return text
 }
 
 // texts returns pairs as KEY=VALUE, sorted.

@@ -117,9 +117,10 @@ type columns struct {
 	podRequests, podLimits, podAnnotations, podLabel []*wire.ColumnLayout
 	podLabels, podUID, podName                       list
 
-	namespaceName   *wire.ColumnLayout
-	namespaceLabel  []*wire.ColumnLayout // by key
-	namespaceLabels list
+	namespaceName      *wire.ColumnLayout
+	namespaceLabel     []*wire.ColumnLayout // by key
+	namespaceRequested []*wire.ColumnLayout // by resource
+	namespaceLabels    list
 
 	strings list
 }
@@ -166,8 +167,8 @@ func findColumns(l *wire.Layout, namespacesTable int) *columns {
 		podState: one(podsTable, abi.PlacedPodState),
 		podUID:   both(podsTable, abi.PodUID), podName: both(podsTable, abi.PlacedPodName),
 		namespaceName: one(namespacesTable, abi.NamespaceName), namespaceLabel: at(namespacesTable, abi.NamespaceLabel),
-		namespaceLabels: both(namespacesTable, abi.NamespaceLabels),
-		strings:         both(stringsTable, abi.StringBytes),
+		namespaceLabels: both(namespacesTable, abi.NamespaceLabels), namespaceRequested: at(namespacesTable, abi.NamespaceRequested),
+		strings: both(stringsTable, abi.StringBytes),
 	}
 }
 

@@ -11,30 +11,59 @@ func (m *Mirror) syncNamespaces(snap *state.Snapshot, since uint64, whole bool) 
 	}
 	grown := uint32(len(m.namespaceGeneration)) != n
 	for uint32(len(m.namespaceGeneration)) < n {
-		m.namespaceGeneration = append(m.namespaceGeneration, 0)
+		m.namespaceGeneration, m.sumGeneration = append(m.namespaceGeneration, 0), append(m.sumGeneration, 0)
 	}
 	for row := n; row < uint32(len(m.namespaceGeneration)); row++ {
 		m.clearNamespace(row)
 	}
-	m.namespaceGeneration = m.namespaceGeneration[:n]
+	m.namespaceGeneration, m.sumGeneration = m.namespaceGeneration[:n], m.sumGeneration[:n]
 	rows, known := snap.NamespaceChanges(since)
-	if whole || !known {
-		for row := range n {
-			if err := m.writeNamespace(snap, row); err != nil {
-				return err
-			}
-		}
-	} else {
-		for _, row := range rows {
-			if err := m.writeNamespace(snap, row); err != nil {
-				return err
-			}
-		}
+	if err := eachRow(rows, known && !whole, n, func(row uint32) error { return m.writeNamespace(snap, row) }); err != nil {
+		return err
+	}
+	if len(m.cols.namespaceRequested) > 0 {
+		rows, known = snap.SumChanges(since)
+		_ = eachRow(rows, known && !whole, n, func(row uint32) error { m.writeSums(snap, row); return nil })
 	}
 	if grown {
 		m.layout.SetRows(m.mem, table, n)
 	}
 	return nil
+}
+
+// eachRow calls f for the rows, or for all n if these are not known.
+func eachRow(rows []uint32, known bool, n uint32, f func(row uint32) error) error {
+	if known {
+		for _, row := range rows {
+			if err := f(row); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for row := range n {
+		if err := f(row); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeSums updates what the pods of a row's namespace request, after the row's namespace: rows without one that the plugin may see have
+// no sums.
+func (m *Mirror) writeSums(snap *state.Snapshot, row uint32) {
+	t := &snap.Namespaces
+	generation := t.RequestedGeneration[row]
+	if m.sumGeneration[row] == generation {
+		return
+	}
+	m.sumGeneration[row] = generation
+	if ns := t.Namespace[row]; ns == nil || !m.src.projection.Sees(ns.Name) {
+		return
+	}
+	for i, column := range m.cols.namespaceRequested {
+		m.u64(column, row, uint64(t.Requested[row].Amount(m.src.projection.resources[i])))
+	}
 }
 
 // writeNamespace updates a row: it fills it if the plugin may see the namespace, and clears

@@ -139,6 +139,7 @@ func (s *seen) placed(pod berth.PlacedPod) {
 func (s *seen) namespace(n berth.Namespace) {
 	s.ids(n.Name(), n.Label(s.p.team), n.LabelByKey(s.p.keys.team.ID()))
 	s.pairs(n.Labels())
+	s.numbers(n.Requested(s.p.cpu), n.Requested(s.p.memory))
 }
 
 func number(b bool) int64 {

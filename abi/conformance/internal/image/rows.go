@@ -71,7 +71,8 @@ func (e *Encoder) namespaces(c *cluster.Cluster, n *Numbering) []*region.Namespa
 	rows := make([]*region.Namespace, len(n.Namespaces))
 	for row, i := range n.Namespaces {
 		if i >= 0 && e.Reads.Sees(c.Namespaces[i].Metadata.Name) {
-			rows[row] = &region.Namespace{Name: c.Namespaces[i].Metadata.Name, Labels: c.Namespaces[i].Metadata.Labels}
+			m := &c.Namespaces[i].Metadata
+			rows[row] = &region.Namespace{Name: m.Name, Labels: m.Labels, Requested: func(resource string) int64 { return c.RequestedIn(m.Name, resource) }}
 		}
 	}
 	return rows

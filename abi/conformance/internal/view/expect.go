@@ -18,7 +18,7 @@ func Expect(r *Reads, c *cluster.Cluster) *Snapshot {
 	if out.HasNamespaces {
 		for i := range c.Namespaces {
 			if n := &c.Namespaces[i]; r.Sees(n.Metadata.Name) {
-				out.Namespaces = append(out.Namespaces, expectNamespace(r, n))
+				out.Namespaces = append(out.Namespaces, expectNamespace(r, c, n))
 			}
 		}
 	}
@@ -154,7 +154,7 @@ func placedCell(r *Reads, p *cluster.Pod, id abi.ColumnID, arg int) string {
 	panic(fmt.Sprintf("BUG: view: nobody knows what column %d shows", id))
 }
 
-func expectNamespace(r *Reads, n *cluster.Namespace) Cells {
+func expectNamespace(r *Reads, c *cluster.Cluster, n *cluster.Namespace) Cells {
 	out := Cells{Key(abi.NamespaceName, 0): quote(n.Metadata.Name)} // declared or not (ABI-4.14)
 	r.each(abi.TableNamespaces, func(id abi.ColumnID, arg int) {
 		switch id {
@@ -163,6 +163,8 @@ func expectNamespace(r *Reads, n *cluster.Namespace) Cells {
 			out[Key(id, arg)] = pairs(n.Metadata.Labels)
 		case abi.NamespaceLabel:
 			out[Key(id, arg)] = value(n.Metadata.Labels, r.NamespaceLabels[arg])
+		case abi.NamespaceRequested:
+			out[Key(id, arg)] = number(c.RequestedIn(n.Metadata.Name, r.Resources[arg]))
 		default:
 			panic(fmt.Sprintf("BUG: view: nobody knows what column %d shows", id))
 		}

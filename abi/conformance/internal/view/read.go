@@ -52,7 +52,12 @@ func (r *Reader) Snapshot() (*Snapshot, error) {
 			return nil, err
 		}
 		if name, named := cells[Key(abi.NamespaceName, 0)]; named && name == absent {
-			continue // ABI-4.14
+			for key, cell := range cells {
+				if !slices.Contains([]string{absent, number(0), list(nil)}, cell) {
+					return nil, fmt.Errorf("%w (ABI-4.14): row %d has no namespace, and %s is %s", wire.ErrDecode, row, key, cell)
+				}
+			}
+			continue
 		}
 		out.Namespaces = append(out.Namespaces, cells)
 	}

@@ -116,6 +116,7 @@ export const enum Column {
   NamespaceName = 224,
   NamespaceLabels = 225,
   NamespaceLabel = 226,
+  NamespaceRequested = 227,
 }
 
 export const enum Field {

@@ -55,8 +55,9 @@ export const enum Slot {
   PlacedLabel = 50,
   PlacedLimits = 51,
   NamespaceLabel = 52,
+  NamespaceRequested = 53,
 
-  Count = 53,
+  Count = 54,
 }
 
 const slots: usize = memory.data(Slot.Count * 8, 8);
@@ -160,6 +161,7 @@ function place(id: u32): u32 {
     case Column.NamespaceLabels: return where(Slot.NamespaceLabels, Type.Span, 1);
     case Column.NamespaceLabels + ARENA: return where(Slot.NamespaceLabels + 1, Type.Pair, 1);
     case Column.NamespaceLabel: return where(Slot.NamespaceLabel, Type.U32, declared.NAMESPACE_LABELS.length);
+    case Column.NamespaceRequested: return where(Slot.NamespaceRequested, Type.I64, declared.RESOURCES.length);
     case Column.String: return where(Slot.Strings, Type.Span, 1);
     case Column.String + ARENA: return where(Slot.Strings + 1, Type.Bytes, 1);
     default: return ~0;
@@ -201,6 +203,7 @@ function clear(): void {
     declared.POD_LABELS.length,
     declared.RESOURCES.length,
     declared.NAMESPACE_LABELS.length,
+    declared.RESOURCES.length,
   ];
   for (let i = 0; i < lengths.length; i++) {
     const slot = slots + (Slot.Keyed + i) * 8, n = <usize>lengths[i] + 1;

@@ -118,6 +118,11 @@ export class Namespace {
   @inline label(key: NamespaceLabel): ID {
     return keyed<ID>(Slot.NamespaceLabel, changetype<usize>(key), this._row(), "namespaceLabels", "the key");
   }
+
+  /** The sum of the requests of the namespace's pods on nodes; for `pods` their number. Reads `namespaces: requested`. */
+  @inline requested(resource: Resource): i64 {
+    return keyed<i64>(Slot.NamespaceRequested, changetype<usize>(resource), this._row(), "namespaces", "requested, or resources the resource");
+  }
 }
 
 // Lists. Generated from abi/fields.

@@ -26,7 +26,7 @@ struct berth__columns {
   // By the number of a handle; that of number 0 is never there.
   struct berth__column *node_allocatable, *node_requested, *node_annotation, *node_condition, *node_label, *node_capacity,
       *node_feed, *node_feed_state, *node_requested_since, *placed_requests, *placed_annotation, *placed_label,
-      *placed_limits, *namespace_label;
+      *placed_limits, *namespace_label, *namespace_requested;
   uint32_t lengths[BERTH__LISTS];
 };
 
@@ -111,6 +111,7 @@ BERTH__COLD const struct berth__place *berth__place(uint32_t id) {
       BERTH__ONE(BERTH__NAMESPACE_NAME, BERTH__U32, namespace_name),
       BERTH__SPANS(BERTH__NAMESPACE_LABELS, BERTH__PAIR, namespace_labels),
       BERTH__KEYED(BERTH__NAMESPACE_LABEL, BERTH__U32, namespace_label, BERTH__NAMESPACE_LABEL_KEYS),
+      BERTH__KEYED(BERTH__NAMESPACE_REQUESTED, BERTH__I64, namespace_requested, BERTH__RESOURCES),
   };
   for (uint32_t i = 0; i < sizeof places / sizeof *places; i++) {
     if (places[i].id == id) return &places[i];

@@ -225,3 +225,8 @@ BERTH__HOT BerthId berth_namespace_label_by_key(BerthNamespace namespace, BerthI
 BERTH__HOT BerthId berth_namespace_label(BerthNamespace namespace, BerthNamespaceLabel key) {
   return BERTH__CELL(BerthId, berth__columns.namespace_label[key.number], namespace.row, "namespaceLabels", "the key");
 }
+
+/// The sum of the requests of the namespace's pods on nodes; for `pods` their number. Reads `namespaces: requested`.
+BERTH__HOT int64_t berth_namespace_requested(BerthNamespace namespace, BerthResource r) {
+  return BERTH__CELL(int64_t, berth__columns.namespace_requested[r.number], namespace.row, "namespaces", "requested, or resources the resource");
+}

@@ -167,6 +167,8 @@ static void cell(uint32_t row, BerthText name) {
   else if (IS("224.0")) id(berth_namespace_name(namespace));
   else if (IS("225.0")) pairs(berth_namespace_labels(namespace));
   else if (IS("226.0")) id(berth_namespace_label(namespace, berth_namespace_label_handle("team")));
+  else if (IS("227.0")) number(berth_namespace_requested(namespace, berth_resource_handle("cpu")));
+  else if (IS("227.1")) number(berth_namespace_requested(namespace, berth_resource_handle("memory")));
   else if (IS("1.0")) quoted(berth_node_name(node));
   else if (IS("2.0")) number(berth_node_unschedulable(node));
   else if (IS("3.0")) number(berth_node_allocatable(node, berth_resource_handle("cpu")));

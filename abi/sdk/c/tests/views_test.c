@@ -51,6 +51,7 @@ static uint32_t snapshot(void) {
   lists(1, 8, 9), lists(1, 9, 10), lists(1, 10, 11), column(1, 11, 2, 1), lists(1, 12, 3), column(1, 13, 1, 4), column(1, 14, 2, 3), column(1, 16, 1, 3);
   column(2, 64, 1, 3), column(2, 65, 1, 5), column(2, 66, 2, 6), lists(2, 67, 8), column(2, 68, 2, 3), column(2, 69, 1, 3), column(2, 70, 2, 3);
   column(2, 71, 1, 1), lists(2, 73, 12), lists(2, 74, 12), lists(3, 192, 12), column(4, 224, 1, 3), lists(4, 225, 8), column(4, 226, 2, 3);
+  column(4, 227, 2, 6);
   unknown(1, 99, 0, 3), unknown(1, 14, 2, 3), unknown(1, 14, 0, 6), unknown(1, 3, 0, 77), unknown(1, 5, 2, 6), unknown(2, 70, UINT32_MAX, 3), unknown(1, 2, 0, 3);
   struct berth__table *tables = berth__keep_zero(5, sizeof *tables);
   for (uint32_t table = 1; table < 5; table++) {
@@ -101,6 +102,8 @@ static void namespaces(uint32_t row) {
   CHECK(berth_namespaces_find(CELL(224, 0), &n) && n.row == row && berth_namespaces_at(row).row == row && berth_namespace_name(n) == CELL(224, 0));
   CHECK(LAST(berth_namespace_labels(n), 225, value) && (row == 0 || berth_namespace_label_by_key(n, WORD(225)) == WORD(225)));
   CHECK(berth_namespace_label(n, berth_namespace_label_handle("b")) == CELL(226, 1));
+  CHECK(berth_namespace_requested(n, berth_resource_handle("cpu")) == CELL(227, 0));
+  CHECK(berth_namespace_requested(n, berth_resource_handle("memory")) == CELL(227, 1));
 }
 
 static void requirements(void) {

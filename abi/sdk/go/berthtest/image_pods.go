@@ -48,7 +48,7 @@ func (img *image) tables(c *content) []table {
 	nodes.Rows, nodes.Overlays = img.rows, uint32(len(c.overlay))
 	tables := []table{{nodes, img.capacity}, {img.encoder.Pods(bySlot), uint32(len(bySlot))}}
 	if !c.aux && img.encoder.Reads.HasNamespaces() {
-		t := img.encoder.Namespaces(img.namespaces(c.namespaces))
+		t := img.encoder.Namespaces(img.namespaces(c))
 		tables = append(tables, table{t, t.Rows})
 	}
 	return tables
@@ -82,14 +82,32 @@ func (p *Pod) limit(resource string) int64 {
 func (p *Pod) qos() string { return cmp.Or(p.QOS, "BestEffort") }
 
 // namespaces returns the rows of namespaces, including an empty one.
-func (img *image) namespaces(all []Namespace) []*region.Namespace {
+func (img *image) namespaces(c *content) []*region.Namespace {
 	var rows []*region.Namespace
-	if len(all) > 0 {
-		rows = make([]*region.Namespace, len(all)+1)
+	if len(c.namespaces) > 0 {
+		rows = make([]*region.Namespace, len(c.namespaces)+1)
 	}
-	for i, row := range perm(len(rows), img.rand)[:len(all)] {
-		n := region.Namespace(all[i])
-		rows[row] = &n
+	for i, row := range perm(len(rows), img.rand)[:len(c.namespaces)] {
+		n := &c.namespaces[i]
+		rows[row] = &region.Namespace{
+			Name: n.Name, Labels: n.Labels, Requested: func(resource string) int64 { return requestedIn(n.Name, c.nodes, resource) },
+		}
 	}
 	return rows
+}
+
+// requestedIn returns what the pods of a namespace request that are on nodes; for pods their number.
+func requestedIn(namespace string, nodes []Node, resource string) (sum int64) {
+	for i := range nodes {
+		for j := range nodes[i].Pods {
+			switch p := &nodes[i].Pods[j]; {
+			case p.Namespace != namespace:
+			case resource == "pods":
+				sum++
+			default:
+				sum += p.request(resource)
+			}
+		}
+	}
+	return sum
 }

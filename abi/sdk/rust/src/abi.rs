@@ -201,6 +201,7 @@ pub mod column {
     pub const NAMESPACE_NAME: u32 = 224;
     pub const NAMESPACE_LABELS: u32 = 225;
     pub const NAMESPACE_LABEL: u32 = 226;
+    pub const NAMESPACE_REQUESTED: u32 = 227;
 }
 
 /// Fields of the pod record (SPEC.md, section 6).

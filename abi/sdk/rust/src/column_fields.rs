@@ -83,6 +83,7 @@ pub(crate) struct KeyedColumns {
     pub pod_label: Keyed<Id>,
     pub pod_limits: Keyed<i64>,
     pub namespace_label: Keyed<Id>,
+    pub namespace_requested: Keyed<i64>,
 }
 
 impl KeyedColumns {
@@ -103,6 +104,7 @@ impl KeyedColumns {
             pod_label: empty(memory, declared.length("podLabels")),
             pod_limits: empty(memory, declared.length("resources")),
             namespace_label: empty(memory, declared.length("namespaceLabels")),
+            namespace_requested: empty(memory, declared.length("resources")),
         }
     }
 
@@ -121,6 +123,7 @@ impl KeyedColumns {
         clear(&mut self.pod_label);
         clear(&mut self.pod_limits);
         clear(&mut self.namespace_label);
+        clear(&mut self.namespace_requested);
     }
 }
 
@@ -170,6 +173,7 @@ impl Columns {
             column::NAMESPACE_NAME => one(m, e, element::U32, &mut p.namespace_name),
             column::NAMESPACE_LABELS => p.namespace_labels.set(m, e),
             column::NAMESPACE_LABEL => of_key(m, e, element::U32, &mut k.namespace_label),
+            column::NAMESPACE_REQUESTED => of_key(m, e, element::I64, &mut k.namespace_requested),
             column::STRING => self.strings.set(m, e),
             id if id > column::ARENA => self.arena(m, e),
             _ => {}

@@ -329,4 +329,12 @@ impl<'c> Namespace<'c> {
         let columns = &self.columns.keyed.namespace_label;
         keyed(columns, key.0, self.row, "namespaceLabels", "the key")
     }
+
+    /// The sum of the requests of the namespace's pods on nodes; for `pods` their number. Reads
+    /// `namespaces: requested`.
+    #[inline]
+    pub fn requested(self, resource: Resource) -> i64 {
+        let columns = &self.columns.keyed.namespace_requested;
+        keyed(columns, resource.0, self.row, "namespaces", "requested")
+    }
 }

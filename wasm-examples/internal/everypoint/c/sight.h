@@ -247,6 +247,8 @@ static void see_namespace(BerthNamespace namespace) {
   see_id(berth_namespace_label(namespace, read_by.team));
   see_id(berth_namespace_label_by_key(namespace, berth_const_id(read_by.team_key)));
   see_pairs(berth_namespace_labels(namespace));
+  see_number(berth_namespace_requested(namespace, read_by.cpu));
+  see_number(berth_namespace_requested(namespace, read_by.memory));
 }
 
 static BerthText sight(BerthPod pod, const BerthNode *node) {

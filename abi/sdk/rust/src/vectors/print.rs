@@ -94,6 +94,14 @@ impl Printer<'_> {
             (abi::table::NAMESPACES, "226.0") => self.id(namespaces
                 .at(row as usize)
                 .label(self.0.namespace_label("team"))),
+            (abi::table::NAMESPACES, "227.0") => namespaces
+                .at(row as usize)
+                .requested(self.0.resource("cpu"))
+                .to_string(),
+            (abi::table::NAMESPACES, "227.1") => namespaces
+                .at(row as usize)
+                .requested(self.0.resource("memory"))
+                .to_string(),
             (_, "1.0") => format!("{:?}", node.name()),
             (_, "2.0") => u8::from(node.unschedulable()).to_string(),
             (_, "3.0") => node.allocatable(self.0.resource("cpu")).to_string(),

@@ -38,7 +38,7 @@ impl Plugin for Replay {
                 "capacity", "createdAt", "requestedSince", "nominated"],
             "feeds": ["node.cpu.usage:milli"],
             "nodeLabels": ["pool"], "resources": ["cpu", "memory"], "podAnnotations": ["a", "b"],
-            "pods": ["namespace", "priority", "limits", "qos", "assignedAt", "createdAt", "state"], "namespaces": ["name", "labels"], "namespaceLabels": ["team"],
+            "pods": ["namespace", "priority", "limits", "qos", "assignedAt", "createdAt", "state"], "namespaces": ["name", "labels", "requested"], "namespaceLabels": ["team"],
             "pod": [
                 "name", "namespace", "priority", "requests", "nonZeroRequested", "labels", "annotations", "owner", "tolerations",
                 "nodeSelector", "affinity", "hostPorts", "images", "nodeName", "schedulingGates", "namespaceLabels", "uid",

@@ -247,6 +247,8 @@ class Seen {
     this.id(namespace.label(team));
     this.id(namespace.labelByKey(teamKey.id));
     this.pairs(namespace.labels());
+    this.number(namespace.requested(cpu));
+    this.number(namespace.requested(memory));
   }
 
   namespaces(pod: berth.Pod): void {

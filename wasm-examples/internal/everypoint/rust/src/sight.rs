@@ -171,6 +171,7 @@ impl Seen<'_> {
         let team = n.label_by_key(self.key(self.by.keys.team));
         self.ids(&[n.name(), n.label(self.by.team), team]);
         self.pairs(n.labels());
+        self.numbers(&[n.requested(self.by.cpu), n.requested(self.by.memory)]);
     }
 }
 

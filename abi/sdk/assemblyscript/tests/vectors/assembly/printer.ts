@@ -148,6 +148,8 @@ export function cell(row: u32, name: string): string {
     return bracketed(all);
   }
   if (name == "226.0") return id(berth.snapshot.namespace(row).label(berth.namespaceLabel("team")));
+  if (name == "227.0") return berth.snapshot.namespace(row).requested(berth.resource("cpu")).toString();
+  if (name == "227.1") return berth.snapshot.namespace(row).requested(berth.resource("memory")).toString();
   if (name == "1.0") return quoted(node.name());
   if (name == "2.0") return node.unschedulable() ? "1" : "0";
   if (name == "3.0") return node.allocatable(berth.resource("cpu")).toString();
