@@ -4,7 +4,7 @@ import { Table } from "./abi";
 import { cell, elementsOf, headerAt, keyed, lengthOf, rowsOf, Slot } from "./columns";
 import { findIn, outside } from "./list";
 import { element, Node } from "./node";
-import { ABSENT, ID, NamespaceLabel, Pair } from "./types";
+import { ABSENT, ID, NamespaceLabel, Pair, Resource } from "./types";
 
 /** Nodes: those of a row set, or a number of rows from the first on. */
 @final @unmanaged
