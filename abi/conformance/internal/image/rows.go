@@ -72,7 +72,8 @@ func (e *Encoder) namespaces(c *cluster.Cluster, n *Numbering) []*region.Namespa
 	for row, i := range n.Namespaces {
 		if i >= 0 && e.Reads.Sees(c.Namespaces[i].Metadata.Name) {
 			m := &c.Namespaces[i].Metadata
-			rows[row] = &region.Namespace{Name: m.Name, Labels: m.Labels, Requested: func(resource string) int64 { return c.RequestedIn(m.Name, resource) }}
+			requested := func(resource string) int64 { return c.RequestedIn(m.Name, resource) }
+			rows[row] = &region.Namespace{Name: m.Name, Labels: m.Labels, Requested: requested}
 		}
 	}
 	return rows
