@@ -269,7 +269,7 @@ func source(p *index.Plugin, v *index.Version) string {
 
 // isListed refuses a module that is not what the index says of it.
 func isListed(p *index.Plugin, v *index.Version, l *module.Loaded) error {
-	d := index.Describe(l.Manifest)
+	d := index.Describe(l.Declared()) // an index is of modules, not of how they are configured
 	says := func(v *index.Version) string {
 		return strings.Join(lock.Permissions(&lock.Plugin{Points: v.Points, Reads: v.Reads, Grants: v.Grants.ManifestDirectives}), ", ")
 	}

@@ -7,7 +7,7 @@ import (
 
 // Locked returns the lock file's entry for a module as a reference uses it.
 func (l *Loaded) Locked(ref *Reference) lock.Plugin {
-	m := l.declared() // a lock is of modules, not of how they are configured
+	m := l.Declared() // a lock is of modules, not of how they are configured
 	p := lock.Plugin{
 		Name: l.Name, Source: ref.Source(), Version: m.Version, Publisher: m.Publisher,
 		Module: l.Digest, Image: l.Image, Signers: l.Signers, Reads: map[string][]string{}, Grants: l.Grants,

@@ -100,9 +100,9 @@ func Parse(path string, data []byte) (*Loaded, error) {
 // digest, so that the bytes are in memory once.
 func (l *Loaded) Share(o *Loaded) {
 	if l.embedded == nil {
-		l.Manifest = o.declared()
+		l.Manifest = o.Declared()
 	} else { // Manifest depends on the configuration, too
-		l.embedded = o.declared()
+		l.embedded = o.Declared()
 	}
 	l.Bytes, l.Module, l.schema = o.Bytes, o.Module, o.schema
 	if l.subject != nil {
@@ -202,12 +202,12 @@ func (s *Sources) configure(l *Loaded, ref Reference, pinned bool) (*Loaded, err
 	return l, s.locked(l, &ref)
 }
 
-// declared returns the manifest as the module has it.
-func (l *Loaded) declared() *wire.Manifest { return cmp.Or(l.embedded, l.Manifest) }
+// Declared returns the manifest as the module has it, whatever the configuration.
+func (l *Loaded) Declared() *wire.Manifest { return cmp.Or(l.embedded, l.Manifest) }
 
 // Brought returns the names that the configuration brings to what the manifest reads (ABI-9.15).
 func (l *Loaded) Brought() []wire.BroughtName {
-	brought, _ := l.declared().Brought(l.Config) // resolve has seen all errors
+	brought, _ := l.Declared().Brought(l.Config) // resolve has seen all errors
 	return brought
 }
 
