@@ -54,7 +54,7 @@ packages-with = $(shell grep -rlE --include='*_test.go' '^func $(1)[A-Z_]' abi r
 example: ## build cmd/app/example, a scheduler with a plugin compiled in, and run the commands of docs/library.md
 	@$(call RUNTESTS_IN,cmd/app/example) -- -count=1
 
-.PHONY: help build binaries demo examples test test-rest test-all test-random test-race test-arm64 release reproducible e2e skew chart market screenshots cosign pauses race race-plugins tenants soak prices bench bench-report bench-compare fuzz rewrite generate fmt lint vet laws mod check clean sdk-rust sdk-c sdk-assemblyscript fgd
+.PHONY: help build binaries demo examples test test-rest test-all test-random test-race test-arm64 release reproducible e2e skew chart market catalogue screenshots cosign pauses race race-plugins tenants soak prices bench bench-report bench-compare fuzz rewrite generate fmt lint vet laws mod check clean sdk-rust sdk-c sdk-assemblyscript fgd
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9.-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -184,6 +184,11 @@ robustness-real: ## kill, pause and cut off Berth and kube-scheduler, the API se
 market: examples ## test the market's pages and the console in Chromium, and docs/market.md against another project's registry
 	cd test/market && go mod tidy -diff && go vet .
 	@$(call RUNTESTS_IN,test/market) -packages . -- -count=1
+
+catalogue: ## build, sign and index the plugins of wasm-examples/catalogue, hold them against the conformance kit, install each, and simulate through all: bin/catalogue
+	@rm -rf bin/catalogue && mkdir -p bin/catalogue
+	@export BERTH_CATALOGUE="$(CURDIR)/bin/catalogue" BERTH_REQUIRE_C=1 BERTH_REQUIRE_RUST=1 BERTH_REQUIRE_ASSEMBLYSCRIPT=1; \
+		$(RUNTESTS) -packages ./cmd/app -- -count=1 -run '^TestRestCatalogue$$'
 
 screenshots: examples ## make the pictures of docs/console.md, with Chromium
 	@dir=$$(mktemp -d) && trap 'rm -r "$$dir"' EXIT && \

@@ -14,7 +14,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/market/policy"
 )
 
-var marketRegistry = flag.String("registry", "", "HOST:PORT of the registry of TestRestMarketDoc, instead of Berth's own; it must be empty")
+var marketRegistry = flag.String("registry", "", "HOST:PORT of the registry of TestRestMarketDoc and TestRestCatalogue, instead of Berth's own; it must be empty")
 
 // serveAsWritten runs the document's berth registry serve in a folder, on a free port, and
 // returns its address.
