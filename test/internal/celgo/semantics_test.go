@@ -18,18 +18,18 @@ import (
 )
 
 var taint = cel.Type{Kind: cel.Object, Name: "taint", Fields: []cel.Field{
-	{Name: "key", Type: cel.StringType}, {Name: "value", Type: cel.StringType}, {Name: "effect", Type: cel.StringType},
+	{Name: "key", Type: cel.Of(cel.String)}, {Name: "value", Type: cel.Of(cel.String)}, {Name: "effect", Type: cel.Of(cel.String)},
 }}
 
 var variables = []cel.Variable{
-	{Name: "pod.labels", Type: cel.Map(cel.StringType)},
-	{Name: "pod.namespace", Type: cel.StringType},
-	{Name: "pod.priority", Type: cel.IntType},
-	{Name: "pod.images", Type: cel.List(cel.StringType)},
-	{Name: "node.labels", Type: cel.Map(cel.StringType), Node: true, Keys: []string{"a", "zone"}, Named: "nodeLabels"},
-	{Name: "node.allocatable", Type: cel.Map(cel.IntType), Node: true, Keys: []string{"cpu", "memory"}, Named: "resources"},
-	{Name: "node.load", Type: cel.DoubleType, Node: true},
-	{Name: "node.unschedulable", Type: cel.BoolType, Node: true},
+	{Name: "pod.labels", Type: cel.Map(cel.Of(cel.String))},
+	{Name: "pod.namespace", Type: cel.Of(cel.String)},
+	{Name: "pod.priority", Type: cel.Of(cel.Int)},
+	{Name: "pod.images", Type: cel.List(cel.Of(cel.String))},
+	{Name: "node.labels", Type: cel.Map(cel.Of(cel.String)), Node: true, Keys: []string{"a", "zone"}, Named: "nodeLabels"},
+	{Name: "node.allocatable", Type: cel.Map(cel.Of(cel.Int)), Node: true, Keys: []string{"cpu", "memory"}, Named: "resources"},
+	{Name: "node.load", Type: cel.Of(cel.Double), Node: true},
+	{Name: "node.unschedulable", Type: cel.Of(cel.Bool), Node: true},
 	{Name: "node.taints", Type: cel.List(taint), Node: true},
 }
 
@@ -84,7 +84,7 @@ func value(of any) cel.Value {
 	case string:
 		return cel.StringValue(of)
 	case []string:
-		return elements(of, func(s string) cel.Value { return cel.StringValue(s) })
+		return elements(of, cel.StringValue)
 	case []map[string]string:
 		return elements(of, func(m map[string]string) cel.Value {
 			return elements([]string{m["key"], m["value"], m["effect"]}, cel.StringValue)
@@ -176,7 +176,7 @@ func same(t *cel.Type, v cel.Value, their ref.Val) bool {
 // compile compiles an expression of any type.
 func compile(text string) (*cel.Program, error) {
 	var last error
-	for _, want := range []cel.Type{cel.BoolType, {}, cel.StringType, cel.List(cel.Type{}), cel.Map(cel.Type{}), taint} {
+	for _, want := range []cel.Type{cel.Of(cel.Bool), {}, cel.Of(cel.String), cel.List(cel.Type{}), cel.Map(cel.Type{}), taint} {
 		p, err := cel.Compile(text, variables, want)
 		if err == nil {
 			return p, nil

@@ -64,13 +64,13 @@ func (p *Expression) Configure(data []byte) error {
 	p.all, p.pods, p.filters, p.score = nil, nil, nil, nil
 	variables := p.view.configure(c)
 	if text := c.Get("pods"); text.Exists() {
-		if p.pods = p.compile(text, "pods", variables, cel.BoolType); p.pods != nil && p.pods.program.OfNode() {
+		if p.pods = p.compile(text, "pods", variables, cel.Of(cel.Bool)); p.pods != nil && p.pods.program.OfNode() {
 			text.Refuse("the expression is about pods alone, and this one reads the node")
 		}
 	}
 	for i, f := range c.Get("filters").Elements() {
 		path := "filters[" + strconv.Itoa(i) + "]"
-		compiled := p.compile(f.Need("fits"), path, variables, cel.BoolType)
+		compiled := p.compile(f.Need("fits"), path, variables, cel.Of(cel.Bool))
 		if compiled == nil {
 			break
 		}

@@ -34,41 +34,49 @@ const (
 	nodeFeeds
 )
 
-// taint is the type of the elements of node.taints.
-var taint = cel.Type{Kind: cel.Object, Name: "taint", Fields: []cel.Field{
-	{Name: "key", Type: cel.StringType}, {Name: "value", Type: cel.StringType}, {Name: "effect", Type: cel.StringType},
-}}
+// taint returns the type of the elements of node.taints.
+func taint() cel.Type {
+	return cel.Type{Kind: cel.Object, Name: "taint", Fields: []cel.Field{
+		{Name: "key", Type: cel.Of(cel.String)}, {Name: "value", Type: cel.Of(cel.String)}, {Name: "effect", Type: cel.Of(cel.String)},
+	}}
+}
 
-// effects are the names of the effects of taints.
-var effects = map[berth.Effect]string{
-	berth.NoSchedule: "NoSchedule", berth.PreferNoSchedule: "PreferNoSchedule", berth.NoExecute: "NoExecute",
+// effect returns the name of a taint's effect.
+func effect(e berth.Effect) string {
+	switch e {
+	case berth.NoSchedule:
+		return "NoSchedule"
+	case berth.PreferNoSchedule:
+		return "PreferNoSchedule"
+	}
+	return "NoExecute"
 }
 
 // Variables returns what an expression can name, with the keys that the configuration has of maps.
 func Variables(labels, annotations, ofPods, resources, feeds []string) []cel.Variable {
-	texts, amounts := cel.Map(cel.StringType), cel.Map(cel.IntType)
+	texts, amounts := cel.Map(cel.Of(cel.String)), cel.Map(cel.Of(cel.Int))
 	return []cel.Variable{
-		podNamespace:       {Name: "pod.namespace", Type: cel.StringType},
+		podNamespace:       {Name: "pod.namespace", Type: cel.Of(cel.String)},
 		podNamespaceLabels: {Name: "pod.namespaceLabels", Type: texts},
 		podLabels:          {Name: "pod.labels", Type: texts},
 		podAnnotations:     {Name: "pod.annotations", Type: texts, Keys: ofPods, Named: "podAnnotations"},
 		podRequests:        {Name: "pod.requests", Type: amounts, Keys: resources, Named: "resources"},
 		podLimits:          {Name: "pod.limits", Type: amounts, Keys: resources, Named: "resources"},
-		podPriority:        {Name: "pod.priority", Type: cel.IntType},
-		podPriorityClass:   {Name: "pod.priorityClass", Type: cel.StringType},
-		podServiceAccount:  {Name: "pod.serviceAccount", Type: cel.StringType},
-		podOwner:           {Name: "pod.owner", Type: cel.StringType},
-		podQOS:             {Name: "pod.qos", Type: cel.StringType},
-		podImages:          {Name: "pod.images", Type: cel.List(cel.StringType)},
-		nodeName:           {Name: "node.name", Type: cel.StringType, Node: true},
+		podPriority:        {Name: "pod.priority", Type: cel.Of(cel.Int)},
+		podPriorityClass:   {Name: "pod.priorityClass", Type: cel.Of(cel.String)},
+		podServiceAccount:  {Name: "pod.serviceAccount", Type: cel.Of(cel.String)},
+		podOwner:           {Name: "pod.owner", Type: cel.Of(cel.String)},
+		podQOS:             {Name: "pod.qos", Type: cel.Of(cel.String)},
+		podImages:          {Name: "pod.images", Type: cel.List(cel.Of(cel.String))},
+		nodeName:           {Name: "node.name", Type: cel.Of(cel.String), Node: true},
 		nodeLabels:         {Name: "node.labels", Type: texts, Node: true, Keys: labels, Named: "nodeLabels"},
 		nodeAnnotations:    {Name: "node.annotations", Type: texts, Node: true, Keys: annotations, Named: "nodeAnnotations"},
 		nodeAllocatable:    {Name: "node.allocatable", Type: amounts, Node: true, Keys: resources, Named: "resources"},
 		nodeCapacity:       {Name: "node.capacity", Type: amounts, Node: true, Keys: resources, Named: "resources"},
 		nodeRequested:      {Name: "node.requested", Type: amounts, Node: true, Keys: resources, Named: "resources"},
-		nodeTaints:         {Name: "node.taints", Type: cel.List(taint), Node: true},
-		nodeUnschedulable:  {Name: "node.unschedulable", Type: cel.BoolType, Node: true},
-		nodeCreatedAt:      {Name: "node.createdAt", Type: cel.IntType, Node: true},
+		nodeTaints:         {Name: "node.taints", Type: cel.List(taint()), Node: true},
+		nodeUnschedulable:  {Name: "node.unschedulable", Type: cel.Of(cel.Bool), Node: true},
+		nodeCreatedAt:      {Name: "node.createdAt", Type: cel.Of(cel.Int), Node: true},
 		nodeFeeds:          {Name: "node.feeds", Type: amounts, Node: true, Keys: feeds, Named: "feeds"},
 	}
 }
@@ -159,7 +167,7 @@ func (v *view) Entry(variable, key int) (cel.Value, bool) {
 
 // Value returns the value of a variable.
 func (v *view) Value(variable int) cel.Value {
-	id := berth.Absent
+	var id berth.ID
 	switch variable {
 	case podNamespace:
 		id = v.pod.Namespace()
@@ -226,7 +234,7 @@ func (v *view) taintsOf() cel.Value {
 	for i, t := range taints {
 		fields := v.fields[3*i:][:3]
 		fields[0], fields[1] = cel.StringValue(v.base.Text(t.Key)), cel.StringValue(v.base.Text(t.Value))
-		fields[2] = cel.StringValue(effects[t.Effect])
+		fields[2] = cel.StringValue(effect(t.Effect))
 		v.taints[i].Values = fields
 		v.values[i] = cel.ElementsValue(&v.taints[i])
 	}

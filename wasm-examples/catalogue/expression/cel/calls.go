@@ -24,8 +24,10 @@ func (c *compiler) unary(e *expression) *node {
 	return c.made(n)
 }
 
-// arithmetic are the operations of the operators that calculate.
-var arithmetic = map[string]op{"+": opAdd, "-": opSubtract, "*": opMultiply, "/": opDivide, "%": opRemainder}
+// arithmetic returns the operations of the operators that calculate.
+func arithmetic() map[string]op {
+	return map[string]op{"+": opAdd, "-": opSubtract, "*": opMultiply, "/": opDivide, "%": opRemainder}
+}
 
 // binary is an operator between two values.
 func (c *compiler) binary(e *expression) *node {
@@ -41,7 +43,7 @@ func (c *compiler) binary(e *expression) *node {
 		}
 		return c.refuse(e.at, text)
 	}
-	n := &node{typ: BoolType, args: args, at: e.at, operands: a.Kind}
+	n := &node{typ: Of(Bool), args: args, at: e.at, operands: a.Kind}
 	typ, same := common(a, b)
 	switch e.text {
 	case "&&", "||":
@@ -69,7 +71,7 @@ func (c *compiler) binary(e *expression) *node {
 	case "in":
 		return c.in(e, args, wrong)
 	default:
-		n.op, n.typ = arithmetic[e.text], typ
+		n.op, n.typ = arithmetic()[e.text], typ
 		number := a.Kind == Int || a.Kind == Double && e.text != "%"
 		if !same || !number && (e.text != "+" || a.Kind != String && a.Kind != ListOf) {
 			return wrong()
@@ -94,7 +96,7 @@ func (c *compiler) in(e *expression, args []*node, wrong func() *node) *node {
 	if _, ok := common(a, *b.Elem); !ok {
 		return wrong()
 	}
-	return c.made(&node{op: opIn, typ: BoolType, args: args, at: e.at, operands: a.Kind})
+	return c.made(&node{op: opIn, typ: Of(Bool), args: args, at: e.at, operands: a.Kind})
 }
 
 // function is what can be called.
@@ -109,21 +111,25 @@ type function struct {
 	fails            string
 }
 
-var functions = []function{
-	{name: "size", method: true, function: true, of: []Kind{String, ListOf, MapOf}, args: 1, op: opSize, typ: IntType},
-	{name: "startsWith", method: true, of: []Kind{String}, args: 2, op: opStartsWith, typ: BoolType},
-	{name: "endsWith", method: true, of: []Kind{String}, args: 2, op: opEndsWith, typ: BoolType},
-	{name: "contains", method: true, of: []Kind{String}, args: 2, op: opContains, typ: BoolType},
-	{name: "matches", method: true, function: true, of: []Kind{String}, args: 2, op: opMatches, typ: BoolType},
-	{name: "int", function: true, of: []Kind{Int, Double, String}, args: 1, op: opToInt, typ: IntType, fails: "the value is no int of 64 bits"},
-	{name: "double", function: true, of: []Kind{Int, Double, String}, args: 1, op: opToDouble, typ: DoubleType, fails: "the text is no number"},
-	{name: "string", function: true, of: []Kind{Bool, Int, Double, String}, args: 1, op: opToString, typ: StringType},
+func functions() []function {
+	return []function{
+		{name: "size", method: true, function: true, of: []Kind{String, ListOf, MapOf}, args: 1, op: opSize, typ: Of(Int)},
+		{name: "startsWith", method: true, of: []Kind{String}, args: 2, op: opStartsWith, typ: Of(Bool)},
+		{name: "endsWith", method: true, of: []Kind{String}, args: 2, op: opEndsWith, typ: Of(Bool)},
+		{name: "contains", method: true, of: []Kind{String}, args: 2, op: opContains, typ: Of(Bool)},
+		{name: "matches", method: true, function: true, of: []Kind{String}, args: 2, op: opMatches, typ: Of(Bool)},
+		{name: "int", function: true, of: []Kind{Int, Double, String}, args: 1, op: opToInt, typ: Of(Int), fails: "the value is no int of 64 bits"},
+		{name: "double", function: true, of: []Kind{Int, Double, String}, args: 1, op: opToDouble, typ: Of(Double), fails: "the text is no number"},
+		{name: "string", function: true, of: []Kind{Bool, Int, Double, String}, args: 1, op: opToString, typ: Of(String)},
+	}
 }
 
-// elsewhere are functions and macros that CEL has and the subset has not.
-var elsewhere = []string{
-	"bool", "bytes", "duration", "dyn", "timestamp", "type", "uint", "getDate", "getDayOfMonth", "getDayOfWeek", "getDayOfYear",
-	"getFullYear", "getHours", "getMilliseconds", "getMinutes", "getMonth", "getSeconds",
+// elsewhere returns functions that CEL has and the subset has not.
+func elsewhere() []string {
+	return []string{
+		"bool", "bytes", "duration", "dyn", "timestamp", "type", "uint", "getDate", "getDayOfMonth", "getDayOfWeek", "getDayOfYear",
+		"getFullYear", "getHours", "getMilliseconds", "getMinutes", "getMonth", "getSeconds",
+	}
 }
 
 // call is a macro or a function.
@@ -132,17 +138,18 @@ func (c *compiler) call(e *expression) *node {
 	if !method && e.text == "has" {
 		return c.has(e)
 	}
-	if i := slices.Index(macros, e.text); method && i >= 0 {
+	if i := slices.Index(macros(), e.text); method && i >= 0 {
 		return c.macro(e, opExists+op(i))
 	}
 	if method && e.args[0].shape == shapeName && e.args[0].text == "math" && !c.isLocal("math") {
 		return c.math(e)
 	}
-	i := slices.IndexFunc(functions, func(f function) bool { return f.name == e.text && (f.method && method || f.function && !method) })
+	all := functions()
+	i := slices.IndexFunc(all, func(f function) bool { return f.name == e.text && (f.method && method || f.function && !method) })
 	if i < 0 {
 		return c.refuse(e.at, noFunction(e.text, method))
 	}
-	f := &functions[i]
+	f := &all[i]
 	args := c.nodes(e.args)
 	if c.err != nil {
 		return args[0]
@@ -172,7 +179,7 @@ func (c *compiler) call(e *expression) *node {
 
 func noFunction(name string, method bool) string {
 	var names []string
-	for _, f := range functions {
+	for _, f := range functions() {
 		switch {
 		case f.name == name && method:
 			return name + " is a function: write " + name + "(…)"
@@ -183,9 +190,9 @@ func noFunction(name string, method bool) string {
 		}
 	}
 	if method {
-		names = append(names, macros...)
+		names = append(names, macros()...)
 	}
-	if slices.Contains(elsewhere, name) {
+	if slices.Contains(elsewhere(), name) {
 		return "CEL has " + name + ", and the subset of this plugin has not"
 	}
 	return "there is no function " + name + hint(name, names)
@@ -234,11 +241,11 @@ func (c *compiler) has(e *expression) *node {
 	if of.typ.Kind != MapOf {
 		return c.refuse(field.at, "has is for entries of maps, and this is of type "+of.typ.String())
 	}
-	return c.entry(of, &node{op: opConstant, typ: StringType, value: StringValue(field.text), at: field.at}, field.at, opHas)
+	return c.entry(of, &node{op: opConstant, typ: Of(String), value: StringValue(field.text), at: field.at}, field.at, opHas)
 }
 
-// macros are those about elements, in the order of their operations.
-var macros = []string{"exists", "all", "exists_one", "filter", "map"}
+// macros returns those about elements, in the order of their operations.
+func macros() []string { return []string{"exists", "all", "exists_one", "filter", "map"} }
 
 const maxLocals = 8
 
@@ -258,7 +265,7 @@ func (c *compiler) macro(e *expression, what op) *node {
 	if c.err != nil {
 		return of
 	}
-	elem := StringType
+	elem := Of(String)
 	switch of.typ.Kind {
 	case ListOf:
 		elem = *of.typ.Elem
@@ -273,7 +280,7 @@ func (c *compiler) macro(e *expression, what op) *node {
 	if c.err != nil {
 		return body
 	}
-	n := &node{op: what, typ: BoolType, args: []*node{of, body}, number: number, at: e.at}
+	n := &node{op: what, typ: Of(Bool), args: []*node{of, body}, number: number, at: e.at}
 	switch {
 	case what == opMapped:
 		n.typ = List(body.typ)

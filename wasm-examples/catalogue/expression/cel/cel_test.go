@@ -10,9 +10,9 @@ import (
 )
 
 var variables = []cel.Variable{
-	{Name: "pod.labels", Type: cel.Map(cel.StringType)},
-	{Name: "node.labels", Type: cel.Map(cel.StringType), Node: true, Keys: []string{"a", "b"}, Named: "keys"},
-	{Name: "node.size", Type: cel.IntType, Node: true},
+	{Name: "pod.labels", Type: cel.Map(cel.Of(cel.String))},
+	{Name: "node.labels", Type: cel.Map(cel.Of(cel.String)), Node: true, Keys: []string{"a", "b"}, Named: "keys"},
+	{Name: "node.size", Type: cel.Of(cel.Int), Node: true},
 }
 
 // source has a pod with a label, and a node of size 3 with one of two labels. It counts how often it is asked about the pod.
@@ -34,7 +34,7 @@ func (s *source) Entry(_, key int) (cel.Value, bool) { return cel.StringValue("x
 // shown returns what becomes of an expression, as a text.
 func shown(text string) string {
 	var err *cel.Error
-	for _, want := range []cel.Type{cel.BoolType, {}, cel.StringType} {
+	for _, want := range []cel.Type{cel.Of(cel.Bool), {}, cel.Of(cel.String)} {
 		var p *cel.Program
 		if p, err = cel.Compile(text, variables, want); err != nil {
 			if strings.Contains(err.Text, "and must be ") {
@@ -90,7 +90,7 @@ func TestExpressions(t *testing.T) {
 
 // TestOnce: what is about the pod alone is asked for once, until Reset.
 func TestOnce(t *testing.T) {
-	p, err := cel.Compile("pod.labels.exists(k, k.size() == 3) && node.size > pod.labels.app.size() - 1", variables, cel.BoolType)
+	p, err := cel.Compile("pod.labels.exists(k, k.size() == 3) && node.size > pod.labels.app.size() - 1", variables, cel.Of(cel.Bool))
 	if err != nil {
 		t.Fatal(err)
 	}

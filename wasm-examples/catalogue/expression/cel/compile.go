@@ -148,13 +148,13 @@ func (c *compiler) node(e *expression) *node {
 	}
 	switch e.shape {
 	case shapeInt:
-		return &node{op: opConstant, typ: IntType, value: IntValue(e.n), at: e.at}
+		return &node{op: opConstant, typ: Of(Int), value: IntValue(e.n), at: e.at}
 	case shapeDouble:
-		return &node{op: opConstant, typ: DoubleType, value: doubleValue(e.f), at: e.at}
+		return &node{op: opConstant, typ: Of(Double), value: doubleValue(e.f), at: e.at}
 	case shapeString:
-		return &node{op: opConstant, typ: StringType, value: StringValue(e.text), at: e.at}
+		return &node{op: opConstant, typ: Of(String), value: StringValue(e.text), at: e.at}
 	case shapeBool:
-		return &node{op: opConstant, typ: BoolType, value: BoolValue(e.n != 0), at: e.at}
+		return &node{op: opConstant, typ: Of(Bool), value: BoolValue(e.n != 0), at: e.at}
 	case shapeName:
 		return c.name(e)
 	case shapeSelect:
@@ -260,7 +260,7 @@ func (c *compiler) field(e *expression) *node {
 		}
 		return c.refuse(e.at, of.typ.Name+" has no field "+e.text+hint(e.text, fields))
 	case MapOf:
-		return c.entry(of, &node{op: opConstant, typ: StringType, value: StringValue(e.text), at: e.at}, e.at, opLookup)
+		return c.entry(of, &node{op: opConstant, typ: Of(String), value: StringValue(e.text), at: e.at}, e.at, opLookup)
 	}
 	return c.refuse(e.at, "a value of type "+of.typ.String()+" has no field "+e.text)
 }
@@ -282,7 +282,7 @@ func (c *compiler) entry(of, key *node, at int, what op) *node {
 	}
 	n := &node{op: what, typ: typ, args: []*node{of, key}, at: at, fail: missing}
 	if what == opHas {
-		n.typ, n.fail = BoolType, nil
+		n.typ, n.fail = Of(Bool), nil
 	}
 	if of.op != opVariable || c.variables[of.number].Named == "" {
 		return c.made(n)

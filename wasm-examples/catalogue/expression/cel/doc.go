@@ -43,22 +43,6 @@ func place(text string, at int) string {
 	return "column " + strconv.Itoa(column)
 }
 
-// or returns names as a list in prose.
-func or(names []string) string {
-	s := ""
-	for i, n := range names {
-		switch {
-		case i == 0:
-		case i == len(names)-1:
-			s += " or "
-		default:
-			s += ", "
-		}
-		s += n
-	}
-	return s
-}
-
 // meant returns "; did you mean NAME" if one of the names is much like the given one.
 func meant(name string, names []string) string {
 	best, least := "", 1+len(name)/4

@@ -26,9 +26,11 @@ const (
 	tokenString = "a string"
 )
 
-// operators are the operators and brackets, longer ones first.
-var operators = []string{
-	"&&", "||", "==", "!=", "<=", ">=", "<", ">", "+", "-", "*", "/", "%", "!", "?", ":", ".", ",", "(", ")", "[", "]", "{", "}",
+// operators returns the operators and brackets, longer ones first.
+func operators() []string {
+	return []string{
+		"&&", "||", "==", "!=", "<=", ">=", "<", ">", "+", "-", "*", "/", "%", "!", "?", ":", ".", ",", "(", ")", "[", "]", "{", "}",
+	}
 }
 
 // lexer splits an expression into tokens.
@@ -72,7 +74,7 @@ func (l *lexer) next() token {
 		}
 		return token{kind: tokenName, at: start, text: name}
 	}
-	for _, o := range operators {
+	for _, o := range operators() {
 		if strings.HasPrefix(l.text[l.at:], o) {
 			l.at += len(o)
 			return token{kind: o, at: start}

@@ -127,12 +127,12 @@ func (p *parser) choice() *expression {
 	return &expression{shape: shapeChoice, at: at, args: []*expression{e, yes, p.choice()}}
 }
 
-// levels are the binary operators, weaker ones first.
-var levels = []string{" || ", " && ", " < <= > >= == != in ", " + - ", " * / % "}
+// levels returns the binary operators, weaker ones first.
+func levels() []string { return []string{" || ", " && ", " < <= > >= == != in ", " + - ", " * / % "} }
 
 // binary is an expression of operators that bind as a level or more.
 func (p *parser) binary(level int) *expression {
-	if level == len(levels) {
+	if level == len(levels()) {
 		return p.unary()
 	}
 	e := p.binary(level + 1)
@@ -141,7 +141,7 @@ func (p *parser) binary(level int) *expression {
 		if operator == tokenName && p.token.text == "in" {
 			operator = "in"
 		}
-		if !strings.Contains(levels[level], " "+operator+" ") {
+		if !strings.Contains(levels()[level], " "+operator+" ") {
 			return e
 		}
 		if at := p.token.at; n == 1000 {

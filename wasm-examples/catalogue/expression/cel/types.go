@@ -36,13 +36,8 @@ type Field struct {
 	Type Type
 }
 
-// The types without elements.
-var (
-	BoolType   = Type{Kind: Bool}
-	IntType    = Type{Kind: Int}
-	DoubleType = Type{Kind: Double}
-	StringType = Type{Kind: String}
-)
+// Of returns the type of a kind without elements.
+func Of(kind Kind) Type { return Type{Kind: kind} }
 
 // List returns the type of lists.
 func List(elem Type) Type { return Type{Kind: ListOf, Elem: &elem} }

@@ -78,7 +78,7 @@ func (r *run) compare(n *node, a, b Value) Value {
 // ints calculates with ints; a result beyond 64 bits fails.
 func (r *run) ints(n *node, a, b int64) Value {
 	var c int64
-	ok := true
+	var ok bool
 	switch n.op {
 	case opAdd:
 		c = a + b
