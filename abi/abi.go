@@ -89,6 +89,9 @@ const (
 // NoScore is the score of a node about which a plugin has nothing to say: a normalisation of the host leaves it out (ABI-9.5).
 const NoScore int64 = math.MinInt64
 
+// NoNumber is in a column of numbers of objects what an element does not have (ABI-4.22).
+const NoNumber int64 = math.MinInt64
+
 // Scope says what a per-node answer may depend on.
 type Scope uint8
 

@@ -135,6 +135,11 @@ const (
 	// assumed ones included, which the samples of the declared feeds cannot contain, by the oldest of these samples;
 	// feeds by a label of nodes do not count.
 	NodeRequestedSince ColumnID = 193
+	// NodeObjectNumbers (objectColumns): numbers of the node's object, for a column that is not of type string
+	// (4.22).
+	NodeObjectNumbers ColumnID = 194
+	// NodeObjectTexts (objectColumns): value ids of the node's object, for a column of type string (4.22).
+	NodeObjectTexts ColumnID = 195
 	// PodNamespace (pods: namespace): metadata.namespace.
 	PodNamespace ColumnID = 64
 	// PodPriority (pods: priority): spec.priority.

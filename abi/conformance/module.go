@@ -60,7 +60,7 @@ func (lib *library) build(s *setupDoc) (*built, error) {
 	}
 	_, out.configured = m.Export(abi.ExportConfigure)
 	if out.manifest, err = wire.DecodeManifest(text); err == nil {
-		out.Grants = out.manifest.Directives
+		out.Grants = out.manifest.Rights()
 		if resolved, err := out.manifest.Resolve(s.Config); err == nil { // otherwise the host refuses it
 			out.manifest = resolved
 		}

@@ -162,6 +162,18 @@ func (p Path) Many() bool {
 	return slices.ContainsFunc(p.steps, func(s Step) bool { return s.Kind == All })
 }
 
+// Lists splits the path after each [*]: the paths of lists, each from an element of the one before, and the rest of the path, from an
+// element of the last.
+func (p Path) Lists() (lists []Path, rest Path) {
+	from := 0
+	for i, s := range p.steps {
+		if s.Kind == All {
+			lists, from = append(lists, Path{p.text, p.steps[from : i+1]}), i+1
+		}
+	}
+	return lists, Path{p.text, p.steps[from:]}
+}
+
 // Value returns the first value at the path in an object as encoding/json decodes it, and whether there is one. A null is none.
 func (p Path) Value(object any) (value any, ok bool) {
 	p.Each(object, func(_ string, v any) bool {

@@ -221,6 +221,7 @@ func Lists() []List {
 		{"resources", "the resource ", " of nodes and pods", true},
 		{"feeds", "the feed ", " of nodes", true},
 		{"requiredFeeds", "the feed ", ", without which its pods wait", false},
+		{"objectColumns", "", " of objects of nodes", false},
 		{"pods", "", " of placed pods", false},
 		{"podLabels", "the label ", " of placed pods", true},
 		{"podAnnotations", "the annotation ", " of pods", true},

@@ -118,11 +118,27 @@ func nodes() []Entry {
 			Doc: "is the sum of the requests of pods on the node that the samples of the declared feeds cannot contain, by the oldest of " +
 				"them",
 		},
+		{
+			ID: 194, Table: abi.TableNodes, Go: "NodeObjectNumbers", SDK: "ObjectNumbers", List: "objectColumns", Arg: ArgKey,
+			Type: abi.TypeI64, Span: true, Meaning: "numbers of the node's object, for a column that is not of type string (4.22)",
+			Points: PointsPods, Grant: GrantObjects, Source: FromFeeds, Since: 2,
+			Doc: "are the values of a declared column of the node's object: integers, quantities in thousandths, times in seconds since 1970, " +
+				"or 0 and 1",
+		},
+		{
+			ID: 195, Table: abi.TableNodes, Go: "NodeObjectTexts", SDK: "ObjectTexts", List: "objectColumns", Arg: ArgKey, Type: abi.TypeU32,
+			Span: true, Meaning: "value ids of the node's object, for a column of type string (4.22)", Points: PointsPods,
+			Grant: GrantObjects, Source: FromFeeds, Since: 2,
+			Doc: "are the values of a declared column of type string of the node's object",
+		},
 	}
 }
 
 // GrantFeeds is the grant for what feeds say: the load of a node tells of all tenants on it. A grant names the feeds.
 const GrantFeeds = "feeds"
+
+// GrantObjects is the grant for fields of objects of the API. A grant names the resources.
+const GrantObjects = "objects"
 
 // pods returns table 2: one row (a slot) a pod on a node.
 func pods() []Entry {

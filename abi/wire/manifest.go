@@ -22,6 +22,8 @@ type Manifest struct {
 	Points ManifestPoints
 	// Reads is what the host writes to the module's memory (ABI-9.4).
 	Reads ManifestReads
+	// Objects are the kinds of objects of which it reads fields (ABI-9.16).
+	Objects []ManifestObject
 	// Host are the host functions that the module imports (ABI-9.6).
 	Host []string
 	// Events are those after which a rejected pod is retried; none means any (ABI-9.7).
@@ -65,6 +67,8 @@ type ManifestReads struct {
 	Feeds []string
 	// RequiredFeeds are those of Feeds without which the plugin's pods wait.
 	RequiredFeeds []string
+	// ObjectColumns are columns of Objects, as "zones.status.zones[*].free:quantity".
+	ObjectColumns []string
 	// Resolution is by how much the time moves that pod: now has, as "60s"; at most one.
 	Resolution []string
 	// Published are keys that other plugins publish, as "plugin/key".
@@ -84,6 +88,8 @@ type ManifestDirectives struct {
 	Bind        bool     `json:"bind,omitempty"`
 	Waiting     bool     `json:"waiting,omitempty"` // allow and reject
 	Activate    bool     `json:"activate,omitempty"`
+	// Objects are resources, as plural.group, of which a module may read objects. No manifest has them here: Rights collects them.
+	Objects []string `json:"objects,omitempty"`
 }
 
 // ManifestEvent is a kind of cluster event, by the names of k8s.io/kube-scheduler/framework.
@@ -138,7 +144,7 @@ func (r *ManifestReads) lists() []readList {
 	return []readList{
 		{"node", &r.Node}, {"nodeLabels", &r.NodeLabels}, {"nodeAnnotations", &r.NodeAnnotations},
 		{"nodeConditions", &r.NodeConditions}, {"resources", &r.Resources}, {"feeds", &r.Feeds},
-		{"requiredFeeds", &r.RequiredFeeds}, {"pods", &r.Pods},
+		{"requiredFeeds", &r.RequiredFeeds}, {"objectColumns", &r.ObjectColumns}, {"pods", &r.Pods},
 		{"podLabels", &r.PodLabels}, {"podAnnotations", &r.PodAnnotations}, {"pod", &r.Pod}, {"resolution", &r.Resolution},
 		{"namespaces", &r.Namespaces}, {"namespaceLabels", &r.NamespaceLabels}, {"published", &r.Published},
 	}
@@ -180,10 +186,10 @@ func (r *ManifestReads) Declares(e *fields.Entry) bool {
 	return slices.Contains(names, e.Name) || e.AlsoName != "" && slices.Contains(names, e.AlsoName)
 }
 
-// DeclaredColumn is a column of a snapshot or a field of the pod record that a manifest declares, with the number of its args.
+// DeclaredColumn is a column of a snapshot or a field of the pod record that a manifest declares, with its args.
 type DeclaredColumn struct {
 	fields.Entry
-	Args int
+	Args []int
 }
 
 // Columns returns what the reads declare, in the order of ids.
@@ -198,7 +204,14 @@ func (r *ManifestReads) Columns() (out []DeclaredColumn) {
 		} else if e.Arg == fields.ArgAmount {
 			n = 2
 		}
-		out = append(out, DeclaredColumn{e, n})
+		args := make([]int, n)
+		for i := range args {
+			args[i] = i
+		}
+		if e.List == "objectColumns" {
+			args = r.objectArgs(e.Type)
+		}
+		out = append(out, DeclaredColumn{e, args})
 	}
 	return out
 }

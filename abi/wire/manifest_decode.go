@@ -113,6 +113,7 @@ func (d manifestDecoder) manifest(n *jsonNode, m *Manifest) {
 		{"abi", d.text(&m.ABI)},
 		{"points", d.points(&m.Points)},
 		{"reads", d.reads(&m.Reads)},
+		{"objects", d.objects(&m.Objects)},
 		{"host", d.list(&m.Host)},
 		{"events", d.events(&m.Events)},
 		{"enforces", d.list(&m.Enforces)},
@@ -204,6 +205,22 @@ func (d manifestDecoder) directives(into *ManifestDirectives) func(*jsonNode, st
 			{"nominate", d.flag(&into.Nominate)}, {"bind", d.flag(&into.Bind)},
 			{"waiting", d.flag(&into.Waiting)}, {"activate", d.flag(&into.Activate)},
 		})
+	}
+}
+
+func (d manifestDecoder) objects(into *[]ManifestObject) func(*jsonNode, string) {
+	return func(n *jsonNode, path string) {
+		if !d.is(n, jsonArray, path) {
+			return
+		}
+		for i, item := range n.items {
+			var o ManifestObject
+			d.object(item, index(path, i), []field{
+				{"name", d.text(&o.Name)}, {"resource", d.text(&o.Resource)}, {"join", d.text(&o.Join)}, {"field", d.text(&o.Field)},
+				{"required", d.flag(&o.Required)},
+			})
+			*into = append(*into, o)
+		}
 	}
 }
 

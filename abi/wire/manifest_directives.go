@@ -5,11 +5,13 @@ import (
 	"strings"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/abi/fieldpath"
 )
 
 // Empty reports whether there are no directives.
 func (d *ManifestDirectives) Empty() bool {
-	return len(d.Annotations) == 0 && len(d.Labels) == 0 && !d.Nominate && !d.Bind && !d.Waiting && !d.Activate
+	return len(d.Annotations) == 0 && len(d.Labels) == 0 && !d.Nominate && !d.Bind && !d.Waiting && !d.Activate &&
+		len(d.Objects) == 0
 }
 
 // Allows reports whether a directive is declared or granted; key is the key of annotate and
@@ -45,6 +47,9 @@ func (d *ManifestDirectives) Missing(grant *ManifestDirectives) ManifestDirectiv
 		Bind:        d.Bind && !grant.Bind,
 		Waiting:     d.Waiting && !grant.Waiting,
 		Activate:    d.Activate && !grant.Activate,
+		Objects: slices.DeleteFunc(slices.Clone(d.Objects), func(resource string) bool {
+			return slices.Contains(grant.Objects, resource)
+		}),
 	}
 }
 
@@ -78,6 +83,12 @@ func (d *ManifestDirectives) Validate(path string) error {
 
 func (v manifestValidator) directives(path string, d *ManifestDirectives) {
 	const rule = "ABI-9.11"
+	for i, resource := range d.Objects {
+		if _, err := fieldpath.ParseResource(resource + "/v1"); err != nil || strings.Contains(resource, "/") {
+			v.add(index(path+".objects", i), quoted(resource)+" is not a resource whose objects may be read",
+				"write plural.group, such as noderesourcetopologies.topology.node.k8s.io", "ABI-9.16")
+		}
+	}
 	lists := []readList{{"annotations", &d.Annotations}, {"labels", &d.Labels}}
 	for _, l := range lists {
 		at := path + "." + l.name

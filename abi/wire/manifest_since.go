@@ -30,6 +30,9 @@ func (v manifestValidator) since(m *Manifest) {
 			}
 		}
 	}
+	if len(m.Objects) > 0 {
+		later("objects", "objects", 2)
+	}
 	for _, l := range m.Reads.lists() {
 		if len(m.Reads.FromConfig[l.name]) > 0 {
 			later(index("reads."+l.name, len(*l.value)), fromConfig, 1)

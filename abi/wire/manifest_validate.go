@@ -28,6 +28,7 @@ func (m *Manifest) Validate() error {
 	v.head(m)
 	v.points(m)
 	v.reads(&m.Reads)
+	v.objects(m)
 	v.names("host", m.Host, "ABI-9.6", hostFunctionNames())
 	v.events(m.Events)
 	v.form("enforces", m.Enforces, "ABI-9.9", isLabel, "write a feature in lower case, such as host-ports")

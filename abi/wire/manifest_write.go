@@ -113,6 +113,7 @@ func (w *manifestWriter) directives(d *ManifestDirectives) {
 	w.flag("bind", d.Bind)
 	w.flag("waiting", d.Waiting)
 	w.flag("activate", d.Activate)
+	w.list("objects", d.Objects)
 }
 
 // EncodeManifest writes the manifest as compact JSON, always the same for equal manifests:
@@ -142,6 +143,19 @@ func EncodeManifest(m *Manifest) []byte {
 				w.reads(l.name, *l.value, m.Reads.FromConfig[l.name])
 			}
 		})
+	}
+	if len(m.Objects) > 0 {
+		w.key("objects")
+		for i, o := range m.Objects {
+			w.out = append(w.out, "[,"[min(i, 1)], '{')
+			w.text("name", o.Name)
+			w.text("resource", o.Resource)
+			w.text("join", o.Join)
+			w.text("field", o.Field)
+			w.flag("required", o.Required)
+			w.out = append(w.out, '}')
+		}
+		w.out = append(w.out, ']')
 	}
 	w.list("host", m.Host)
 	if len(m.Events) > 0 {

@@ -15,6 +15,7 @@ import (
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/abi/sdk/go/berthtest"
 	"github.com/berth-scheduler/berth/runtime/cache"
+	"github.com/berth-scheduler/berth/runtime/objectview"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/plugin/objects"
 	"github.com/berth-scheduler/berth/runtime/state"
@@ -64,6 +65,13 @@ func newHosted(ctx context.Context, m *opened, nodes []berthtest.Node, pods []be
 			name, _, _ = strings.Cut(name, ":")
 			c.SetFeeds(state.Feed{Name: name, Cells: map[string]state.Cell{n.Name: cell}})
 		}
+		for _, view := range m.Manifest.ObjectViews() {
+			cell := state.Cell{State: abi.FeedFresh, Columns: objectview.Columns(&view, func(arg int) ([]int64, []*string) {
+				v := n.Objects[m.Manifest.Reads.ObjectColumns[arg]]
+				return v.Numbers, v.Texts
+			})}
+			c.SetFeeds(state.Feed{Name: view.Key(), Cells: map[string]state.Cell{n.Name: cell}})
+		}
 		h.rows = append(h.rows, uint32(i))
 	}
 	c.UpdateSnapshot(h.snapshot)
@@ -72,7 +80,7 @@ func newHosted(ctx context.Context, m *opened, nodes []berthtest.Node, pods []be
 	}
 	var err error
 	h.plugin, err = wasm.New(ctx,
-		wasm.Config{Name: m.Manifest.Name, Config: m.Config, Grants: m.Manifest.Directives, Shards: 1},
+		wasm.Config{Name: m.Manifest.Name, Config: m.Config, Grants: m.Manifest.Rights(), Shards: 1},
 		wasm.Deps{Factory: m.code, Manifest: m.Manifest, Binder: nobody{}})
 	return h, err
 }

@@ -17,6 +17,7 @@ import (
 
 func newPluginInspect() *cobra.Command {
 	var output, config string
+	var rbac bool
 	cmd := &cobra.Command{
 		Use:   "inspect FILE",
 		Short: "Show a module's manifest, reads, imports and limits",
@@ -27,6 +28,9 @@ sections, size, digest, default limits and warnings.
 A module may read labels, annotations, resources and feeds that its configuration
 names; config:/keys stands for those that the configuration has under keys. With
 --config, inspect checks a configuration and shows the names.
+
+With --rbac, inspect prints the rules that let Berth watch the objects that the
+module reads, for kubectl apply.
 
 The exit status is 2 if the module cannot be used. Inspect then lists all reasons.`,
 		Example: `  berth plugin inspect tenant-pool.wasm
@@ -42,10 +46,14 @@ The exit status is 2 if the module cannot be used. Inspect then lists all reason
 			if err != nil {
 				return err
 			}
+			if rbac {
+				return writing(printRules(cmd.OutOrStdout(), l.Manifest))
+			}
 			return writing(printInspection(cmd.OutOrStdout(), output, inspect(l)))
 		},
 	}
 	cmd.Flags().StringVar(&config, "config", "", "show what the plugin reads with the configuration in `FILE`")
+	cmd.Flags().BoolVar(&rbac, "rbac", false, "print the rules for RBAC that the objects need which the module reads")
 	cmd.Flags().StringVarP(&output, "output", "o", "text", "output `FORMAT`: text or json")
 	return cmd
 }

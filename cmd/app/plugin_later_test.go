@@ -75,7 +75,7 @@ func TestLaterABI(t *testing.T) {
 		var stdout, stderr bytes.Buffer
 		run(t.Context(), args, &stdout, &stderr)
 		text := stdout.String() + stderr.String()
-		if !strings.Contains(text, "needs ABI 1.77, this host has 1.1; use a berth that has ABI 1.77 (berth version shows it)") {
+		if !strings.Contains(text, "needs ABI 1.77, this host has 1.2; use a berth that has ABI 1.77 (berth version shows it)") {
 			t.Errorf("%q does not say which ABI is needed: %s", args, text)
 		}
 		for _, word := range []string{"wakes", "postMortem", "humidity", "moons", "evict", "unknown"} {

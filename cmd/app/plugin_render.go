@@ -107,6 +107,8 @@ func (p *printer) directives(m *wire.Manifest) {
 	add(d.Bind, "bind", "binds pods itself")
 	add(d.Waiting, "waiting", "allows and rejects waiting pods")
 	add(d.Activate, "activate", "moves parked pods to the active queue")
+	rights := m.Rights()
+	add(len(rights.Objects) > 0, "objects", "reads fields of objects: "+strings.Join(rights.Objects, ", "))
 	add(len(m.Publishes) > 0, "publishes", "shares state keys with other plugins: "+strings.Join(m.Publishes, ", "))
 	if len(rows) > 0 {
 		p.table([]column{{head: "ASKS FOR"}, {head: "WHAT", least: 20}}, rows)

@@ -298,12 +298,13 @@ func (o *runOptions) schedule(ctx context.Context, s *config.Scheduler, modules 
 			log.Error("the recording could not be closed", "error", err)
 		}
 	}()
+	views := kube.NewObjectViews(clients)
 	a, err := assembly.New(
 		o.program.addTo(assembly.Config{Scheduler: s, Gates: o.gates.gates, Modules: modules, Seed: uint64(o.seed),
 			MaxUnschedulable: o.unscheduled, Reuse: kept, TrialShare: o.trialShare, RecordReads: o.record.reads, Feeds: feeds.IDs(o.declared)}),
 		assembly.Deps{
 			Binder: cluster, Evictor: cluster, Patcher: cluster, Outlet: cluster,
-			Recorder: recording.recorder(), Objects: cluster, Budgets: cluster.Budgets(), Storage: cluster.Storage(), Devices: cluster.Devices(), Services: cluster.Services(), Controllers: cluster.Controllers(),
+			Recorder: recording.recorder(), Follow: views.Set, Objects: cluster, Budgets: cluster.Budgets(), Storage: cluster.Storage(), Devices: cluster.Devices(), Services: cluster.Services(), Controllers: cluster.Controllers(),
 			Observer: both{w}, Moved: w.moved, Gated: cluster.Gated, Handled: w.metrics.Handled, Worked: w.metrics.Worked, Broken: w.broken,
 			Framework: o.program.hosts(cluster.Framework), Log: log,
 			Panicked: w.panicked, Suspects: w.suspects, Fault: w.fault, MaxUnsent: clients.PerSecond(),
@@ -325,6 +326,7 @@ func (o *runOptions) schedule(ctx context.Context, s *config.Scheduler, modules 
 		return err
 	}
 	defer w.followFeeds(ctx, fetched, a.Scheduler)()
+	defer w.followObjects(ctx, views, a.Scheduler, log)()
 	w.running.Store(&running{assembly: a, cluster: cluster, folder: folder, tenants: tenants, feeds: fetched,
 		optional: func(ctx context.Context) ([]runtime.Object, []string) { return kube.Optional(ctx, clients.Reviews) }})
 	if w.yanks != nil {

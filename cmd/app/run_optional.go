@@ -22,6 +22,7 @@ const (
 	partSocket    = "debug-socket"
 	partIndex     = "index"
 	partFeeds     = "feeds"
+	partObjects   = "objects"
 	partRecording = "recording"
 )
 

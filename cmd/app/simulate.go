@@ -255,6 +255,11 @@ func (o *simulateOptions) simulation(ctx context.Context, modules *assembly.Modu
 	}
 	tenants := resolve(objects, modules, scheduler)
 	c.Assembly.Attached = follow.Attachments(tenants)
+	read, err := readObjects(ctx, stderr, o.input.cluster, objects, scheduler, c.Assembly.Attached)
+	if err := stopped(ctx, err); err != nil {
+		return sim.Config{}, nil, nil, err
+	}
+	c.Feeds = append(c.Feeds, read...)
 	if err := checkExplain(&c); err != nil {
 		return sim.Config{}, nil, nil, err
 	}

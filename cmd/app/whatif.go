@@ -283,13 +283,18 @@ func (o *whatIfOptions) askFiles(ctx context.Context, stderr io.Writer) (*whatif
 		return nil, err
 	}
 	warn(plainly(stderr), append(warnings, more...))
+	tenants := resolve(objects, modules, scheduler)
+	attached := follow.Attachments(tenants)
+	read, err := readObjects(ctx, stderr, o.cluster, objects, scheduler, attached)
+	if err != nil {
+		return nil, stopped(ctx, err)
+	}
 	leftOut(stderr, objects.LeftOut)
 	doubts(stderr, objects.Warnings)
 	r, err := o.request(ctx, &objects.Known, stderr)
 	if err != nil {
 		return nil, err
 	}
-	tenants := resolve(objects, modules, scheduler)
 	for _, x := range attachedObjects(tenants, nil, nil) {
 		if !x.Ready {
 			fmt.Fprintf(stderr, "warning: %s %s: %s: %s\n", x.Kind, strings.TrimPrefix(x.Namespace+"/"+x.Name, "/"), x.Reason, x.Message)
@@ -297,9 +302,9 @@ func (o *whatIfOptions) askFiles(ctx context.Context, stderr io.Writer) (*whatif
 	}
 	c := &whatif.Cluster{
 		Scheduler: o.program.addTo(assembly.Config{Seed: uint64(o.seed), Gates: o.gates.gates, Modules: modules, Scheduler: scheduler,
-			Reuse: equivalence.Default(), Attached: follow.Attachments(tenants), Feeds: declared}),
+			Reuse: equivalence.Default(), Attached: attached, Feeds: declared}),
 		Nodes: objects.Nodes, Namespaces: objects.Namespaces, PodDisruptionBudgets: objects.PodDisruptionBudgets,
-		Storage: objects.Storage(), Owners: objects.Owners(), Known: objects.Known, Feeds: says, Log: log,
+		Storage: objects.Storage(), Owners: objects.Owners(), Known: objects.Known, Feeds: append(says, read...), Log: log,
 	}
 	for _, pod := range objects.Pods {
 		switch {

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/abi/wire"
 	"github.com/berth-scheduler/berth/hostplugins"
 	"github.com/berth-scheduler/berth/runtime/cache"
 	"github.com/berth-scheduler/berth/runtime/config"
@@ -108,14 +109,17 @@ const DefaultTrialShare = 0.05
 
 // Deps connects the scheduler to its environment.
 type Deps struct {
-	Clock       clock.Clock // optional: the machine's clock if nil
-	Binder      objects.Binder
-	Evictor     objects.Evictor              // optional, see scheduler.Deps
-	Budgets     objects.PodDisruptionBudgets // optional, see hostplugins.Deps
-	Patcher     objects.Patcher              // optional, see extender.Deps
-	Storage     hostplugins.Storage          // optional: without it volumes do not exist
-	Devices     hostplugins.Devices          // optional: without it resource claims do not exist
-	Objects     scheduler.Objects            // optional, see scheduler.Deps
+	Clock   clock.Clock // optional: the machine's clock if nil
+	Binder  objects.Binder
+	Evictor objects.Evictor              // optional, see scheduler.Deps
+	Budgets objects.PodDisruptionBudgets // optional, see hostplugins.Deps
+	Patcher objects.Patcher              // optional, see extender.Deps
+	Storage hostplugins.Storage          // optional: without it volumes do not exist
+	Devices hostplugins.Devices          // optional: without it resource claims do not exist
+	Objects scheduler.Objects            // optional, see scheduler.Deps
+	// Follow (optional) is told what plugins read of objects of the API, at first and whenever plugins change. It must not block, nor call
+	// the Assembly.
+	Follow      func(views []wire.ObjectView)
 	Services    objects.Services
 	Controllers objects.Controllers
 	Outlet      scheduler.Outlet
@@ -302,6 +306,7 @@ func New(c Config, d Deps) (*Assembly, error) {
 		a.Close()
 		return nil, err
 	}
+	a.follow()
 	return a, nil
 }
 

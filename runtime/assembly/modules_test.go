@@ -100,7 +100,7 @@ func TestModulesThatCannotRun(t *testing.T) {
 		want  string
 	}{
 		"not valid":      {guest{filter: "(i64.const 0)"}, "compile module sha256:"},
-		"of a later ABI": {guest{abi: "(i32.const 0x20000)"}, "the module was built for ABI 2.0, this host speaks 1.1"},
+		"of a later ABI": {guest{abi: "(i32.const 0x20000)"}, "the module was built for ABI 2.0, this host speaks 1.2"},
 		"traps at once":  {guest{abi: "unreachable"}, "berth_abi: "},
 		"serves":         {guest{}, ""},
 	} {

@@ -119,6 +119,13 @@ func unrecorded(all []*built, recording *inbox.Settings) error {
 						refuse("plugin %s %w, and the recording has what was declared", name, err)
 					}
 					continue
+				case abi.NodeObjectNumbers, abi.NodeObjectTexts:
+					for _, view := range read.Args {
+						if !slices.Contains(recording.Feeds, view) {
+							refuse("plugin %s reads objects of which the recording does not have what it reads (%s)", name, view)
+						}
+					}
+					continue
 				case abi.NodeAnnotations:
 					of = "nodes"
 				case abi.PodAnnotations, abi.IncomingAnnotations:
@@ -199,7 +206,7 @@ func (a *Assembly) begin(s *config.Scheduler, all []*built) error {
 		ReuseBytes: uint64(c.Reuse.Bytes), ReusePerNode: uint64(c.Reuse.PerNode),
 		Config: file, Annotations: slices.Concat(annotations(all), c.RecordReads), Attached: data, Lacks: a.lacks(all),
 		Kubernetes: cmp.Or(c.Kubernetes, hostplugins.Release), Gates: c.Gates.String(),
-		NamespaceBudget: !c.NoNamespaceBudget, Lanes: !c.OneLane, Feeds: c.Feeds,
+		NamespaceBudget: !c.NoNamespaceBudget, Lanes: !c.OneLane, Feeds: recordedFeeds(c.Feeds, all),
 	})
 	a.enter(modules)
 	return nil
@@ -297,4 +304,12 @@ func Replayed(s *inbox.Settings, modules *Modules) (Config, error) {
 		c.AllowUnenforced |= f
 	}
 	return c, nil
+}
+
+// recordedFeeds are the feeds of which a recording has what they say: those that were declared, and the views of objects.
+func recordedFeeds(declared []string, all []*built) []string {
+	for _, view := range viewsOf(all) {
+		declared = append(slices.Clip(declared), view.Key())
+	}
+	return declared
 }

@@ -108,6 +108,7 @@ func (a *Assembly) reload(ctx context.Context, s *config.Scheduler, all []Attach
 	a.setTrials(trials)
 	a.releaseTrials(a.mu.trials)
 	a.mu.trials = trials
+	a.follow()
 	a.logChanges(ctx, old, next)
 	return changed, nil
 }

@@ -21,15 +21,19 @@ const RequireName = "FeedNotFresh"
 type requirement struct {
 	Plugin     string
 	Feeds      []string // names without units
+	Objects    []requiredObjects
 	Namespaces []string
 	Share      state.Share
 }
+
+// requiredObjects are objects that must be known.
+type requiredObjects struct{ View, Resource string }
 
 // requirements returns those of a profile's modules, sorted by plugin. A module in shadow, which decides nothing, has none.
 func requirements(p *config.Profile) (out []requirement) {
 	for _, name := range slices.Sorted(maps.Keys(p.Args)) {
 		m := moduleOf(p.Args[name])
-		if m == nil || !enabledIn(p, name) || m.trial != "" || len(m.Loaded.Manifest.Reads.RequiredFeeds) == 0 {
+		if m == nil || !enabledIn(p, name) || m.trial != "" {
 			continue
 		}
 		r := requirement{Plugin: name, Namespaces: m.Reference.Namespaces, Share: m.Share}
@@ -37,7 +41,14 @@ func requirements(p *config.Profile) (out []requirement) {
 			bare, _, _ := strings.Cut(feed, ":")
 			r.Feeds = append(r.Feeds, bare)
 		}
-		out = append(out, r)
+		for _, view := range m.Loaded.Manifest.ObjectViews() {
+			if view.Required {
+				r.Objects = append(r.Objects, requiredObjects{view.Key(), view.Resource})
+			}
+		}
+		if len(r.Feeds)+len(r.Objects) > 0 {
+			out = append(out, r)
+		}
 	}
 	return out
 }
@@ -132,6 +143,12 @@ func (r *requireFeeds) status(pod *state.Pod) *plugin.Status {
 		x := &r.all[i]
 		if len(x.Namespaces) > 0 && !slices.Contains(x.Namespaces, pod.Namespace) || !x.Share.Has(pod) {
 			continue
+		}
+		for _, o := range x.Objects {
+			if r.state(o.View) == abi.FeedNone {
+				return plugin.NewStatus(abi.UnschedulableAndUnresolvable,
+					fmt.Sprintf("%s: the plugin %s requires objects of %s, which are not known yet", RequireName, x.Plugin, o.Resource))
+			}
 		}
 		for _, feed := range x.Feeds {
 			switch r.state(feed) {

@@ -114,7 +114,8 @@ func (c *Cache) showFeeds(n *node) (differ bool) {
 		if cells == nil && cell == old {
 			continue
 		}
-		differ = differ || cell.Value != old.Value || cell.State != old.State || cell.Since != old.Since
+		differ = differ || cell.Value != old.Value || cell.State != old.State || cell.Since != old.Since ||
+			!cell.Columns.Equal(old.Columns)
 		if cells == nil {
 			cells = make([]state.Cell, len(c.feeds.all))
 			copy(cells, n.info.Cells)

@@ -143,7 +143,7 @@ func TestWasmPluginArgs(t *testing.T) {
 			`grants.annotations[0]: invalid value: "k8s.io/x" is reserved for Kubernetes: use a domain of your own
 grants.annotations[1]: invalid value: "a b" is not well formed: write the beginning of keys with their domain, such as example.com/ or example.com/gpu-
 grants.bind: expected true or false, found the string "yes"
-grants.fly: unknown field; the fields here are activate, annotations, bind, labels, nominate, waiting
+grants.fly: unknown field; the fields here are activate, annotations, bind, labels, nominate, objects, waiting
 limits.deadline: invalid value: "soon": write a duration of at least 1ms, as 500ms or 2s
 limits.depth: expected a 64-bit integer, found the string "deep"
 limits.fuel: unknown field; the fields here are configSize, deadline, depth, directiveSize, fuelPerCall, fuelPerCycle, fuelPerCycleRow, fuelPerRow, ` +

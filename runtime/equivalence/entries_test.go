@@ -41,7 +41,8 @@ func newScene() *scene {
 	}
 	s := &scene{placed: pod("placed"), pod: pod("pod"), namespace: map[string]string{"k": "x"}}
 	s.placed.Status.Conditions = assigned(6)
-	s.feed = state.Cell{Value: 1, State: 1, Since: 5}
+	text := "x"
+	s.feed = state.Cell{Value: 1, State: 1, Since: 5, Columns: &state.Columns{Numbers: [][]int64{{1, 2}, nil}, Texts: [][]*string{nil, {nil, &text}}}}
 	s.node = &v1.Node{
 		ObjectMeta: metav1.ObjectMeta{Name: "n", Labels: map[string]string{"k": "x", v1.LabelTopologyZone: "x"}, Annotations: map[string]string{"k": "x"}},
 		Status:     v1.NodeStatus{Allocatable: v1.ResourceList{v1.ResourceCPU: resource.MustParse("1")}},
@@ -56,6 +57,7 @@ func assigned(at int64) []v1.PodCondition {
 
 // changes has for each entry of which answers are kept a change of what it shows.
 func changes() map[abi.ColumnID]func(s *scene) {
+	text := "x"
 	now := metav1.Now()
 	seconds, shared, never, group := int64(7), false, v1.PreemptNever, "y"
 	cpu := func(p *v1.Pod) { p.Spec.Containers[0].Resources.Requests[v1.ResourceCPU] = resource.MustParse("2") }
@@ -87,6 +89,12 @@ func changes() map[abi.ColumnID]func(s *scene) {
 		abi.NodeFeed:             func(s *scene) { s.feed.Value = 2 },
 		abi.NodeFeedState:        func(s *scene) { s.feed.State = 2 },
 		abi.NodeRequestedSince:   func(s *scene) { s.feed.Since = 6 },
+		abi.NodeObjectNumbers: func(s *scene) {
+			s.feed.Columns = &state.Columns{Numbers: [][]int64{{1, 3}, nil}, Texts: [][]*string{nil, {nil, &text}}}
+		},
+		abi.NodeObjectTexts: func(s *scene) {
+			s.feed.Columns = &state.Columns{Numbers: [][]int64{{1, 2}, nil}, Texts: [][]*string{nil, {&text, nil}}}
+		},
 		abi.NodeDeclaredFeatures: func(s *scene) { s.node.Status.DeclaredFeatures = []string{"UserNamespacesHostNetworkSupport"} },
 
 		abi.PodNamespace:   func(s *scene) { s.placed.Namespace = "b" },
@@ -214,7 +222,7 @@ func (w *watched) show(s *scene) bool {
 	if w.last == nil || !reflect.DeepEqual(s.placed, w.last.placed) || !reflect.DeepEqual(s.nominated, w.last.nominated) {
 		w.pods = w.generation
 	}
-	if w.last == nil || s.feed != w.last.feed {
+	if w.last == nil || !reflect.DeepEqual(s.feed, w.last.feed) {
 		w.feed = w.generation
 	}
 	w.last = s

@@ -306,6 +306,10 @@ func appendColumn(b []byte, s *state.Snapshot, row uint32, source int, read *plu
 		for _, name := range read.Args {
 			b = append(b, t.Cell(row, feed(s, name)).State)
 		}
+	case abi.NodeObjectNumbers, abi.NodeObjectTexts:
+		for _, view := range read.Args {
+			b = appendObject(b, t.Cell(row, s.Feed(view)).Columns)
+		}
 	case abi.NodeRequestedSince:
 		b = appendSince(b, s, row, read.Args)
 	case abi.NodeRequested:
@@ -337,6 +341,32 @@ func appendColumn(b []byte, s *state.Snapshot, row uint32, source int, read *plu
 		}
 	default: // whatever it is, as all pods with all that the pods table has of them, it changes with the generation
 		b = binary.AppendUvarint(b, generation(s, row, source))
+	}
+	return b
+}
+
+// appendObject appends what a plugin reads of an object.
+func appendObject(b []byte, c *state.Columns) []byte {
+	if c == nil {
+		return append(b, 0)
+	}
+	b = binary.AppendUvarint(b, uint64(len(c.Numbers))+1)
+	for _, numbers := range c.Numbers {
+		b = binary.AppendUvarint(b, uint64(len(numbers)))
+		for _, n := range numbers {
+			b = binary.AppendVarint(b, n)
+		}
+	}
+	b = binary.AppendUvarint(b, uint64(len(c.Texts)))
+	for _, texts := range c.Texts {
+		b = binary.AppendUvarint(b, uint64(len(texts)))
+		for _, text := range texts {
+			if text == nil {
+				b = append(b, 0)
+			} else {
+				b = appendText(append(b, 1), *text)
+			}
+		}
 	}
 	return b
 }

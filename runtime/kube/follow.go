@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 	"time"
 
@@ -42,6 +43,11 @@ type Followed struct {
 	err     error          // of the last list or watch
 	checked bool           // the paths, since the last list
 	wrong   error          // of the paths
+
+	// track has what has changed remembered for changes: which objects, or all.
+	track   bool
+	changed map[string]bool
+	all     bool
 }
 
 // Follow returns the objects of a resource, or of one namespace, or one of them alone. project says what is kept of an object, and must not
@@ -120,14 +126,66 @@ func (f *Followed) Values(ctx context.Context) ([]any, error) {
 	return out, nil
 }
 
-// state returns why what is kept does not count.
-func (f *Followed) state() error {
+// changes returns what is kept of the objects that have changed since it was last called, by their names, with nil for those that are gone;
+// whole says that these are all that there are. Before the first list, objects is nil. It does not wait.
+//
+// # Errors
+//
+// As Values.
+func (f *Followed) changes() (objects map[string]any, whole bool, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.err == nil && !f.isListed() {
+		return nil, false, nil
+	}
+	if err := f.state(); err != nil {
+		return nil, false, err
+	}
+	if !f.checked {
+		f.checked = true
+		f.mu.Unlock()
+		wrong := f.check()
+		f.mu.Lock()
+		if f.wrong = wrong; wrong != nil {
+			return nil, false, wrong
+		}
+	}
+	objects = make(map[string]any)
+	if whole = f.all; whole {
+		maps.Copy(objects, f.kept)
+	} else {
+		for name := range f.changed {
+			objects[name] = f.kept[name]
+		}
+	}
+	f.changed, f.all = nil, false
+	return objects, whole, nil
+}
+
+// touch remembers that an object has changed.
+func (f *Followed) touch(name string) {
+	if !f.track {
+		return
+	}
+	if f.changed == nil {
+		f.changed = make(map[string]bool)
+	}
+	f.changed[name] = true
+}
+
+func (f *Followed) isListed() bool {
 	select {
 	case <-f.listed:
+		return true
 	default:
-		if f.err == nil {
-			return fmt.Errorf("%s: not listed yet", f.resource)
-		}
+		return false
+	}
+}
+
+// state returns why what is kept does not count.
+func (f *Followed) state() error {
+	if f.err == nil && !f.isListed() {
+		return fmt.Errorf("%s: not listed yet", f.resource)
 	}
 	if out := f.clients.Reach.outage(); out.kind != "" {
 		return fmt.Errorf("%s: %w", f.resource, out.err)
@@ -225,6 +283,7 @@ func (s followedStore) keep(p *projected) {
 		return
 	}
 	s.kept[p.key()] = p.value
+	s.touch(p.key())
 }
 
 // Update implements cache.ReflectorStore.
@@ -239,6 +298,7 @@ func (s followedStore) Delete(object any) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.kept, p.key())
+	s.touch(p.key())
 	return nil
 }
 
@@ -250,6 +310,7 @@ func (s followedStore) Replace(objects []any, _ string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.kept, s.many, s.checked = make(map[string]any, len(objects)), false, false
+	s.all = true
 	for _, p := range objects {
 		s.keep(p.(*projected))
 	}

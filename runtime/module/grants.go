@@ -22,16 +22,16 @@ func flatten(err error) []error {
 
 // granted returns the grants of a reference, or an error if the module needs more.
 func (l *Loaded) granted(ref Reference) (wire.ManifestDirectives, error) {
-	needs := &l.Manifest.Directives
+	needs := l.Manifest.Rights()
 	if ref.GrantAll {
-		return *needs, nil
+		return needs, nil
 	}
 	missing := needs.Missing(&ref.Grants)
 	if missing.Empty() {
 		return ref.Grants, nil
 	}
 	return ref.Grants, &Error{
-		File: l.Path, Path: "grants", Detail: "the module declares directives that it is not granted: " + missing.JSON(),
+		File: l.Path, Path: "grants", Detail: "the module declares what it is not granted: " + missing.JSON(),
 		Fix: "if you trust it with " + inWords(&missing) + ", add them to the plugin's grants in its file, or grant=" + onFlag(&missing) +
 			" after --plugin; otherwise use another module",
 	}
@@ -44,7 +44,7 @@ func grantNames(d *wire.ManifestDirectives) map[string]*bool {
 
 // prefixGrants returns the grants with prefixes, by name.
 func prefixGrants(d *wire.ManifestDirectives) map[string]*[]string {
-	return map[string]*[]string{"annotations": &d.Annotations, "labels": &d.Labels}
+	return map[string]*[]string{"annotations": &d.Annotations, "labels": &d.Labels, "objects": &d.Objects}
 }
 
 // grant reads the grants on a command line.
@@ -59,7 +59,7 @@ func (p *referenceParser) grant(value string) {
 		case has && prefixes[name] != nil:
 			*prefixes[name] = append(*prefixes[name], prefix)
 		default:
-			p.add("grant", strconv.Quote(item)+" is not a grant", "write nominate, bind, waiting, activate, annotations:PREFIX or labels:PREFIX, separated by commas")
+			p.add("grant", strconv.Quote(item)+" is not a grant", "write nominate, bind, waiting, activate, annotations:PREFIX, labels:PREFIX or objects:RESOURCE, separated by commas")
 		}
 	}
 	for _, err := range flatten(grants.Validate("")) {
@@ -95,6 +95,9 @@ func inWords(d *wire.ManifestDirectives) string {
 	}
 	if len(d.Labels) > 0 {
 		out = append(out, "writing labels of pods")
+	}
+	if len(d.Objects) > 0 {
+		out = append(out, "reading fields of objects")
 	}
 	if d.Nominate {
 		out = append(out, "nominating nodes")

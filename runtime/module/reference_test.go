@@ -31,9 +31,9 @@ func TestParseReference(t *testing.T) {
 		{text: "b.wasm?grant=bind,labels:a.com/x-,activate,labels:b.com/,annotations:a.com/", want: module.Reference{
 			Path: "b.wasm", Grants: wire.ManifestDirectives{Annotations: []string{"a.com/"}, Labels: []string{"a.com/x-", "b.com/"}, Bind: true, Activate: true},
 		}},
-		{text: "b.wasm?grant=all,bind:x,labels,labels:k8s.io/x", err: `reference "b.wasm?grant=all,bind:x,labels,labels:k8s.io/x": grant: "all" is not a grant; write nominate, bind, waiting, activate, annotations:PREFIX or labels:PREFIX, separated by commas
-reference "b.wasm?grant=all,bind:x,labels,labels:k8s.io/x": grant: "bind:x" is not a grant; write nominate, bind, waiting, activate, annotations:PREFIX or labels:PREFIX, separated by commas
-reference "b.wasm?grant=all,bind:x,labels,labels:k8s.io/x": grant: "labels" is not a grant; write nominate, bind, waiting, activate, annotations:PREFIX or labels:PREFIX, separated by commas
+		{text: "b.wasm?grant=all,bind:x,labels,labels:k8s.io/x", err: `reference "b.wasm?grant=all,bind:x,labels,labels:k8s.io/x": grant: "all" is not a grant; write nominate, bind, waiting, activate, annotations:PREFIX, labels:PREFIX or objects:RESOURCE, separated by commas
+reference "b.wasm?grant=all,bind:x,labels,labels:k8s.io/x": grant: "bind:x" is not a grant; write nominate, bind, waiting, activate, annotations:PREFIX, labels:PREFIX or objects:RESOURCE, separated by commas
+reference "b.wasm?grant=all,bind:x,labels,labels:k8s.io/x": grant: "labels" is not a grant; write nominate, bind, waiting, activate, annotations:PREFIX, labels:PREFIX or objects:RESOURCE, separated by commas
 reference "b.wasm?grant=all,bind:x,labels,labels:k8s.io/x": grant: "k8s.io/x" is reserved for Kubernetes; use a domain of your own`},
 		{text: "", err: `reference "": it names no .wasm file; write PATH.wasm, or PATH.wasm?weight=2&config=FILE`},
 		{text: "b.wat?weight=1", err: `reference "b.wat?weight=1": it names no .wasm file; write PATH.wasm, or PATH.wasm?weight=2&config=FILE`},

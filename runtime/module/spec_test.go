@@ -34,6 +34,7 @@ func TestArgs(t *testing.T) {
 		FailurePolicy: module.FailurePolicies{Points: map[string]v1alpha1.FailurePolicy{"filter": v1alpha1.Ignore, "bind": v1alpha1.Fail}},
 		Grants: wire.ManifestDirectives{
 			Annotations: []string{"example.com/"}, Labels: []string{"example.com/l-"}, Nominate: true, Bind: true, Waiting: true, Activate: true,
+			Objects: []string{"boxes.example.com"},
 		},
 		Limits: module.Limits{
 			FuelPerCall: 1, FuelPerRow: 2, FuelPerCycle: 3, FuelPerCycleRow: 17, FuelStart: 4, FuelRestarts: 16, Deadline: 1500 * time.Millisecond,

@@ -21,6 +21,55 @@ type Cell struct {
 	Since int64 `json:"since,omitempty"`
 	// At is when the sample was taken, in seconds since 1970; in a Feed, 0 means the At of that.
 	At int64 `json:"at,omitempty"`
+	// Columns has what a plugin reads of an object; nil in feeds. It does not change.
+	Columns *Columns `json:"columns,omitempty"`
+}
+
+// Columns are those of an object, in the order of a view: each has Numbers or Texts, which may be empty.
+type Columns struct {
+	Numbers [][]int64   `json:"numbers,omitempty"` // abi.NoNumber for none
+	Texts   [][]*string `json:"texts,omitempty"`   // nil for none
+}
+
+// NumbersOf returns the numbers of a column.
+func (c *Columns) NumbersOf(column int) []int64 {
+	if c == nil || column >= len(c.Numbers) {
+		return nil
+	}
+	return c.Numbers[column]
+}
+
+// TextsOf returns the texts of a column.
+func (c *Columns) TextsOf(column int) []*string {
+	if c == nil || column >= len(c.Texts) {
+		return nil
+	}
+	return c.Texts[column]
+}
+
+// Size is about how many bytes the columns take.
+func (c *Columns) Size() (bytes int64) {
+	bytes = 96
+	for i := range max(len(c.Numbers), len(c.Texts)) {
+		bytes += 24 + 8*int64(len(c.NumbersOf(i)))
+		for _, text := range c.TextsOf(i) {
+			if bytes += 8; text != nil {
+				bytes += 16 + int64(len(*text))
+			}
+		}
+	}
+	return bytes
+}
+
+// Equal reports whether two objects have the same in all columns.
+func (c *Columns) Equal(o *Columns) bool {
+	if c == nil || o == nil {
+		return c == o
+	}
+	return slices.EqualFunc(c.Numbers, o.Numbers, slices.Equal[[]int64]) &&
+		slices.EqualFunc(c.Texts, o.Texts, func(a, b []*string) bool {
+			return slices.EqualFunc(a, b, func(x, y *string) bool { return x == y || x != nil && y != nil && *x == *y })
+		})
 }
 
 // Feed is the part of a feed that has changed: numbers by node, or by the value of a label of nodes.

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/berth-scheduler/berth/abi/fieldpath"
 	"github.com/berth-scheduler/berth/internal/nearest"
 	"github.com/berth-scheduler/berth/runtime/api/v1alpha1"
 	"github.com/berth-scheduler/berth/runtime/market/policy"
@@ -154,6 +155,12 @@ func readGrant(p *v1alpha1.PluginGrant) (grant, error) {
 	for i, feed := range s.Feeds {
 		if err := feed.Check(); err != nil {
 			return g, fmt.Errorf("spec.feeds[%d]: %w", i, err)
+		}
+	}
+	for i, resource := range s.Objects {
+		if _, err := fieldpath.ParseResource(resource + "/v1"); err != nil || strings.Contains(resource, "/") {
+			return g, fmt.Errorf("spec.objects[%d]: %q is not a resource whose objects may be read: write plural.group, such as "+
+				"noderesourcetopologies.topology.node.k8s.io", i, resource)
 		}
 	}
 	for i, name := range s.ConfigNames {

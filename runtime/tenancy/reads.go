@@ -49,13 +49,13 @@ type telling struct {
 	by   string // as the manifest has it
 }
 
-// tells returns what a module reads that tells it of other tenants, but for feeds, which a grant names one by one.
+// tells returns what a module reads that tells it of other tenants, but for feeds and objects, which a grant names one by one.
 func tells(m *wire.Manifest) (out []telling) {
 	add := func(read v1alpha1.Read, by string) { out = append(out, telling{read, by}) }
 	for _, e := range fields.All() {
 		read := v1alpha1.Read(e.Grant)
 		known := slices.ContainsFunc(out, func(t telling) bool { return t.read == read })
-		if read != "" && e.Grant != fields.GrantFeeds && !known && m.Reads.Declares(&e) {
+		if read != "" && e.Grant != fields.GrantFeeds && e.Grant != fields.GrantObjects && !known && m.Reads.Declares(&e) {
 			add(read, e.Manifest())
 		}
 	}

@@ -262,6 +262,13 @@ func (c *candidate) reads(p *Plugin) *Refusal {
 				feed, c.grant.name)
 		}
 	}
+	rights := p.Module.Manifest.Rights()
+	for _, resource := range rights.Objects {
+		if !slices.Contains(c.grant.spec.Objects, resource) {
+			return refuse(ReadNotGranted, "the module reads objects of %s, which tell it of other tenants; the grant %s does not have it in objects",
+				resource, c.grant.name)
+		}
+	}
 	return nil
 }
 

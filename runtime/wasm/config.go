@@ -126,7 +126,8 @@ func check(c *Config, d *Deps) error {
 			return fmt.Errorf("the manifest declares %s, but %s is not exported", point, sandbox.ExportOf(point))
 		}
 	}
-	if missing := m.Directives.Missing(&c.Grants); !missing.Empty() {
+	rights := m.Rights()
+	if missing := rights.Missing(&c.Grants); !missing.Empty() {
 		return fmt.Errorf("the module needs directives that it is not granted: %s", missing.JSON())
 	}
 	switch {

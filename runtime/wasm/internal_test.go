@@ -68,7 +68,7 @@ func TestEventActions(t *testing.T) {
 // TestTooLarge: a region that is too large for 32-bit memory is a clear fault.
 func TestTooLarge(t *testing.T) {
 	c := &core{}
-	c.projection = mirror.NewProjection(&wire.ManifestReads{Node: []string{"labels", "images"}}, nil)
+	c.projection = mirror.NewProjection(&wire.Manifest{Reads: wire.ManifestReads{Node: []string{"labels", "images"}}}, nil)
 	src := c.newSource()
 	src.RoomForBatch(1, math.MaxUint32, false)
 	err := (&shard{core: c, src: &src, Mirror: src.Mirror(0)}).make(t.Context(), 0)

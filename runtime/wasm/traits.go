@@ -34,7 +34,7 @@ func newTraits(c *Config, d *Deps) (traits, error) {
 	m := d.Manifest
 	t := traits{
 		config: *c, manifest: m, sharded: m.Sharded(),
-		projection: mirror.NewProjection(&m.Reads, c.Namespaces), batch: batchOf(m), readsNode: readsPlaced(m),
+		projection: mirror.NewProjection(m, c.Namespaces), batch: batchOf(m), readsNode: readsPlaced(m),
 		published: publishedKeys(m.Reads.Published), public: keySet(m.Publishes), hidden: keySet(m.CycleLocal),
 	}
 	for _, point := range m.Declared() {

@@ -53,6 +53,14 @@ type Node struct {
 	Status   NodeStatus `json:"status"`
 	// Feeds has what feeds say of the node, by their names with units. It is no field of the API: a host shows it with its feeds.
 	Feeds map[string]Feed `json:"feeds,omitempty"`
+	// Objects has what objects of the node say, by columns as manifests have them, likewise.
+	Objects map[string]Values `json:"objects,omitempty"`
+}
+
+// Values are those of a column of objects: numbers, or texts of which null is none.
+type Values struct {
+	Numbers []int64   `json:"numbers,omitempty"`
+	Texts   []*string `json:"texts,omitempty"`
 }
 
 // Feed is what a feed says of a node.

@@ -13,19 +13,22 @@ import (
 type form uint8
 
 const (
-	cell    form = iota // a number or string of each row
-	flag                // a bit of it
-	text                // the bytes of a string
-	list                // elements of a kind
-	slots               // pods on nodes
-	keyed               // a number or string of each row, for each declared key
-	amounts             // two numbers of each row: CPU and memory
+	cell      form = iota // a number or string of each row
+	flag                  // a bit of it
+	text                  // the bytes of a string
+	list                  // elements of a kind
+	slots                 // pods on nodes
+	keyed                 // a number or string of each row, for each declared key
+	amounts               // two numbers of each row: CPU and memory
+	keyedList             // a list of numbers or strings of each row, for each declared key
 )
 
 func formOf(e *fields.Entry) form {
 	switch {
 	case e.Span && e.Type == abi.TypeBytes:
 		return text
+	case e.Span && e.Arg != fields.ArgNone:
+		return keyedList
 	case e.Span && e.Type == abi.TypeU32:
 		return slots
 	case e.Span:
@@ -49,6 +52,8 @@ type sdk struct {
 	enum, raw string
 	// key has what readers call a key of the list resources, of nodeConditions, of feeds, and of other lists.
 	key [4]string
+	// numbers is the type of a list of numbers.
+	numbers string
 	// or follows the name of a column by resource that the manifest may lack. absent is the id of no string.
 	or, absent string
 	// comment writes what a reader does.
@@ -70,7 +75,7 @@ func columnsOf(tables ...abi.TableID) (out []fields.Entry) {
 // reader; {Column}, {camel}, {COLUMN}, {column} that of the id with its table; {Go} that in package abi; {list}, {entry} what the manifest
 // calls it; {what} what the manifest lacks if there is no column; {Owner}, {owner}, {self}, {row} the row; {type}, {raw} the type of an element,
 // and {TYPE}, {Type} its name in the ABI; {key}, {Key} the argument of a column of keys, and {keys}, {LIST}, {KEYS} the list that numbers
-// it; {class}, {lists}, {one} the class of a list, what it has, and an element of it; {bit}, {mask} a flag.
+// it; {several} that of a list of them; {class}, {lists}, {one} the class of a list, what it has, and an element of it; {bit}, {mask} a flag.
 func (l *sdk) values(e *fields.Entry, bit int) *strings.Replacer {
 	column := l.prefix[e.Table] + pascal(e)
 	name := pascal(e)
@@ -102,6 +107,12 @@ func (l *sdk) values(e *fields.Entry, bit int) *strings.Replacer {
 		key, what, keys = l.key[1], "the type", "NODE_CONDITION_TYPES"
 	case "feeds":
 		key, what, keys = l.key[2], "the feed", "FEEDS"
+	case "objectColumns":
+		what, keys = "the column, or with another type", "OBJECT_COLUMNS"
+	}
+	several := l.numbers
+	if e.Type == abi.TypeU32 {
+		several = kind + "s"
 	}
 	class := l.prefix[e.Table] + name
 	if formOf(e) == slots {
@@ -115,12 +126,12 @@ func (l *sdk) values(e *fields.Entry, bit int) *strings.Replacer {
 		"{type}", kind, "{raw}", raw, "{TYPE}", strings.ToUpper(typeName(e.Type)), "{Type}", upper(typeName(e.Type)),
 		"{Key}", strings.TrimSuffix(upper(e.ArgList()), "s"), "{key}", key, "{keys}", e.ArgList(), "{List}", upper(e.ArgList()), "{KEYS}", keys,
 		"{LIST}", snake(upper(e.ArgList())), "{class}", class, "{one}", strings.TrimSuffix(lower(name), "s"),
-		"{bit}", flag, "{mask}", mask, "{cast}", cast, "{lists}", withoutVerb(said)+".", "{doc}", said+". Reads `"+e.Manifest()+"`.",
+		"{several}", several, "{bit}", flag, "{mask}", mask, "{cast}", cast, "{lists}", withoutVerb(said)+".", "{doc}", said+". Reads `"+e.Manifest()+"`.",
 	)
 }
 
 // texts has one for each form.
-type texts [amounts + 1]string
+type texts [keyedList + 1]string
 
 // of returns for each column of tables the text of its form.
 func (l *sdk) of(t texts, tables []abi.TableID) string {

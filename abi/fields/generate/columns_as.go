@@ -17,7 +17,7 @@ func asColumns() *sdk {
 			abi.TypeU8: "u8", abi.TypeU32: "ID", abi.TypeU64: "u64", abi.TypeI32: "i32", abi.TypeI64: "i64",
 			abi.TypePair: "Pair", abi.TypeTaint: "Taint", abi.TypePort: "Port", abi.TypeImage: "Image", abi.TypeBytes: "u8",
 		},
-		enum: "u8", key: [4]string{"resource", "type", "feed", "key"}, or: ", or resources the resource", absent: "ABSENT",
+		numbers: "Numbers", enum: "u8", key: [4]string{"resource", "type", "feed", "key"}, or: ", or resources the resource", absent: "ABSENT",
 		comment: asComment,
 		reader: texts{
 			cell:  "  @inline {name}(): {type} {\n    return cell<{type}>(Slot.{Column}, " + inRow + ";\n  }\n",
@@ -27,6 +27,8 @@ func asColumns() *sdk {
 			slots: "  @inline {name}(): {class} {\n    return changetype<{class}>(this);\n  }\n",
 			keyed: "  @inline {name}({key}: {Key}): {type} {\n" +
 				"    return keyed<{type}>(Slot.{Column}, changetype<usize>({key}), {row}, \"{list}\", \"{what}\");\n  }\n",
+			keyedList: "  {name}({key}: {Key}): {several} {\n" +
+				"    return changetype<{several}>(keyedList(Slot.{Column}, changetype<usize>({key}), {row}, sizeof<{type}>(), \"{list}\", \"{what}\"));\n  }\n",
 			amounts: "  {name}(): NonZero {\n    const both = changetype<NonZero>(scratch(offsetof<NonZero>()));\n" +
 				"    both.cpu = cell<i64>(Slot.{Column}, " + inRow + ";\n" +
 				"    both.memory = cell<i64>(Slot.{Column} + 1, " + inRow + ";\n    return both;\n  }\n",
@@ -85,7 +87,7 @@ func asStorage(l *sdk, tables []abi.TableID) []part {
 	number(l.of(texts{cell: "{Column} ", flag: "{Column} "}, tables), 1)
 	fmt.Fprintf(&slot, "\n  // Of declared keys, from Keyed on: the address of a place for each, by the number of the handle, of which that of\n"+
 		"  // number 0 is never there.\n  Keyed = %d,\n", next)
-	number(l.of(texts{keyed: "{Column} "}, tables), 1)
+	number(l.of(texts{keyed: "{Column} ", keyedList: "{Column} {Column}Arena "}, tables), 1)
 	fmt.Fprintf(&slot, "\n  Count = %d,\n", next)
 
 	const one = "    case Column.{Column}: return where(Slot.{Column}, Type.{Type}, 1);\n"
@@ -96,8 +98,12 @@ func asStorage(l *sdk, tables []abi.TableID) []part {
 		{"  Strings = 0,\n  " + generated, "}\n", slot.String()},
 		{"  switch (id) {\n    " + generated, "    case Column.String:", l.of(texts{
 			cell: one, flag: one, text: spans, list: spans, slots: spans, keyed: key,
+			keyedList: "    case Column.{Column}: return where(Slot.{Column}, Type.Span, declared.{LIST}.length);\n" +
+				"    case Column.{Column} + ARENA: return where(Slot.{Column}Arena, Type.{Type}, declared.{LIST}.length);\n",
 			amounts: "    case Column.{Column}: return where(Slot.{Column}, Type.{Type}, 2);\n",
 		}, tables)},
-		{"= [\n    " + generated, "  ];\n", l.of(texts{keyed: "    declared.{LIST}.length,\n"}, tables)},
+		{"= [\n    " + generated, "  ];\n", l.of(texts{
+			keyed: "    declared.{LIST}.length,\n", keyedList: "    declared.{LIST}.length,\n    declared.{LIST}.length,\n",
+		}, tables)},
 	}
 }

@@ -21,7 +21,7 @@ func cColumns() *sdk {
 			abi.TypeU8: "uint8_t", abi.TypeU32: "BerthId", abi.TypeU64: "uint64_t", abi.TypeI32: "int32_t", abi.TypeI64: "int64_t",
 			abi.TypePair: "BerthPairs", abi.TypeTaint: "BerthTaints", abi.TypePort: "BerthPorts", abi.TypeImage: "BerthImages",
 		},
-		enum: "Berth{Enum}", raw: "uint8_t", key: [4]string{"r", "type", "feed", "key"}, or: ", or resources the resource",
+		numbers: "BerthNumbers", enum: "Berth{Enum}", raw: "uint8_t", key: [4]string{"r", "type", "feed", "key"}, or: ", or resources the resource",
 		absent: "BERTH_ABSENT",
 		comment: func(_, doc string) string {
 			return "\n/// " + strings.Join(wrap(withoutVerb(doc), 130), "\n/// ") + "\n"
@@ -35,6 +35,8 @@ func cColumns() *sdk {
 				"  struct list { const uint32_t *at; uint32_t n; };\n  struct list slots = BERTH__LIST(struct list, "+of+inRow+";\n  return ", 1) +
 				"(BerthPods){slots.at, slots.n}" + end,
 			keyed: head("HOT", "{type}", ", Berth{Key} {key}") + "{cast}" + key + end,
+			keyedList: head("HOT", "{several}", ", Berth{Key} {key}") + "BERTH__LIST({several}, ((struct berth__lists){" + of + "[{key}.number],\n" +
+				"      " + of + `_arena[{key}.number]}), {row}, "{list}", "{what}")` + end,
 			amounts: strings.Replace(head("FN", "BerthNonZero", ""), "  return ", "  const struct berth__column *c = "+of+";\n  return ", 1) +
 				"(BerthNonZero){BERTH__CELL(int64_t, c[0]" + inRow + ",\n                        BERTH__CELL(int64_t, c[1]" + inRow + "}" + end,
 		},
@@ -48,7 +50,7 @@ func cStorage(l *sdk, tables []abi.TableID) string {
 	var lists, one, key []string
 	lists = strings.Fields(l.of(texts{text: "{column} ", list: "{column} ", slots: "{column} "}, tables))
 	one = strings.Fields(l.of(texts{cell: "{column} ", flag: "{column} ", amounts: "{column}[2] "}, tables))
-	key = strings.Fields(l.of(texts{keyed: "*{column} "}, tables))
+	key = strings.Fields(l.of(texts{keyed: "*{column} ", keyedList: "*{column} *{column}_arena "}, tables))
 	members := func(typ string, names []string) string {
 		return "  " + strings.Join(wrap(typ+" "+strings.Join(names, ", ")+";", 120), "\n      ") + "\n"
 	}
@@ -62,5 +64,7 @@ func cPlaces(l *sdk, tables []abi.TableID) string {
 	return l.of(texts{
 		cell: one, flag: one, text: spans, list: spans, slots: spans, amounts: one,
 		keyed: "      BERTH__KEYED(BERTH__{COLUMN}, BERTH__{TYPE}, {column}, BERTH__{KEYS}),\n",
+		keyedList: "      BERTH__KEYED(BERTH__{COLUMN}, BERTH__SPAN, {column}, BERTH__{KEYS}),\n" +
+			"      BERTH__KEYED(BERTH__{COLUMN} + BERTH__ARENA, BERTH__{TYPE}, {column}_arena, BERTH__{KEYS}),\n",
 	}, tables)
 }

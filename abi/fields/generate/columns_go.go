@@ -22,12 +22,13 @@ func goColumns() *sdk {
 			return "\n// " + strings.Join(wrap(name+" "+doc, 110), "\n// ") + "\n"
 		},
 		reader: texts{
-			cell:  "func ({self} {Owner}) {Name}() {type} { return {self}.c.{camel}[{row}] }\n",
-			flag:  "func ({self} {Owner}) {Name}() bool { return {self}.c.{camel}[{row}]&abi.{bit} != 0 }\n",
-			text:  "func ({self} {Owner}) {Name}() string { return str(" + of + ") }\n",
-			list:  "func ({self} {Owner}) {Name}() []{type} { return " + of + " }\n",
-			slots: "func ({self} {Owner}) {Name}() Pods { return Pods{c: {self}.c, slots: " + of + "} }\n",
-			keyed: "func ({self} {Owner}) {Name}({key} {Key}) {type} { return {self}.c.{camel}[{key}][{row}] }\n",
+			cell:      "func ({self} {Owner}) {Name}() {type} { return {self}.c.{camel}[{row}] }\n",
+			flag:      "func ({self} {Owner}) {Name}() bool { return {self}.c.{camel}[{row}]&abi.{bit} != 0 }\n",
+			text:      "func ({self} {Owner}) {Name}() string { return str(" + of + ") }\n",
+			list:      "func ({self} {Owner}) {Name}() []{type} { return " + of + " }\n",
+			slots:     "func ({self} {Owner}) {Name}() Pods { return Pods{c: {self}.c, slots: " + of + "} }\n",
+			keyed:     "func ({self} {Owner}) {Name}({key} {Key}) {type} { return {self}.c.{camel}[{key}][{row}] }\n",
+			keyedList: "func ({self} {Owner}) {Name}({key} {Key}) []{type} { return of({self}.c.{camel}[{key}], {self}.c.{camel}Arena[{key}], {row}) }\n",
 			amounts: `func ({self} {Owner}) {Name}() (cpu, memory int64) {
 	return {self}.c.{camel}[0][{row}], {self}.c.{camel}[1][{row}]
 }
@@ -50,15 +51,18 @@ type columnsByRow struct {
 
 // columnsByKey has the columns of declared keys.
 type columnsByKey struct {
-` + l.of(texts{keyed: "\t{camel} [][]{type}\n"}, tables) + `}
+` + l.of(texts{keyed: "\t{camel} [][]{type}\n", keyedList: "\t{camel} [][]span\n\t{camel}Arena [][]{type}\n"}, tables) + `}
 
 // size makes room for the columns.
 func (c *columnsByKey) size(r *reads) {
-` + l.of(texts{keyed: "\tc.{camel} = make([][]{type}, len(r.lists[list{List}]))\n"}, tables) + `}
+` + l.of(texts{
+		keyed:     "\tc.{camel} = make([][]{type}, len(r.lists[list{List}]))\n",
+		keyedList: "\tc.{camel} = make([][]span, len(r.lists[list{List}]))\n\tc.{camel}Arena = make([][]{type}, len(r.lists[list{List}]))\n",
+	}, tables) + `}
 
 // forget drops all slices.
 func (c *columnsByKey) forget() {
-` + l.of(texts{keyed: "\tclear(c.{camel})\n"}, tables) + "}\n")
+` + l.of(texts{keyed: "\tclear(c.{camel})\n", keyedList: "\tclear(c.{camel})\n\tclear(c.{camel}Arena)\n"}, tables) + "}\n")
 	b.WriteString(`
 // undeclared says what of the manifest a reader of a column needs and the host did not get; empty for nothing.
 func (c *columns) undeclared(reader string) string {
@@ -82,6 +86,8 @@ func (c *columns) undeclared(reader string) string {
 			"func (c *columns) set" + l.owner[table] + "(m *memory, e *columnEntry) {\n\tswitch e.id {\n" + l.of(texts{
 			cell: one, flag: one, text: spans, list: spans, slots: spans, keyed: "\tcase abi.{Go}:\n\t\tkeyed(m, e, abi.Type{Type}, c.{camel})\n",
 			amounts: "\tcase abi.{Go}:\n\t\tkeyed(m, e, abi.Type{Type}, c.{camel}[:])\n",
+			keyedList: "\tcase abi.{Go}:\n\t\tkeyed(m, e, abi.TypeSpan, c.{camel})\n" +
+				"\tcase abi.{Go} + abi.ArenaOf:\n\t\tkeyed(m, e, abi.Type{Type}, c.{camel}Arena)\n",
 		}, []abi.TableID{table}) + "\tdefault:\n\t\tc.set" + next + "(m, e)\n\t}\n}\n")
 	}
 	return b.String()
@@ -95,6 +101,8 @@ func undeclared(l *sdk, e *fields.Entry) string {
 		lacks, what = "!all(c.{camel})", "{what}"
 	case amounts:
 		lacks = "!all(c.{camel}[:])"
+	case keyedList:
+		lacks, what = "!all(c.{camel})", "{what}" // of another type are never there
 	}
 	var readers []string
 	for bit := range max(len(e.Bits), 1) {

@@ -30,6 +30,9 @@ func rustColumns() *sdk {
 				"            slots: column.row(" + row + "),\n        }\n    }\n",
 			keyed: "    #[inline]\n    pub fn {snake}(self, {key}: {Key}) -> {type} {\n" +
 				"        let columns = &self.columns.keyed.{column};\n        keyed(columns, {key}.0, {row}, \"{list}\", \"{what}\")\n    }\n",
+			keyedList: "    #[inline]\n    pub fn {snake}(self, {key}: {Key}) -> &'c [{type}] {\n" +
+				"        let k = &self.columns.keyed;\n        let (spans, arenas) = (&k.{column}, &k.{column}_arena);\n" +
+				"        keyed_list(spans, arenas, {key}.0, {row}, \"{list}\")\n    }\n",
 			amounts: "    #[inline]\n    pub fn {snake}(self) -> (i64, i64) {\n        let [cpu, memory] = &self.columns.plain.{column};\n" +
 				"        let of = |column| cell(column, " + row + ");\n        (of(cpu), of(memory))\n    }\n",
 		},
@@ -67,17 +70,25 @@ impl PlainColumns {
 
 /// The columns by declared key, the key's index first.
 pub(crate) struct KeyedColumns {
-` + l.of(texts{keyed: "    pub {column}: Keyed<{type}>,\n"}, tables) + `}
+` + l.of(texts{
+		keyed: "    pub {column}: Keyed<{type}>,\n", keyedList: "    pub {column}: Keyed<Span>,\n    pub {column}_arena: Keyed<{type}>,\n",
+	}, tables) + `}
 
 impl KeyedColumns {
     /// Allocates the columns.
     pub fn new(memory: &Memory, declared: &Declared) -> KeyedColumns {
         KeyedColumns {
-` + l.of(texts{keyed: "            {column}: empty(memory, declared.length(\"{keys}\")),\n"}, tables) + `        }
+` + l.of(texts{
+		keyed: "            {column}: empty(memory, declared.length(\"{keys}\")),\n",
+		keyedList: "            {column}: empty(memory, declared.length(\"{keys}\")),\n" +
+			"            {column}_arena: empty(memory, declared.length(\"{keys}\")),\n",
+	}, tables) + `        }
     }
 
     pub fn forget(&mut self) {
-` + l.of(texts{keyed: "        clear(&mut self.{column});\n"}, tables) + `    }
+` + l.of(texts{
+		keyed: "        clear(&mut self.{column});\n", keyedList: "        clear(&mut self.{column});\n        clear(&mut self.{column}_arena);\n",
+	}, tables) + `    }
 }
 
 impl Columns {
@@ -87,8 +98,9 @@ impl Columns {
         match e.id {
 ` + arms(l.of(texts{
 		cell: set, flag: set, text: arena, list: arena, slots: arena,
-		keyed:   "column::{COLUMN} => of_key(m, e, element::{TYPE}, &mut k.{column})\n",
-		amounts: "column::{COLUMN} => key(m, e, element::{TYPE}, &mut p.{column})\n",
+		keyed:     "column::{COLUMN} => of_key(m, e, element::{TYPE}, &mut k.{column})\n",
+		amounts:   "column::{COLUMN} => key(m, e, element::{TYPE}, &mut p.{column})\n",
+		keyedList: "column::{COLUMN} => of_key(m, e, element::SPAN, &mut k.{column})\n",
 	}, tables)) + `            column::STRING => self.strings.set(m, e),
             id if id > column::ARENA => self.arena(m, e),
             _ => {}
@@ -97,9 +109,12 @@ impl Columns {
 
     /// Arenas have the id of their column plus 256 (ABI-4.8).
     fn arena(&mut self, m: &Memory, e: &ColumnEntry) {
-        let p = &mut self.plain;
+        let (p, k) = (&mut self.plain, &mut self.keyed);
         match e.id - column::ARENA {
-` + arms(l.of(texts{text: inArena, list: inArena, slots: inArena}, tables)) +
+` + arms(l.of(texts{
+		text: inArena, list: inArena, slots: inArena,
+		keyedList: "column::{COLUMN} => of_key(m, e, element::{TYPE}, &mut k.{column}_arena)\n",
+	}, tables)) +
 		`            column::STRING => one(m, e, element::BYTES, &mut self.strings.arena),
             _ => {}
         }

@@ -1,6 +1,9 @@
 package region
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // Node is a row of the table of nodes.
 type Node struct {
@@ -17,6 +20,8 @@ type Node struct {
 	Conditions map[string]string
 	// Feeds has what feeds say, by their names with units.
 	Feeds map[string]Cell
+	// Objects has what objects of the node say, by columns as manifests have them.
+	Objects map[string]Values
 	// RequestedSince is what the samples of feeds cannot contain.
 	RequestedSince func(resource string) int64
 	Generation     uint64
@@ -28,6 +33,12 @@ type Node struct {
 type Cell struct {
 	Value int64
 	State uint8
+}
+
+// Values are those of a column of objects: numbers, or texts of which nil is none.
+type Values struct {
+	Numbers []int64
+	Texts   []*string
 }
 
 // Taint is a taint of a node.
@@ -115,7 +126,32 @@ func (e *Encoder) Nodes(all []*Node, slots map[*Pod]uint32) Table {
 		column(&t, all, 163, 0, typeI64, func(b []byte, n *Node) []byte { return i64(b, n.CreatedAt) })
 	}
 	e.feeds(&t, all)
+	e.objects(&t, all)
 	return t
+}
+
+func (e *Encoder) objects(t *Table, all []*Node) {
+	for i, name := range e.Reads.ObjectColumns {
+		if strings.HasSuffix(name, ":string") {
+			keyedLists(e, t, all, 195, i, typeU32, func(b []byte, n *Node) []byte {
+				for _, text := range n.Objects[name].Texts {
+					if text == nil {
+						b = u32(b, 0)
+					} else {
+						b = u32(b, e.ID(*text))
+					}
+				}
+				return b
+			})
+			continue
+		}
+		keyedLists(e, t, all, 194, i, typeI64, func(b []byte, n *Node) []byte {
+			for _, number := range n.Objects[name].Numbers {
+				b = i64(b, number)
+			}
+			return b
+		})
+	}
 }
 
 func (e *Encoder) feeds(t *Table, all []*Node) {

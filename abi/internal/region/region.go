@@ -56,7 +56,7 @@ type Reads struct {
 	Node, Pods, Namespaces                      []string
 	Resources                                   []string
 	NodeLabels, NodeAnnotations, NodeConditions []string
-	Feeds                                       []string
+	Feeds, ObjectColumns                        []string
 	PodLabels, PodAnnotations                   []string
 	NamespaceLabels                             []string
 }
@@ -91,6 +91,11 @@ func column[R any](t *Table, rows []*R, id abi.ColumnID, arg int, typ abi.Type, 
 
 // lists writes a span for each row, and the arena that has the elements.
 func lists[R any](e *Encoder, t *Table, rows []*R, id abi.ColumnID, typ abi.Type, all func(b []byte, row *R) []byte) {
+	keyedLists(e, t, rows, id, 0, typ, all)
+}
+
+// keyedLists is lists with an arg.
+func keyedLists[R any](e *Encoder, t *Table, rows []*R, id abi.ColumnID, arg int, typ abi.Type, all func(b []byte, row *R) []byte) {
 	var spans, arena []byte
 	size := uint32(Size(typ))
 	if e.Stale {
@@ -108,7 +113,8 @@ func lists[R any](e *Encoder, t *Table, rows []*R, id abi.ColumnID, typ abi.Type
 		}
 		u32(spans[8*i:8*i], first, n)
 	}
-	t.Columns = append(t.Columns, Column{ID: id, Type: typeSpan, Data: spans}, Column{ID: id + 256, Type: typ, Arena: true, Data: arena})
+	t.Columns = append(t.Columns, Column{ID: id, Arg: uint32(arg), Type: typeSpan, Data: spans},
+		Column{ID: id + 256, Arg: uint32(arg), Type: typ, Arena: true, Data: arena})
 }
 
 // keyed writes a column of ids for each declared key.

@@ -4,14 +4,14 @@
 export { Code, EventAction, EventKind } from "./assembly/abi";
 export {
   activate, allow, annotate, bindPod, label, Level, log, findFeed, findNodeAnnotation, findNodeLabel, findPodAnnotation, findPodLabel, findResource,
-  namespaceLabel, nodeAnnotation, nodeCondition, feed, nodeLabel, nodeObject, nominate,
+  namespaceLabel, nodeAnnotation, nodeCondition, feed, nodeLabel, nodeObject, nominate, objectColumn,
   podAnnotation, podLabel, podObject, published, publishedGet, reject, resource, retryAfter, stateGet, stateSet, waitFor,
 } from "./assembly/call";
 export { text } from "./assembly/columns";
 export { Const, constant } from "./assembly/constants";
 export { Event, HintResult, QUEUE, QUEUE_SKIP } from "./assembly/event";
 export { Json } from "./assembly/json";
-export { IDs, List, Pairs } from "./assembly/list";
+export { IDs, List, Numbers, Pairs } from "./assembly/list";
 export { stop } from "./assembly/memory";
 export { Node, NodeImages, NodeLabels, NodePorts, NodeTaints, Nominated, Pods } from "./assembly/node";
 export { parsed, parseI64 } from "./assembly/number";
@@ -25,6 +25,6 @@ export { Rows } from "./assembly/rows";
 export { Scores } from "./assembly/serve";
 export { Judged, Namespace, NamespaceLabels, Nodes, snapshot } from "./assembly/snapshot";
 export {
-  ABSENT, Condition, Container, ContainerKind, Effect, ID, Image, NamespaceLabel, NodeAnnotation, NodeCondition, Feed, FeedState, NodeLabel, NO_SCORE, NonZero, Operator, Pair,
+  ABSENT, Condition, Container, ContainerKind, Effect, ID, Image, NamespaceLabel, NodeAnnotation, NodeCondition, Feed, FeedState, NodeLabel, NO_SCORE, NonZero, ObjectColumn, Operator, Pair,
   PodAnnotation, PodLabel, Port, Protocol, Published, Requirement, Resource, Taint, Term, Toleration, TolerationOperator,
 } from "./assembly/types";

@@ -246,6 +246,8 @@ enum {
   BERTH__NODE_FEED = 190,
   BERTH__NODE_FEED_STATE = 191,
   BERTH__NODE_REQUESTED_SINCE = 193,
+  BERTH__NODE_OBJECT_NUMBERS = 194,
+  BERTH__NODE_OBJECT_TEXTS = 195,
 
   BERTH__PLACED_NAMESPACE = 64,
   BERTH__PLACED_PRIORITY = 65,
@@ -354,6 +356,8 @@ typedef struct { uint32_t number; } BerthNodeAnnotation;
 typedef struct { uint32_t number; } BerthNodeCondition;
 /// A feed of the list `feeds`, as `name:unit`.
 typedef struct { uint32_t number; } BerthFeed;
+/// A column of the list `objectColumns`.
+typedef struct { uint32_t number; } BerthObjectColumn;
 /// A key of the list `podLabels`.
 typedef struct { uint32_t number; } BerthPodLabel;
 /// A key of the list `podAnnotations`.
@@ -432,6 +436,7 @@ typedef struct { BerthId name; uint32_t kind; BerthId image; uint32_t first; } B
 
 // Lists, as views of what the host wrote.
 typedef struct { const BerthId *at; uint32_t n; } BerthIds;
+typedef struct { const int64_t *at; uint32_t n; } BerthNumbers;
 typedef struct { const BerthPair *at; uint32_t n; } BerthPairs;
 typedef struct { const BerthTaint *at; uint32_t n; } BerthTaints;
 typedef struct { const BerthPort *at; uint32_t n; } BerthPorts;
@@ -1439,6 +1444,7 @@ enum {
   BERTH__NODE_ANNOTATION_KEYS,
   BERTH__NODE_CONDITION_TYPES,
   BERTH__FEEDS,
+  BERTH__OBJECT_COLUMNS,
   BERTH__POD_LABEL_KEYS,
   BERTH__POD_ANNOTATION_KEYS,
   BERTH__NAMESPACE_LABEL_KEYS,
@@ -1448,8 +1454,8 @@ enum {
 
 BERTH__FN const char *berth__list_name(uint32_t list) {
   static const char *const names[BERTH__LISTS] = {
-      "resources", "nodeLabels",     "nodeAnnotations", "nodeConditions", "feeds",
-      "podLabels", "podAnnotations", "namespaceLabels", "published",
+      "resources",     "nodeLabels", "nodeAnnotations", "nodeConditions",  "feeds",
+      "objectColumns", "podLabels",  "podAnnotations",  "namespaceLabels", "published",
   };
   return names[list];
 }
@@ -1619,6 +1625,7 @@ BERTH__COLD bool berth__bring(BerthJson config) {
 #define berth_node_annotation_handle(key) ((BerthNodeAnnotation){berth__handle(BERTH__NODE_ANNOTATION_KEYS, BERTH_TEXT(key))})
 #define berth_node_condition_handle(type) ((BerthNodeCondition){berth__handle(BERTH__NODE_CONDITION_TYPES, BERTH_TEXT(type))})
 #define berth_feed_handle(name) ((BerthFeed){berth__handle(BERTH__FEEDS, BERTH_TEXT(name))})
+#define berth_object_column_handle(column) ((BerthObjectColumn){berth__handle(BERTH__OBJECT_COLUMNS, BERTH_TEXT(column))})
 #define berth_pod_label_handle(key) ((BerthPodLabel){berth__handle(BERTH__POD_LABEL_KEYS, BERTH_TEXT(key))})
 #define berth_pod_annotation_handle(key) ((BerthPodAnnotation){berth__handle(BERTH__POD_ANNOTATION_KEYS, BERTH_TEXT(key))})
 #define berth_namespace_label_handle(key) ((BerthNamespaceLabel){berth__handle(BERTH__NAMESPACE_LABEL_KEYS, BERTH_TEXT(key))})
@@ -1663,8 +1670,9 @@ struct berth__columns {
       placed_state, namespace_name;
   // By the number of a handle; that of number 0 is never there.
   struct berth__column *node_allocatable, *node_requested, *node_annotation, *node_condition, *node_label, *node_capacity,
-      *node_feed, *node_feed_state, *node_requested_since, *placed_requests, *placed_annotation, *placed_label,
-      *placed_limits, *namespace_label, *namespace_requested;
+      *node_feed, *node_feed_state, *node_requested_since, *node_object_numbers, *node_object_numbers_arena,
+      *node_object_texts, *node_object_texts_arena, *placed_requests, *placed_annotation, *placed_label, *placed_limits,
+      *namespace_label, *namespace_requested;
   uint32_t lengths[BERTH__LISTS];
 };
 
@@ -1731,6 +1739,10 @@ BERTH__COLD const struct berth__place *berth__place(uint32_t id) {
       BERTH__KEYED(BERTH__NODE_FEED, BERTH__I64, node_feed, BERTH__FEEDS),
       BERTH__KEYED(BERTH__NODE_FEED_STATE, BERTH__U8, node_feed_state, BERTH__FEEDS),
       BERTH__KEYED(BERTH__NODE_REQUESTED_SINCE, BERTH__I64, node_requested_since, BERTH__RESOURCES),
+      BERTH__KEYED(BERTH__NODE_OBJECT_NUMBERS, BERTH__SPAN, node_object_numbers, BERTH__OBJECT_COLUMNS),
+      BERTH__KEYED(BERTH__NODE_OBJECT_NUMBERS + BERTH__ARENA, BERTH__I64, node_object_numbers_arena, BERTH__OBJECT_COLUMNS),
+      BERTH__KEYED(BERTH__NODE_OBJECT_TEXTS, BERTH__SPAN, node_object_texts, BERTH__OBJECT_COLUMNS),
+      BERTH__KEYED(BERTH__NODE_OBJECT_TEXTS + BERTH__ARENA, BERTH__U32, node_object_texts_arena, BERTH__OBJECT_COLUMNS),
       BERTH__ONE(BERTH__PLACED_NAMESPACE, BERTH__U32, placed_namespace),
       BERTH__ONE(BERTH__PLACED_PRIORITY, BERTH__I32, placed_priority),
       BERTH__KEYED(BERTH__PLACED_REQUESTS, BERTH__I64, placed_requests, BERTH__RESOURCES),
@@ -1780,7 +1792,7 @@ BERTH__COLD void berth__set_column(struct berth__columns *c, const struct berth_
 // Makes room for the columns of declared keys, once an instance.
 BERTH__COLD void berth__columns_start(struct berth__columns *c) {
   for (uint32_t list = 0; list < BERTH__LISTS; list++) c->lengths[list] = berth__reads_length(list);
-  for (uint32_t id = 0; id < 256; id++) {
+  for (uint32_t id = 0; id < 512; id++) {
     const struct berth__place *p = berth__place(id);
     if (p == NULL || p->list == BERTH__LISTS) continue;
     *(struct berth__column **)(void *)((uint8_t *)c + p->offset) = berth__keep_zero(c->lengths[p->list] + 1, sizeof(struct berth__column));
@@ -2189,6 +2201,19 @@ BERTH__HOT BerthFeedState berth_node_feed_state(BerthNode node, BerthFeed feed) 
 /// `node: requestedSince`.
 BERTH__HOT int64_t berth_node_requested_since(BerthNode node, BerthResource r) {
   return BERTH__CELL(int64_t, berth__columns.node_requested_since[r.number], node.row, "node", "requestedSince, or resources the resource");
+}
+
+/// The values of a declared column of the node's object: integers, quantities in thousandths, times in seconds since 1970, or 0 and
+/// 1. Reads `objectColumns`.
+BERTH__HOT BerthNumbers berth_node_object_numbers(BerthNode node, BerthObjectColumn key) {
+  return BERTH__LIST(BerthNumbers, ((struct berth__lists){berth__columns.node_object_numbers[key.number],
+      berth__columns.node_object_numbers_arena[key.number]}), node.row, "objectColumns", "the column, or with another type");
+}
+
+/// The values of a declared column of type string of the node's object. Reads `objectColumns`.
+BERTH__HOT BerthIds berth_node_object_texts(BerthNode node, BerthObjectColumn key) {
+  return BERTH__LIST(BerthIds, ((struct berth__lists){berth__columns.node_object_texts[key.number],
+      berth__columns.node_object_texts_arena[key.number]}), node.row, "objectColumns", "the column, or with another type");
 }
 
 /// metadata.namespace. Reads `pods: namespace`.

@@ -90,6 +90,11 @@ func (b Base) NodeCondition(typ string) NodeCondition {
 // Feed returns the handle of a feed, with its unit as the manifest has it, such as `node.cpu.usage:milli`.
 func (b Base) Feed(name string) Feed { return Feed(b.handle(listFeeds, name)) }
 
+// ObjectColumn returns the handle of a column of objects, as the manifest has it, such as `zones.status.zones[*].free:quantity`.
+func (b Base) ObjectColumn(column string) ObjectColumn {
+	return ObjectColumn(b.handle(listObjectColumns, column))
+}
+
 // PodLabel returns the handle of a label key of pods on nodes.
 func (b Base) PodLabel(key string) PodLabel { return PodLabel(b.handle(listPodLabels, key)) }
 

@@ -46,21 +46,25 @@ type columnsByRow struct {
 
 // columnsByKey has the columns of declared keys.
 type columnsByKey struct {
-	nodeAllocatable    [][]int64
-	nodeRequested      [][]int64
-	nodeAnnotation     [][]ID
-	nodeCondition      [][]Condition
-	nodeLabel          [][]ID
-	nodeCapacity       [][]int64
-	nodeFeed           [][]int64
-	nodeFeedState      [][]FeedState
-	nodeRequestedSince [][]int64
-	placedRequests     [][]int64
-	placedAnnotation   [][]ID
-	placedLabel        [][]ID
-	placedLimits       [][]int64
-	namespaceLabel     [][]ID
-	namespaceRequested [][]int64
+	nodeAllocatable        [][]int64
+	nodeRequested          [][]int64
+	nodeAnnotation         [][]ID
+	nodeCondition          [][]Condition
+	nodeLabel              [][]ID
+	nodeCapacity           [][]int64
+	nodeFeed               [][]int64
+	nodeFeedState          [][]FeedState
+	nodeRequestedSince     [][]int64
+	nodeObjectNumbers      [][]span
+	nodeObjectNumbersArena [][]int64
+	nodeObjectTexts        [][]span
+	nodeObjectTextsArena   [][]ID
+	placedRequests         [][]int64
+	placedAnnotation       [][]ID
+	placedLabel            [][]ID
+	placedLimits           [][]int64
+	namespaceLabel         [][]ID
+	namespaceRequested     [][]int64
 }
 
 // size makes room for the columns.
@@ -74,6 +78,10 @@ func (c *columnsByKey) size(r *reads) {
 	c.nodeFeed = make([][]int64, len(r.lists[listFeeds]))
 	c.nodeFeedState = make([][]FeedState, len(r.lists[listFeeds]))
 	c.nodeRequestedSince = make([][]int64, len(r.lists[listResources]))
+	c.nodeObjectNumbers = make([][]span, len(r.lists[listObjectColumns]))
+	c.nodeObjectNumbersArena = make([][]int64, len(r.lists[listObjectColumns]))
+	c.nodeObjectTexts = make([][]span, len(r.lists[listObjectColumns]))
+	c.nodeObjectTextsArena = make([][]ID, len(r.lists[listObjectColumns]))
 	c.placedRequests = make([][]int64, len(r.lists[listResources]))
 	c.placedAnnotation = make([][]ID, len(r.lists[listPodAnnotations]))
 	c.placedLabel = make([][]ID, len(r.lists[listPodLabels]))
@@ -93,6 +101,10 @@ func (c *columnsByKey) forget() {
 	clear(c.nodeFeed)
 	clear(c.nodeFeedState)
 	clear(c.nodeRequestedSince)
+	clear(c.nodeObjectNumbers)
+	clear(c.nodeObjectNumbersArena)
+	clear(c.nodeObjectTexts)
+	clear(c.nodeObjectTextsArena)
 	clear(c.placedRequests)
 	clear(c.placedAnnotation)
 	clear(c.placedLabel)
@@ -146,6 +158,10 @@ func (c *columns) undeclared(reader string) string {
 		return "feeds does not list the feed"
 	case reader == "Node.RequestedSince" && !all(c.nodeRequestedSince):
 		return "node does not list requestedSince, or resources the resource"
+	case reader == "Node.ObjectNumbers" && !all(c.nodeObjectNumbers):
+		return "objectColumns does not list the column, or with another type"
+	case reader == "Node.ObjectTexts" && !all(c.nodeObjectTexts):
+		return "objectColumns does not list the column, or with another type"
 	case reader == "PlacedPod.Namespace" && c.placedNamespace == nil:
 		return "pods does not list namespace"
 	case reader == "PlacedPod.Priority" && c.placedPriority == nil:
@@ -247,6 +263,14 @@ func (c *columns) setNode(m *memory, e *columnEntry) {
 		keyed(m, e, abi.TypeU8, c.nodeFeedState)
 	case abi.NodeRequestedSince:
 		keyed(m, e, abi.TypeI64, c.nodeRequestedSince)
+	case abi.NodeObjectNumbers:
+		keyed(m, e, abi.TypeSpan, c.nodeObjectNumbers)
+	case abi.NodeObjectNumbers + abi.ArenaOf:
+		keyed(m, e, abi.TypeI64, c.nodeObjectNumbersArena)
+	case abi.NodeObjectTexts:
+		keyed(m, e, abi.TypeSpan, c.nodeObjectTexts)
+	case abi.NodeObjectTexts + abi.ArenaOf:
+		keyed(m, e, abi.TypeU32, c.nodeObjectTextsArena)
 	default:
 		c.setPlacedPod(m, e)
 	}

@@ -26,6 +26,7 @@ const (
 	listNodeAnnotations
 	listNodeConditions
 	listFeeds
+	listObjectColumns
 	listPodLabels
 	listPodAnnotations
 	listNamespaceLabels
@@ -33,7 +34,7 @@ const (
 	numLists
 )
 
-var listNames = [numLists]string{"resources", "nodeLabels", "nodeAnnotations", "nodeConditions", "feeds", "podLabels", "podAnnotations", "namespaceLabels", "published"} //nolint:gochecknoglobals // a table that is not written
+var listNames = [numLists]string{"resources", "nodeLabels", "nodeAnnotations", "nodeConditions", "feeds", "objectColumns", "podLabels", "podAnnotations", "namespaceLabels", "published"} //nolint:gochecknoglobals // a table that is not written
 
 // podRead is a set of fields of the pod record.
 type podRead uint32

@@ -82,6 +82,17 @@ func (n Node) FeedState(f Feed) FeedState { return n.c.nodeFeedState[f][n.row] }
 // contain, by the oldest of them. Reads `node: requestedSince`.
 func (n Node) RequestedSince(r Resource) int64 { return n.c.nodeRequestedSince[r][n.row] }
 
+// ObjectNumbers are the values of a declared column of the node's object: integers, quantities in thousandths,
+// times in seconds since 1970, or 0 and 1. Reads `objectColumns`.
+func (n Node) ObjectNumbers(key ObjectColumn) []int64 {
+	return of(n.c.nodeObjectNumbers[key], n.c.nodeObjectNumbersArena[key], n.row)
+}
+
+// ObjectTexts are the values of a declared column of type string of the node's object. Reads `objectColumns`.
+func (n Node) ObjectTexts(key ObjectColumn) []ID {
+	return of(n.c.nodeObjectTexts[key], n.c.nodeObjectTextsArena[key], n.row)
+}
+
 // Namespace is metadata.namespace. Reads `pods: namespace`.
 func (p PlacedPod) Namespace() ID { return p.c.placedNamespace[p.slot] }
 

@@ -23,6 +23,8 @@ type (
 	NodeCondition uint32
 	// Feed is a feed of the list `feeds`, as `name:unit`.
 	Feed uint32
+	// ObjectColumn is a column of the list `objectColumns`.
+	ObjectColumn uint32
 	// PodLabel is a key of the list `podLabels`.
 	PodLabel uint32
 	// PodAnnotation is a key of the list `podAnnotations`.

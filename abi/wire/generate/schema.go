@@ -6,6 +6,7 @@ import (
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/abi/fields"
+	"github.com/berth-scheduler/berth/abi/wire"
 )
 
 // The forms of texts, as regular expressions of both RE2 and ECMA-262. They do not limit the length of a whole subdomain.
@@ -21,6 +22,10 @@ const (
 	prefix    = `^` + subdomain + `/([A-Za-z0-9][-_.A-Za-z0-9]{0,62})?$`
 	semver    = `^(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)` +
 		`(-(0|[1-9][0-9]*|[0-9]*[A-Za-z-][0-9A-Za-z-]*)(\.(0|[1-9][0-9]*|[0-9]*[A-Za-z-][0-9A-Za-z-]*))*)?(\+[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?$`
+	// A path has more rules than these.
+	objectColumn   = `^` + label + `[.\[].*:(string|integer|quantity|time|boolean)$`
+	objectResource = `^` + label + `(\.` + subdomain + `)?/` + label + `$`
+
 	pointer = "^/([^~\u0000-\u001f\u007f-\u009f]|~0|~1)*$"
 	oneLine = "^[^\u0000-\u001f\u007f-\u009f]*$"
 )
@@ -91,6 +96,8 @@ func valueOf(name string) object {
 		return pointsSchema()
 	case "reads":
 		return readsSchema()
+	case "objects":
+		return objectsSchema()
 	case "host":
 		var names, meanings []string
 		for _, f := range functions() {
@@ -169,6 +176,21 @@ func readsSchema() object {
 		properties = append(properties, member{l.Name, described(plainText(meaning), s)})
 	}
 	return object{{"type", "object"}, {"properties", properties}, {"additionalProperties", false}}
+}
+
+func objectsSchema() object {
+	return object{{"type", "array"}, {"maxItems", wire.MaxObjects}, {"items", object{
+		{"type", "object"},
+		{"properties", object{
+			{"name", described("with what columns begin", form("^"+label+"$", "a DNS label such as zones"))},
+			{"resource", described("the resource in one version", form(objectResource, "plural.group/version, such as nodemetrics.slo.koordinator.sh/v1alpha1"))},
+			{"join", described("how an object is found", choice([]string{wire.JoinNode}, []string{"the object of the node, by the node's name"}))},
+			{"field", described("the path of the node's name in the object; without it .metadata.name", object{{"type", "string"}})},
+			{"required", described("the plugin's pods wait while the objects cannot be watched", object{{"type", "boolean"}})},
+		}},
+		{"required", list{"name", "resource", "join"}},
+		{"additionalProperties", false},
+	}}}
 }
 
 func fromConfigSchema() object {

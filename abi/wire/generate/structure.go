@@ -31,6 +31,7 @@ func parts() []part {
 		{"abi", "text", "the version of the ABI that the plugin needs; the lowest that has all names in the manifest runs on the most hosts", "9.2", true},
 		{"points", "object", "the extension points that the plugin has, at least one", "9.3", true},
 		{"reads", "object", "what the plugin reads; the host writes nothing else to its memory", "9.4", false},
+		{"objects", "list of objects", "kinds of objects of the API of which `reads.objectColumns` has fields", "9.16", false},
 		{"host", "list of texts", "the host functions that the plugin calls, exactly these", "9.6", false},
 		{"events", "list of objects", "the cluster events after which a pod that the plugin rejected is tried again; without it every event", "9.7", false},
 		{"enforces", "list of texts", "features of a pod's spec that the plugin enforces, such as `host-ports`", "9.9", false},
@@ -155,6 +156,8 @@ func keys(list string) (meaning, pattern, form string) {
 		return "the values of these feeds of nodes", feed, "a feed and its unit, such as node.cpu.usage:milli"
 	case "requiredFeeds":
 		return "those of `feeds` without which the plugin's pods wait", feed, "a feed that is in feeds"
+	case "objectColumns":
+		return "columns of `objects`: the name of an object, a path and a type", objectColumn, "a column such as zones.status.zones[*].free:quantity"
 	case "podLabels":
 		return "the values of these labels of placed pods", qualified, key
 	case "podAnnotations":

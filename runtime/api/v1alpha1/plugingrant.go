@@ -84,6 +84,13 @@ type PluginGrantSpec struct {
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=64
 	Feeds []FeedPattern `json:"feeds,omitempty"`
+	// The resources, as plural.group, of whose objects plugins may read fields, because they tell them of other tenants; nothing by default.
+	//
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MaxLength=253
+	Objects []string `json:"objects,omitempty"`
 	// The keys of labels and annotations, and the resources, that a plugin may read because its configuration names them; none by default. What
 	// the module's manifest names itself needs no item, and for feeds there is the field feeds. An item is a name, or ends in * after the
 	// slash and stands for all names that begin so, as example.com/* or example.com/gpu-*; * stands for all.

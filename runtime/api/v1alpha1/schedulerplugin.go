@@ -213,4 +213,11 @@ type Directives struct {
 	//
 	// +optional
 	Activate bool `json:"activate,omitempty"`
+	// The resources, as plural.group, of whose objects it may read fields.
+	//
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MaxLength=253
+	Objects []string `json:"objects,omitempty"`
 }

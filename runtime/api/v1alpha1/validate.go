@@ -155,6 +155,7 @@ func (d *Directives) Manifest() wire.ManifestDirectives {
 	}
 	return wire.ManifestDirectives{
 		Annotations: d.Annotations, Labels: d.Labels, Nominate: d.Nominate, Bind: d.Bind, Waiting: d.Waiting, Activate: d.Activate,
+		Objects: d.Objects,
 	}
 }
 
@@ -162,6 +163,7 @@ func (d *Directives) Manifest() wire.ManifestDirectives {
 func DirectivesOf(d *wire.ManifestDirectives) *Directives {
 	return &Directives{
 		Annotations: d.Annotations, Labels: d.Labels, Nominate: d.Nominate, Bind: d.Bind, Waiting: d.Waiting, Activate: d.Activate,
+		Objects: d.Objects,
 	}
 }
 

@@ -120,6 +120,9 @@ func words(d *wire.ManifestDirectives) []string {
 	for _, prefix := range d.Labels {
 		out = append(out, "writes labels "+prefix)
 	}
+	for _, resource := range d.Objects {
+		out = append(out, "reads objects of "+resource)
+	}
 	for text, ok := range map[string]bool{"nominates nodes": d.Nominate, "binds pods": d.Bind, "allows and rejects waiting pods": d.Waiting, "activates parked pods": d.Activate} {
 		if ok {
 			out = append(out, text)

@@ -64,6 +64,7 @@ type Objects struct {
 	// LeftOut counts the objects that decide nothing about pods, such as "2 ConfigMaps, 1 Secret".
 	LeftOut string
 
+	kinds   map[string]int // of LeftOut
 	sources map[metav1.Object]Source
 }
 
@@ -126,7 +127,7 @@ func nothing(paths []string) *Error {
 
 // assemble does what needs all objects: duplicates, priorities, default classes.
 func assemble(objs []object, g *gatherer) *Objects {
-	o := &Objects{sources: make(map[metav1.Object]Source, len(objs)), LeftOut: g.leftOut()}
+	o := &Objects{sources: make(map[metav1.Object]Source, len(objs)), LeftOut: g.leftOut(), kinds: g.kinds}
 	objs = o.leaveOut(usable(objs, g))
 	o.Warnings = ignored(o.Warnings, objs)
 	objs = unique(objs, g)

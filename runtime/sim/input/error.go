@@ -108,12 +108,14 @@ func (g *gatherer) leaveOut(kinds []string) {
 }
 
 // leftOut says how many objects of each kind were left out, the most first; "" for none.
-func (g *gatherer) leftOut() string {
-	kinds := slices.SortedFunc(maps.Keys(g.kinds), func(a, b string) int {
-		return cmp.Or(cmp.Compare(g.kinds[b], g.kinds[a]), strings.Compare(a, b))
+func (g *gatherer) leftOut() string { return countKinds(g.kinds) }
+
+func countKinds(of map[string]int) string {
+	kinds := slices.SortedFunc(maps.Keys(of), func(a, b string) int {
+		return cmp.Or(cmp.Compare(of[b], of[a]), strings.Compare(a, b))
 	})
 	for i, kind := range kinds {
-		kinds[i] = fmt.Sprintf("%d %s", g.kinds[kind], plural(kind, g.kinds[kind]))
+		kinds[i] = fmt.Sprintf("%d %s", of[kind], plural(kind, of[kind]))
 	}
 	return strings.Join(kinds, ", ")
 }

@@ -16,6 +16,7 @@ type capacities struct {
 	labels, taints, ports   uint32
 	images, pods, podLabels uint32
 	nominated               uint32
+	objects                 [abi.MaxReads]uint32 // by arg
 	strings, stringBytes    uint32
 	podRoom                 uint32 // bytes of a pod record
 	podUIDs, podNames       uint32 // bytes
@@ -42,7 +43,7 @@ func (p *Projection) spec(c *capacities) wire.LayoutSpec {
 	declared := p.columns
 	for _, always := range []abi.ColumnID{abi.StringBytes, abi.NamespaceName} { // whenever their table is (ABI-4.13, ABI-4.14)
 		if !slices.ContainsFunc(declared, func(d wire.DeclaredColumn) bool { return d.ID == always }) {
-			declared = append([]wire.DeclaredColumn{{Entry: *fields.Of(always), Args: 1}}, declared...)
+			declared = append([]wire.DeclaredColumn{{Entry: *fields.Of(always), Args: []int{0}}}, declared...)
 		}
 	}
 	for i := range declared {
@@ -62,19 +63,21 @@ func (p *Projection) spec(c *capacities) wire.LayoutSpec {
 
 // addColumns adds the columns of an entry of package fields.
 func addColumns(t *wire.TableSpec, d *wire.DeclaredColumn, c *capacities) {
-	if d.Span {
-		t.Columns = append(t.Columns, wire.ColumnSpec{ID: d.ID, Type: abi.TypeSpan},
-			wire.ColumnSpec{ID: d.ID + abi.ArenaOf, Type: d.Type, Capacity: max(1, c.arena(d.ID))})
-		return
-	}
-	for arg := range uint32(d.Args) {
-		t.Columns = append(t.Columns, wire.ColumnSpec{ID: d.ID, Arg: arg, Type: d.Type})
+	for _, arg := range d.Args {
+		if !d.Span {
+			t.Columns = append(t.Columns, wire.ColumnSpec{ID: d.ID, Arg: uint32(arg), Type: d.Type})
+			continue
+		}
+		t.Columns = append(t.Columns, wire.ColumnSpec{ID: d.ID, Arg: uint32(arg), Type: abi.TypeSpan},
+			wire.ColumnSpec{ID: d.ID + abi.ArenaOf, Arg: uint32(arg), Type: d.Type, Capacity: max(1, c.arena(d.ID, arg))})
 	}
 }
 
 // arena returns the capacity of the arena of a column of spans.
-func (c *capacities) arena(id abi.ColumnID) uint32 {
+func (c *capacities) arena(id abi.ColumnID, arg int) uint32 {
 	switch id {
+	case abi.NodeObjectNumbers, abi.NodeObjectTexts:
+		return c.objects[arg]
 	case abi.NodeName:
 		return c.names
 	case abi.NodeLabels:
@@ -111,6 +114,7 @@ type columns struct {
 	annotations, conditions, label                       []*wire.ColumnLayout // by key
 	feed, feedState                                      []*wire.ColumnLayout // by feed
 	requestedSince                                       []*wire.ColumnLayout // by resource
+	objects                                              []list               // by arg
 
 	podNamespace, podPriority, podOwner, podFlags    *wire.ColumnLayout
 	podQOS, podAssignedAt, podCreatedAt, podState    *wire.ColumnLayout
@@ -147,8 +151,19 @@ func findColumns(l *wire.Layout, namespacesTable int) *columns {
 		return nil
 	}
 	both := func(table int, id abi.ColumnID) list { return list{one(table, id), one(table, id+abi.ArenaOf)} }
+	var objects []list
+	for _, id := range []abi.ColumnID{abi.NodeObjectNumbers, abi.NodeObjectTexts} {
+		spans, arenas := at(nodesTable, id), at(nodesTable, id+abi.ArenaOf)
+		for i := range spans {
+			for uint32(len(objects)) <= spans[i].Arg {
+				objects = append(objects, list{})
+			}
+			objects[spans[i].Arg] = list{spans[i], arenas[i]}
+		}
+	}
 	return &columns{
-		name: both(nodesTable, abi.NodeName), labels: both(nodesTable, abi.NodeLabels),
+		objects: objects,
+		name:    both(nodesTable, abi.NodeName), labels: both(nodesTable, abi.NodeLabels),
 		taints: both(nodesTable, abi.NodeTaints), ports: both(nodesTable, abi.NodePorts),
 		images: both(nodesTable, abi.NodeImages), pods: both(nodesTable, abi.NodePods), nominated: both(nodesTable, abi.NodeNominated),
 		flags: one(nodesTable, abi.NodeFlags), generation: one(nodesTable, abi.NodeGenerations), zone: one(nodesTable, abi.NodeZone),

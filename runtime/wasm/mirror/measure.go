@@ -44,6 +44,9 @@ func (s *Source) Measure(snap *state.Snapshot, overlays ...uint32) {
 		most.taints, most.ports = max(most.taints, half(n.taints, 256)), max(most.ports, half(n.ports, 256))
 		most.images, most.pods = max(most.images, half(n.images, 256)), max(most.pods, half(n.pods, 1024))
 		most.nominated = max(most.nominated, half(n.nominated, 64))
+		for arg, elements := range n.objects {
+			most.objects[arg] = max(most.objects[arg], half(elements, 64))
+		}
 		most.podLabels = max(most.podLabels, half(n.podLabels, 1024))
 		most.podUIDs, most.podNames = max(most.podUIDs, half(n.podUIDs, 4096)), max(most.podNames, half(n.podNames, 4096))
 	}
@@ -72,12 +75,15 @@ func (s *Source) Size(snap *state.Snapshot) int64 {
 	for row := range uint32(snap.Len()) {
 		n.add(s.projection, snap, row)
 	}
-	spec := s.projection.spec(&capacities{
+	exact := capacities{
 		rows: uint32(snap.Len()), names: uint32(n.names), labels: uint32(n.labels), taints: uint32(n.taints), ports: uint32(n.ports),
 		images: uint32(n.images), pods: uint32(n.pods), nominated: uint32(n.nominated), slots: uint32(n.placed), podLabels: uint32(n.podLabels),
 		podUIDs: uint32(n.podUIDs), podNames: uint32(n.podNames), namespaces: uint32(snap.Namespaces.Len()),
-	})
-	layout, err := wire.NewLayout(spec)
+	}
+	for arg, elements := range n.objects {
+		exact.objects[arg] = uint32(min(elements, math.MaxUint32/2))
+	}
+	layout, err := wire.NewLayout(s.projection.spec(&exact))
 	if err != nil { // too large for one region
 		return math.MaxUint32
 	}
@@ -89,7 +95,8 @@ type needs struct {
 	names, labels, taints, ports, images, pods uint64
 	nominated                                  uint64
 	podLabels, podUIDs, podNames               uint64
-	placed                                     uint64 // pods that the plugin sees
+	placed                                     uint64   // pods that the plugin sees
+	objects                                    []uint64 // by arg
 }
 
 // add counts a row. What the plugin does not see does not count, so that the size of the region does
@@ -101,6 +108,7 @@ func (n *needs) add(p *Projection, snap *state.Snapshot, row uint32) {
 	n.taints += roomFor(len(t.TaintSets[t.TaintSet[row]]))
 	n.ports += roomFor(len(t.Ports.Row(row)))
 	n.images += roomFor(len(t.Images.Row(row)))
+	n.addObjects(p, snap, row)
 	if !p.HasPods() {
 		return
 	}
@@ -109,6 +117,20 @@ func (n *needs) add(p *Projection, snap *state.Snapshot, row uint32) {
 	if p.HasNominated() {
 		nominated := n.addPods(p, snap, t.Nominated.Row(row))
 		n.nominated, n.placed = n.nominated+roomFor(nominated), n.placed+uint64(nominated)
+	}
+}
+
+// addObjects counts what the plugin reads of the objects of a row.
+func (n *needs) addObjects(p *Projection, snap *state.Snapshot, row uint32) {
+	for i := range p.objects {
+		view := &p.objects[i]
+		has := snap.Nodes.Cell(row, snap.Feed(p.objectKeys[i])).Columns
+		for column, arg := range view.Args {
+			for len(n.objects) <= arg {
+				n.objects = append(n.objects, 0)
+			}
+			n.objects[arg] += roomFor(len(has.NumbersOf(column)) + len(has.TextsOf(column)))
+		}
 	}
 }
 

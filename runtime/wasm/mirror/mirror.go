@@ -31,6 +31,7 @@ type Mirror struct {
 	nodes                            []string // names by local row, if several mirrors share rows with pods
 	resources                        []int    // indices in the snapshot of the projection's resources
 	feeds                            []int    // numbers in the snapshot of the projection's feeds
+	objects                          []int    // likewise of its views of objects
 	spares                           []uint32 // slots that only the overlay row has
 	overlaying                       bool     // the overlay row is being written
 	overlaid                         uint32   // row of the snapshot that the overlay row shows; 0 for none
@@ -49,6 +50,7 @@ type arenas struct {
 	names, labels, taints, ports, images, pods, nominated arena
 	podLabels, podUIDs, podNames                          arena
 	namespaceArena                                        arena
+	objectArenas                                          []arena // by arg
 }
 
 // Mirror returns the mirror that holds the index-th share of the rows.

@@ -111,7 +111,7 @@ func TestArena(t *testing.T) {
 // TestTooLarge: a region beyond what 32-bit memory holds has no layout, and the largest
 // columns are named.
 func TestTooLarge(t *testing.T) {
-	src := NewSource(NewProjection(&wire.ManifestReads{Node: []string{"labels", "images"}}, nil), &atomic.Uint64{})
+	src := NewSource(NewProjection(&wire.Manifest{Reads: wire.ManifestReads{Node: []string{"labels", "images"}}}, nil), &atomic.Uint64{})
 	for _, src.room = range []capacities{
 		{rows: math.MaxUint32 / 2, overlays: 8, labels: 1}, {rows: 64, labels: math.MaxUint32 / 2}, {rows: 64, labels: 460 << 20, images: 8 << 20},
 	} {

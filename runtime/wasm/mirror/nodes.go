@@ -28,6 +28,9 @@ func (m *Mirror) writeRow(snap *state.Snapshot, row, local uint32) error {
 	}
 	if moved || m.feedsGeneration[local] != t.FeedsGeneration[row] || m.podsGeneration[local] != t.PodsGeneration[row] {
 		m.writeFeeds(snap, row, local)
+		if err := m.writeObjects(snap, row, local); err != nil {
+			return err
+		}
 		m.feedsGeneration[local] = t.FeedsGeneration[row]
 	}
 	if moved || m.podsGeneration[local] != t.PodsGeneration[row] {
@@ -113,6 +116,34 @@ func (m *Mirror) writeFeeds(snap *state.Snapshot, row, local uint32) {
 	for i, column := range m.cols.requestedSince {
 		m.u64(column, local, uint64(snap.RequestedSince(row, m.feeds, m.src.projection.resources[i])))
 	}
+}
+
+// writeObjects writes the columns that come from objects of the node.
+func (m *Mirror) writeObjects(snap *state.Snapshot, row, local uint32) error {
+	for len(m.objectArenas) < len(m.cols.objects) {
+		m.objectArenas = append(m.objectArenas, arena{})
+	}
+	for i := range m.objects {
+		view, has := &m.src.projection.objects[i], snap.Nodes.Cell(row, m.objects[i]).Columns
+		for column, arg := range view.Args {
+			numbers, texts := has.NumbersOf(column), has.TextsOf(column)
+			out, err := m.span(m.cols.objects[arg], &m.objectArenas[arg], local, uint32(len(numbers)+len(texts)))
+			if err != nil {
+				return err
+			}
+			for k, n := range numbers {
+				binary.LittleEndian.PutUint64(out[8*k:], uint64(n))
+			}
+			for k, text := range texts {
+				id := uint32(0)
+				if text != nil {
+					id = m.src.dict.Intern(*text)
+				}
+				put(out[4*k:], id)
+			}
+		}
+	}
+	return nil
 }
 
 // zone returns the host's id of a node's zone.
@@ -201,6 +232,11 @@ func (m *Mirror) clearRow(local uint32) {
 			a.spans[local].Len = 0 // the place is kept for the next node of the row
 		}
 	}
+	for i := range m.objectArenas {
+		if a := &m.objectArenas[i]; int(local) < len(a.spans) {
+			a.spans[local].Len = 0
+		}
+	}
 	if int(local) < len(m.objectGeneration) {
 		m.objectGeneration[local], m.podsGeneration[local], m.feedsGeneration[local] = 0, 0, 0
 	}
@@ -259,6 +295,10 @@ func (m *Mirror) findResources(snap *state.Snapshot) {
 	m.feeds = m.feeds[:0]
 	for _, name := range m.src.projection.feeds {
 		m.feeds = append(m.feeds, snap.Feed(name))
+	}
+	m.objects = m.objects[:0]
+	for _, key := range m.src.projection.objectKeys {
+		m.objects = append(m.objects, snap.Feed(key))
 	}
 }
 

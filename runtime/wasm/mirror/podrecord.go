@@ -31,7 +31,7 @@ func (e *podEncoder) encode(pod *state.Pod, namespace *state.Namespace) []byte {
 	e.ids, e.requirements, e.amounts = e.ids[:0], e.requirements[:0], e.amounts[:0]
 	for i := range e.p.columns {
 		if d := &e.p.columns[i]; d.Table == fields.Record && (d.ID != abi.PodRequiredTerms || pod.HasRequired) {
-			for arg := range d.Args {
+			for _, arg := range d.Args {
 				e.b.Field(d.ID, uint32(arg))
 				e.field(d.ID, arg, pod, namespace)
 			}

@@ -24,6 +24,8 @@ type Projection struct {
 	podAnnotations             []string
 	namespaceLabels            []string
 	feeds                      []string // names without units
+	objects                    []wire.ObjectView
+	objectKeys                 []string // of objects
 	now                        func(at int64) int64
 	// timed are the points that see the time.
 	timed fields.Points
@@ -33,8 +35,10 @@ type Projection struct {
 
 // NewProjection returns the projection of what a manifest reads. namespaces are those whose
 // pods the plugin may see; none means all.
-func NewProjection(reads *wire.ManifestReads, namespaces []string) *Projection {
+func NewProjection(m *wire.Manifest, namespaces []string) *Projection {
+	reads := &m.Reads
 	p := &Projection{
+		objects: m.ObjectViews(),
 		columns: reads.Columns(), node: setOf(reads.Node), pods: setOf(reads.Pods), pod: setOf(reads.Pod),
 		nodeLabels: reads.NodeLabels, nodeAnnotations: reads.NodeAnnotations, nodeConditions: reads.NodeConditions,
 		podLabels: reads.PodLabels, podAnnotations: reads.PodAnnotations,
@@ -44,6 +48,9 @@ func NewProjection(reads *wire.ManifestReads, namespaces []string) *Projection {
 	for _, feed := range reads.Feeds {
 		name, _, _ := strings.Cut(feed, ":")
 		p.feeds = append(p.feeds, name)
+	}
+	for i := range p.objects {
+		p.objectKeys = append(p.objectKeys, p.objects[i].Key())
 	}
 	for _, name := range reads.Resources {
 		p.resources = append(p.resources, v1.ResourceName(name))

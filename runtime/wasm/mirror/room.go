@@ -36,6 +36,9 @@ func (s *Source) Widen(had Room) {
 	keep(&now.ports, h.ports)
 	keep(&now.images, h.images)
 	keep(&now.pods, h.pods)
+	for arg := range now.objects {
+		keep(&now.objects[arg], h.objects[arg])
+	}
 	keep(&now.podLabels, h.podLabels)
 	keep(&now.strings, h.strings)
 	keep(&now.stringBytes, h.stringBytes)

@@ -21,9 +21,11 @@ import (
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/abi/conformance"
 	"github.com/berth-scheduler/berth/abi/conformance/cluster"
+	"github.com/berth-scheduler/berth/abi/wire"
 	"github.com/berth-scheduler/berth/runtime/cache"
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
 	"github.com/berth-scheduler/berth/runtime/module"
+	"github.com/berth-scheduler/berth/runtime/objectview"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/plugin/objects"
 	"github.com/berth-scheduler/berth/runtime/state"
@@ -77,6 +79,12 @@ func (h *host) load(ctx context.Context, p *profile, c *conformance.Plugin) erro
 	loaded, err := module.Load(module.Reference{Path: path, Name: c.Name, Config: c.Config, Namespaces: c.Namespaces, Grants: c.Grants})
 	if err != nil {
 		return err
+	}
+	for _, view := range loaded.Manifest.ObjectViews() {
+		if p.columns == nil {
+			p.columns = map[string][]string{}
+		}
+		p.views, p.columns[view.Key()] = append(p.views, view), loaded.Manifest.Reads.ObjectColumns
 	}
 	if loaded.Manifest.Points.QueueSort != nil {
 		if p.sorts++; p.sorts > 1 {
@@ -156,6 +164,8 @@ type profile struct {
 	nodes      map[string]bool
 	pods       map[string]*state.Pod // by UID
 	feeds      map[string]state.Feed
+	views      []wire.ObjectView
+	columns    map[string][]string // reads.objectColumns, by the key of a view
 	namespaces map[string]*state.Namespace
 
 	mu    sync.Mutex
@@ -240,6 +250,20 @@ func (p *profile) feed(c *cluster.Cluster) {
 				p.feeds[name] = state.Feed{Name: name, Cells: map[string]state.Cell{}}
 			}
 			p.feeds[name].Cells[c.Nodes[i].Metadata.Name] = state.Cell{Value: f.Value, State: f.State, Since: f.Since}
+		}
+		for _, view := range p.views {
+			if p.feeds == nil {
+				p.feeds = map[string]state.Feed{}
+			}
+			name := view.Key()
+			if p.feeds[name].Cells == nil {
+				p.feeds[name] = state.Feed{Name: name, Cells: map[string]state.Cell{}}
+			}
+			p.feeds[name].Cells[c.Nodes[i].Metadata.Name] = state.Cell{State: abi.FeedFresh, Columns: objectview.Columns(&view,
+				func(arg int) ([]int64, []*string) {
+					v := c.Nodes[i].Objects[p.columns[name][arg]]
+					return v.Numbers, v.Texts
+				})}
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.feeds)) {

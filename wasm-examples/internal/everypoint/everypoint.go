@@ -25,6 +25,8 @@ type EveryPoint struct {
 	team      berth.NamespaceLabel
 	cpu       berth.Resource
 	usage     berth.Feed
+	slotNames berth.ObjectColumn
+	slotSizes berth.ObjectColumn
 	memory    berth.Resource
 	peer      berth.PodAnnotation
 	maxPeers  berth.PodAnnotation
@@ -76,7 +78,9 @@ func New() *EveryPoint {
 	key := func(name string) berth.PodAnnotation { return b.PodAnnotation(prefix + name) }
 	return &EveryPoint{
 		Base: b, published: b.Published("publisher/plan"), note: b.NodeAnnotation(prefix + "note"), disk: b.NodeLabel("disk"),
-		ready: b.NodeCondition("Ready"), app: b.PodLabel("app"), team: b.NamespaceLabel("team"), cpu: b.Resource("cpu"), usage: b.Feed("node.cpu.usage:milli"), memory: b.Resource("memory"), peer: key("peer"), maxPeers: key("max-peers"),
+		ready: b.NodeCondition("Ready"), app: b.PodLabel("app"), team: b.NamespaceLabel("team"), cpu: b.Resource("cpu"), usage: b.Feed("node.cpu.usage:milli"),
+		slotNames: b.ObjectColumn("box.spec.slots[*].name:string"), slotSizes: b.ObjectColumn("box.spec.slots[*].size:quantity"),
+		memory: b.Resource("memory"), peer: key("peer"), maxPeers: key("max-peers"),
 		yes: b.Const("true"), keys: keys{b.Const("app"), b.Const("disk"), b.Const("team")}, tooMany: b.Reason("too many peers"),
 		at: at{
 			preEnqueue: key("pre-enqueue"), queueKey: key("queue-key"), hint: key("hint"), preFilter: key("pre-filter"),

@@ -111,6 +111,8 @@ func (s *seen) node(n berth.Node) {
 	s.numbers(n.Allocatable(s.p.memory), n.Requested(s.p.memory), cpu, memory)
 	s.numbers(n.Capacity(s.p.cpu), n.Capacity(s.p.memory), n.CreatedAt())
 	s.numbers(n.Feed(s.p.usage), int64(n.FeedState(s.p.usage)), n.RequestedSince(s.p.cpu), n.RequestedSince(s.p.memory))
+	s.ids(n.ObjectTexts(s.p.slotNames)...)
+	s.numbers(n.ObjectNumbers(s.p.slotSizes)...)
 	s.pairs(n.Labels())
 	taints, images := n.Taints(), n.Images()
 	s.each(len(taints), func(i int) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/berth-scheduler/berth/abi/conformance/cluster"
 )
@@ -26,8 +27,41 @@ func (g *Generator) laterOfNode(n *cluster.Node) {
 	if len(g.config.Reads.Feeds) > 0 {
 		g.feeds(n)
 	}
+	if len(g.config.Reads.ObjectColumns) > 0 {
+		g.objects(n)
+	}
 	if slices.Contains(g.config.Reads.Node, "createdAt") && g.chance(80) {
 		n.Metadata.Creation = pick(g, times())
+	}
+}
+
+// objects makes what objects of a node say: of columns of one list equally much.
+func (g *Generator) objects(n *cluster.Node) {
+	if g.chance(20) {
+		return // there is no object
+	}
+	n.Objects = map[string]cluster.Values{}
+	lengths := map[string]int{}
+	for _, name := range g.config.Reads.ObjectColumns {
+		list := name[:strings.LastIndex(name, "[*]")+1]
+		if _, known := lengths[list]; !known {
+			lengths[list] = g.few(3, 40)
+		}
+		length := lengths[list]
+		if list == "" {
+			length = g.some(2)
+		}
+		var v cluster.Values
+		for range length {
+			if !strings.HasSuffix(name, ":string") {
+				v.Numbers = append(v.Numbers, pick(g, []int64{0, 1, -1, math.MaxInt64, math.MinInt64, g.random.Int64N(1 << 40)}))
+			} else if text := pick(g, []string{"a", "b", "zone-1", "very-long" + longName()}); g.chance(80) {
+				v.Texts = append(v.Texts, &text)
+			} else {
+				v.Texts = append(v.Texts, nil)
+			}
+		}
+		n.Objects[name] = v
 	}
 }
 

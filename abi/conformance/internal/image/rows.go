@@ -14,6 +14,7 @@ func (e *Encoder) tables() *region.Encoder {
 		Node: r.Node, Pods: r.Pods, Namespaces: r.Namespaces, Resources: r.Resources,
 		NodeLabels: r.NodeLabels, NodeAnnotations: r.NodeAnnotations, NodeConditions: r.NodeConditions,
 		PodLabels: r.PodLabels, PodAnnotations: r.PodAnnotations, NamespaceLabels: r.NamespaceLabels, Feeds: r.Feeds,
+		ObjectColumns: r.ObjectColumns,
 	}}
 }
 
@@ -29,12 +30,16 @@ func (e *Encoder) node(c *cluster.Cluster, index int, on []int, of []*region.Pod
 		Name: n.Metadata.Name, Unschedulable: n.Spec.Unschedulable, Allocatable: n.Allocatable, Capacity: n.Capacity,
 		CreatedAt: n.Metadata.CreatedAt(), Labels: n.Metadata.Labels,
 		Annotations: n.Metadata.Annotations, Conditions: map[string]string{}, Generation: uint64(index) + 1, Pods: pods,
-		Feeds: map[string]region.Cell{}, RequestedSince: func(resource string) int64 { return cluster.Since(n, e.Reads.Feeds, resource, known) },
+		Objects: map[string]region.Values{},
+		Feeds:   map[string]region.Cell{}, RequestedSince: func(resource string) int64 { return cluster.Since(n, e.Reads.Feeds, resource, known) },
 	}
 	for i := range c.Pods {
 		if p := &c.Pods[i]; p.Spec.NodeName == "" && p.Status.NominatedNodeName == n.Metadata.Name {
 			out.Nominated = append(out.Nominated, of[i])
 		}
+	}
+	for column, values := range n.Objects {
+		out.Objects[column] = region.Values(values)
 	}
 	for name, f := range n.Feeds {
 		out.Feeds[name] = region.Cell{Value: f.Value, State: f.State}

@@ -51,6 +51,20 @@ func nodeCell(r *Reads, c *cluster.Cluster, n *cluster.Node, id abi.ColumnID, ar
 		return number(n.Feeds[r.Feeds[arg]].Value)
 	case abi.NodeFeedState:
 		return number(int64(n.Feeds[r.Feeds[arg]].State))
+	case abi.NodeObjectNumbers:
+		for _, n := range n.Objects[r.ObjectColumns[arg]].Numbers {
+			all = append(all, number(n))
+		}
+		return inOrder(all)
+	case abi.NodeObjectTexts:
+		for _, text := range n.Objects[r.ObjectColumns[arg]].Texts {
+			if text == nil {
+				all = append(all, absent)
+			} else {
+				all = append(all, quote(*text))
+			}
+		}
+		return inOrder(all)
 	case abi.NodeRequestedSince:
 		return number(c.RequestedSince(n, r.Feeds, r.Resources[arg]))
 	case abi.NodeRequested:

@@ -114,15 +114,21 @@ func (r *Reader) cell(t *wire.TableView, c *wire.ColumnView, row uint32) (string
 	size := kind.Size()
 	for ; size > 0 && len(data) >= size; data = data[size:] {
 		var text string
-		if c.ID == abi.NodePods || c.ID == abi.NodeNominated {
+		switch c.ID {
+		case abi.NodePods, abi.NodeNominated:
 			text, err = r.placed(u32(data))
-		} else {
+		case abi.NodeObjectNumbers, abi.NodeObjectTexts:
+			text, err = r.scalar(kind, data)
+		default:
 			text, err = r.element(kind, data)
 		}
 		if err != nil {
 			return "", err
 		}
 		all = append(all, text)
+	}
+	if c.ID == abi.NodeObjectNumbers || c.ID == abi.NodeObjectTexts {
+		return inOrder(all), nil
 	}
 	return list(all), nil
 }

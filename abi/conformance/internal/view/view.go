@@ -38,8 +38,11 @@ func number(v int64) string { return strconv.FormatInt(v, 10) }
 // list formats elements whose order has no meaning (ABI-4.7).
 func list(elements []string) string {
 	slices.Sort(elements)
-	return "[" + strings.Join(elements, " ") + "]"
+	return inOrder(elements)
 }
+
+// inOrder formats elements whose order has a meaning (ABI-4.22).
+func inOrder(elements []string) string { return "[" + strings.Join(elements, " ") + "]" }
 
 // text formats cells as one line.
 func (c Cells) text() string {
@@ -152,7 +155,7 @@ func (r *Reads) HasPod(name string) bool { return r.pod[name] }
 // each calls set for each column of a table, or each field of the record, that is declared, and each of its args.
 func (r *Reads) each(table abi.TableID, set func(id abi.ColumnID, arg int)) {
 	for _, c := range r.columns {
-		for arg := range c.Args {
+		for _, arg := range c.Args {
 			if c.Table == table {
 				set(c.ID, arg)
 			}

@@ -94,6 +94,8 @@ export const enum Column {
   NodeFeed = 190,
   NodeFeedState = 191,
   NodeRequestedSince = 193,
+  NodeObjectNumbers = 194,
+  NodeObjectTexts = 195,
 
   PlacedNamespace = 64,
   PlacedPriority = 65,

@@ -11,7 +11,7 @@ import { Node } from "./node";
 import { newPod, Pod } from "./pod";
 import { Status, WAIT } from "./reasons";
 import {
-  Feed, NamespaceLabel, NodeAnnotation, NodeCondition, NodeLabel, PodAnnotation, PodLabel, Published, Resource,
+  Feed, NamespaceLabel, NodeAnnotation, NodeCondition, NodeLabel, ObjectColumn, PodAnnotation, PodLabel, Published, Resource,
 } from "./types";
 
 /** The number of a handle: its place in the list, from 1 on; 0 if the name is not there. */
@@ -51,6 +51,11 @@ export function nodeCondition(type: string): NodeCondition {
 /** The handle of a feed, with its unit as the manifest has it, such as `node.cpu.usage:milli`. */
 export function feed(name: string): Feed {
   return changetype<Feed>(handle("feeds", declared.FEEDS, name));
+}
+
+/** The handle of a column of objects, as the manifest has it, such as `zones.status.zones[*].free:quantity`. */
+export function objectColumn(column: string): ObjectColumn {
+  return changetype<ObjectColumn>(handle("objectColumns", declared.OBJECT_COLUMNS, column));
 }
 
 /** The handle of a label key of pods on nodes. */

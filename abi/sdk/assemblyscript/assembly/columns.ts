@@ -5,7 +5,7 @@ import * as declared from "berth-manifest";
 
 import { ARENA, Column, MAGIC, MAJOR, Table, Type } from "./abi";
 import { outside } from "./list";
-import { decode, keepZero, stop } from "./memory";
+import { decode, keepZero, scratch, stop } from "./memory";
 import { ABSENT, ID } from "./types";
 
 /** Places of columns, 8 bytes each: address and number of elements, 0 if it is not there. A column of spans is before its arena. */
@@ -50,14 +50,18 @@ export const enum Slot {
   NodeFeed = 45,
   NodeFeedState = 46,
   NodeRequestedSince = 47,
-  PlacedRequests = 48,
-  PlacedAnnotation = 49,
-  PlacedLabel = 50,
-  PlacedLimits = 51,
-  NamespaceLabel = 52,
-  NamespaceRequested = 53,
+  NodeObjectNumbers = 48,
+  NodeObjectNumbersArena = 49,
+  NodeObjectTexts = 50,
+  NodeObjectTextsArena = 51,
+  PlacedRequests = 52,
+  PlacedAnnotation = 53,
+  PlacedLabel = 54,
+  PlacedLimits = 55,
+  NamespaceLabel = 56,
+  NamespaceRequested = 57,
 
-  Count = 54,
+  Count = 58,
 }
 
 const slots: usize = memory.data(Slot.Count * 8, 8);
@@ -101,6 +105,18 @@ export function undeclared(list: string, name: string): void {
   return load<usize>(slots + slot * 8, 8) + <usize>start * size;
 }
 
+/** The elements of a row in the column of a key: where they are, and how many, as the classes of lists have it. */
+export function keyedList(slot: i32, number: usize, row: u32, size: usize, list: string, name: string): usize {
+  const place = load<usize>(slots + slot * 8) + (number << 3), arena = load<usize>(slots + (slot + 1) * 8) + (number << 3);
+  if (row >= load<u32>(place, 4)) undeclared(list, name);
+  const span = load<usize>(place) + (<usize>row << 3), out = scratch(8);
+  const start = load<u32>(span), n = load<u32>(span, 4);
+  if (n > 0 && <u64>start + n > <u64>load<u32>(arena, 4)) outside("the host's snapshot has a span that is out of bounds");
+  store<usize>(out, n == 0 ? 0 : load<usize>(arena) + <usize>start * size);
+  store<u32>(out, n, 4);
+  return out;
+}
+
 /** The text in a row of a column of bytes. */
 export function textOf(slot: i32, row: u32, list: string, name: string): string {
   const n = lengthOf(slot, row, list, name);
@@ -139,6 +155,10 @@ function place(id: u32): u32 {
     case Column.NodeFeed: return where(Slot.NodeFeed, Type.I64, declared.FEEDS.length);
     case Column.NodeFeedState: return where(Slot.NodeFeedState, Type.U8, declared.FEEDS.length);
     case Column.NodeRequestedSince: return where(Slot.NodeRequestedSince, Type.I64, declared.RESOURCES.length);
+    case Column.NodeObjectNumbers: return where(Slot.NodeObjectNumbers, Type.Span, declared.OBJECT_COLUMNS.length);
+    case Column.NodeObjectNumbers + ARENA: return where(Slot.NodeObjectNumbersArena, Type.I64, declared.OBJECT_COLUMNS.length);
+    case Column.NodeObjectTexts: return where(Slot.NodeObjectTexts, Type.Span, declared.OBJECT_COLUMNS.length);
+    case Column.NodeObjectTexts + ARENA: return where(Slot.NodeObjectTextsArena, Type.U32, declared.OBJECT_COLUMNS.length);
     case Column.PlacedNamespace: return where(Slot.PlacedNamespace, Type.U32, 1);
     case Column.PlacedPriority: return where(Slot.PlacedPriority, Type.I32, 1);
     case Column.PlacedRequests: return where(Slot.PlacedRequests, Type.I64, declared.RESOURCES.length);
@@ -198,6 +218,10 @@ function clear(): void {
     declared.FEEDS.length,
     declared.FEEDS.length,
     declared.RESOURCES.length,
+    declared.OBJECT_COLUMNS.length,
+    declared.OBJECT_COLUMNS.length,
+    declared.OBJECT_COLUMNS.length,
+    declared.OBJECT_COLUMNS.length,
     declared.RESOURCES.length,
     declared.POD_ANNOTATIONS.length,
     declared.POD_LABELS.length,

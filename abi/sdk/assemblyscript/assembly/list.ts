@@ -45,6 +45,20 @@ export class IDs {
   }
 }
 
+/** Numbers. */
+@final @unmanaged
+export class Numbers {
+  start: usize;
+  /** The number of numbers. */
+  length: i32;
+
+  /** The i-th number. */
+  @inline at(i: i32): i64 {
+    if (<u32>i >= <u32>this.length) outside("no such element");
+    return load<i64>(this.start + (<usize>i << 3));
+  }
+}
+
 /** Labels. */
 @final @unmanaged
 export class Pairs {

@@ -3,11 +3,11 @@
 // Nodes, pods on nodes and their lists are not objects: what looks like a reference is the number of
 // the row, plus 1 so that none is null. So they cost nothing and need not be collected.
 
-import { cell, elementsOf, keyed, lengthOf, Slot, textOf } from "./columns";
-import { findIn, outside } from "./list";
+import { cell, elementsOf, keyed, keyedList, lengthOf, Slot, textOf } from "./columns";
+import { findIn, IDs, Numbers, outside } from "./list";
 import { scratch } from "./memory";
 import { PlacedPod } from "./placed";
-import { ABSENT, Feed, ID, Image, NodeAnnotation, NodeCondition, NodeLabel, NonZero, Pair, Port, Resource, Taint } from "./types";
+import { ABSENT, Feed, ID, Image, NodeAnnotation, NodeCondition, NodeLabel, NonZero, ObjectColumn, Pair, Port, Resource, Taint } from "./types";
 
 /** The address of the i-th element of a row's list. */
 // @ts-ignore: decorator
@@ -146,6 +146,19 @@ export class Node {
    */
   @inline requestedSince(resource: Resource): i64 {
     return keyed<i64>(Slot.NodeRequestedSince, changetype<usize>(resource), this.row(), "node", "requestedSince, or resources the resource");
+  }
+
+  /**
+   * The values of a declared column of the node's object: integers, quantities in thousandths, times in seconds since 1970, or 0 and
+   * 1. Reads `objectColumns`.
+   */
+  objectNumbers(key: ObjectColumn): Numbers {
+    return changetype<Numbers>(keyedList(Slot.NodeObjectNumbers, changetype<usize>(key), this.row(), sizeof<i64>(), "objectColumns", "the column, or with another type"));
+  }
+
+  /** The values of a declared column of type string of the node's object. Reads `objectColumns`. */
+  objectTexts(key: ObjectColumn): IDs {
+    return changetype<IDs>(keyedList(Slot.NodeObjectTexts, changetype<usize>(key), this.row(), sizeof<ID>(), "objectColumns", "the column, or with another type"));
   }
 }
 

@@ -27,6 +27,9 @@ export const NO_SCORE: i64 = i64.MIN_VALUE;
 @final @unmanaged export class NodeCondition {}
 /** A feed of the list `feeds`, as `name:unit`. */
 @final @unmanaged export class Feed {}
+
+/** A column of the list `objectColumns`. */
+@final @unmanaged export class ObjectColumn {}
 /** A key of the list `podLabels`. */
 @final @unmanaged export class PodLabel {}
 /** A key of the list `podAnnotations`. */

@@ -7,6 +7,7 @@ const LISTS = {
   nodeAnnotations: "NODE_ANNOTATIONS",
   nodeConditions: "NODE_CONDITIONS",
   feeds: "FEEDS",
+  objectColumns: "OBJECT_COLUMNS",
   podLabels: "POD_LABELS",
   podAnnotations: "POD_ANNOTATIONS",
   namespaceLabels: "NAMESPACE_LABELS",

@@ -25,8 +25,9 @@ struct berth__columns {
       placed_state, namespace_name;
   // By the number of a handle; that of number 0 is never there.
   struct berth__column *node_allocatable, *node_requested, *node_annotation, *node_condition, *node_label, *node_capacity,
-      *node_feed, *node_feed_state, *node_requested_since, *placed_requests, *placed_annotation, *placed_label,
-      *placed_limits, *namespace_label, *namespace_requested;
+      *node_feed, *node_feed_state, *node_requested_since, *node_object_numbers, *node_object_numbers_arena,
+      *node_object_texts, *node_object_texts_arena, *placed_requests, *placed_annotation, *placed_label, *placed_limits,
+      *namespace_label, *namespace_requested;
   uint32_t lengths[BERTH__LISTS];
 };
 
@@ -93,6 +94,10 @@ BERTH__COLD const struct berth__place *berth__place(uint32_t id) {
       BERTH__KEYED(BERTH__NODE_FEED, BERTH__I64, node_feed, BERTH__FEEDS),
       BERTH__KEYED(BERTH__NODE_FEED_STATE, BERTH__U8, node_feed_state, BERTH__FEEDS),
       BERTH__KEYED(BERTH__NODE_REQUESTED_SINCE, BERTH__I64, node_requested_since, BERTH__RESOURCES),
+      BERTH__KEYED(BERTH__NODE_OBJECT_NUMBERS, BERTH__SPAN, node_object_numbers, BERTH__OBJECT_COLUMNS),
+      BERTH__KEYED(BERTH__NODE_OBJECT_NUMBERS + BERTH__ARENA, BERTH__I64, node_object_numbers_arena, BERTH__OBJECT_COLUMNS),
+      BERTH__KEYED(BERTH__NODE_OBJECT_TEXTS, BERTH__SPAN, node_object_texts, BERTH__OBJECT_COLUMNS),
+      BERTH__KEYED(BERTH__NODE_OBJECT_TEXTS + BERTH__ARENA, BERTH__U32, node_object_texts_arena, BERTH__OBJECT_COLUMNS),
       BERTH__ONE(BERTH__PLACED_NAMESPACE, BERTH__U32, placed_namespace),
       BERTH__ONE(BERTH__PLACED_PRIORITY, BERTH__I32, placed_priority),
       BERTH__KEYED(BERTH__PLACED_REQUESTS, BERTH__I64, placed_requests, BERTH__RESOURCES),
@@ -142,7 +147,7 @@ BERTH__COLD void berth__set_column(struct berth__columns *c, const struct berth_
 // Makes room for the columns of declared keys, once an instance.
 BERTH__COLD void berth__columns_start(struct berth__columns *c) {
   for (uint32_t list = 0; list < BERTH__LISTS; list++) c->lengths[list] = berth__reads_length(list);
-  for (uint32_t id = 0; id < 256; id++) {
+  for (uint32_t id = 0; id < 512; id++) {
     const struct berth__place *p = berth__place(id);
     if (p == NULL || p->list == BERTH__LISTS) continue;
     *(struct berth__column **)(void *)((uint8_t *)c + p->offset) = berth__keep_zero(c->lengths[p->list] + 1, sizeof(struct berth__column));

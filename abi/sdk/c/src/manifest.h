@@ -12,6 +12,7 @@ enum {
   BERTH__NODE_ANNOTATION_KEYS,
   BERTH__NODE_CONDITION_TYPES,
   BERTH__FEEDS,
+  BERTH__OBJECT_COLUMNS,
   BERTH__POD_LABEL_KEYS,
   BERTH__POD_ANNOTATION_KEYS,
   BERTH__NAMESPACE_LABEL_KEYS,
@@ -21,8 +22,8 @@ enum {
 
 BERTH__FN const char *berth__list_name(uint32_t list) {
   static const char *const names[BERTH__LISTS] = {
-      "resources", "nodeLabels",     "nodeAnnotations", "nodeConditions", "feeds",
-      "podLabels", "podAnnotations", "namespaceLabels", "published",
+      "resources",     "nodeLabels", "nodeAnnotations", "nodeConditions",  "feeds",
+      "objectColumns", "podLabels",  "podAnnotations",  "namespaceLabels", "published",
   };
   return names[list];
 }
@@ -192,6 +193,7 @@ BERTH__COLD bool berth__bring(BerthJson config) {
 #define berth_node_annotation_handle(key) ((BerthNodeAnnotation){berth__handle(BERTH__NODE_ANNOTATION_KEYS, BERTH_TEXT(key))})
 #define berth_node_condition_handle(type) ((BerthNodeCondition){berth__handle(BERTH__NODE_CONDITION_TYPES, BERTH_TEXT(type))})
 #define berth_feed_handle(name) ((BerthFeed){berth__handle(BERTH__FEEDS, BERTH_TEXT(name))})
+#define berth_object_column_handle(column) ((BerthObjectColumn){berth__handle(BERTH__OBJECT_COLUMNS, BERTH_TEXT(column))})
 #define berth_pod_label_handle(key) ((BerthPodLabel){berth__handle(BERTH__POD_LABEL_KEYS, BERTH_TEXT(key))})
 #define berth_pod_annotation_handle(key) ((BerthPodAnnotation){berth__handle(BERTH__POD_ANNOTATION_KEYS, BERTH_TEXT(key))})
 #define berth_namespace_label_handle(key) ((BerthNamespaceLabel){berth__handle(BERTH__NAMESPACE_LABEL_KEYS, BERTH_TEXT(key))})

@@ -120,6 +120,19 @@ BERTH__HOT int64_t berth_node_requested_since(BerthNode node, BerthResource r) {
   return BERTH__CELL(int64_t, berth__columns.node_requested_since[r.number], node.row, "node", "requestedSince, or resources the resource");
 }
 
+/// The values of a declared column of the node's object: integers, quantities in thousandths, times in seconds since 1970, or 0 and
+/// 1. Reads `objectColumns`.
+BERTH__HOT BerthNumbers berth_node_object_numbers(BerthNode node, BerthObjectColumn key) {
+  return BERTH__LIST(BerthNumbers, ((struct berth__lists){berth__columns.node_object_numbers[key.number],
+      berth__columns.node_object_numbers_arena[key.number]}), node.row, "objectColumns", "the column, or with another type");
+}
+
+/// The values of a declared column of type string of the node's object. Reads `objectColumns`.
+BERTH__HOT BerthIds berth_node_object_texts(BerthNode node, BerthObjectColumn key) {
+  return BERTH__LIST(BerthIds, ((struct berth__lists){berth__columns.node_object_texts[key.number],
+      berth__columns.node_object_texts_arena[key.number]}), node.row, "objectColumns", "the column, or with another type");
+}
+
 /// metadata.namespace. Reads `pods: namespace`.
 BERTH__HOT BerthId berth_placed_pod_namespace(BerthPlacedPod pod) {
   return BERTH__CELL(BerthId, berth__columns.placed_namespace, pod.slot, "pods", "namespace");

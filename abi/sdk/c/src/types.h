@@ -23,6 +23,8 @@ typedef struct { uint32_t number; } BerthNodeAnnotation;
 typedef struct { uint32_t number; } BerthNodeCondition;
 /// A feed of the list `feeds`, as `name:unit`.
 typedef struct { uint32_t number; } BerthFeed;
+/// A column of the list `objectColumns`.
+typedef struct { uint32_t number; } BerthObjectColumn;
 /// A key of the list `podLabels`.
 typedef struct { uint32_t number; } BerthPodLabel;
 /// A key of the list `podAnnotations`.
@@ -101,6 +103,7 @@ typedef struct { BerthId name; uint32_t kind; BerthId image; uint32_t first; } B
 
 // Lists, as views of what the host wrote.
 typedef struct { const BerthId *at; uint32_t n; } BerthIds;
+typedef struct { const int64_t *at; uint32_t n; } BerthNumbers;
 typedef struct { const BerthPair *at; uint32_t n; } BerthPairs;
 typedef struct { const BerthTaint *at; uint32_t n; } BerthTaints;
 typedef struct { const BerthPort *at; uint32_t n; } BerthPorts;

@@ -23,6 +23,8 @@ type Node struct {
 	// Feeds has what feeds say, by their names with units, such as node.cpu.usage:milli. Stale says which of these are stale.
 	Feeds map[string]int64
 	Stale []string
+	// Objects has what objects of the node say, by columns as the manifest has them, such as zones.status.zones[*].free:quantity.
+	Objects map[string]Values
 	// RequestedSince has, by resource, the sum of the requests of pods that the samples cannot contain; 0 if it is missing.
 	RequestedSince map[string]int64
 	// Images has sizes in bytes by name.

@@ -13,7 +13,7 @@ func Words(line string) []string { return split(line, ' ') }
 // nodeFields are the names of the fields that field sets.
 func nodeFields() []string {
 	return []string{
-		"labels", "annotations", "conditions", "allocatable", "capacity", "createdAt", "feeds", "images", "requestedSince", "stale",
+		"labels", "annotations", "conditions", "allocatable", "capacity", "createdAt", "feeds", "images", "objects", "requestedSince", "stale",
 		"unschedulable", "taints",
 	}
 }
@@ -40,6 +40,8 @@ func (n *Node) field(field, value string) (known bool, err error) {
 		n.Images, err = amounts(value)
 	case "feeds":
 		n.Feeds, err = feeds(value)
+	case "objects":
+		n.Objects, err = values(value)
 	case "stale":
 		n.Stale = list(value)
 	case "requestedSince":

@@ -76,6 +76,18 @@ func (t *Trial) loaded(name string, size int64, n, length int) Node {
 	for i, f := range t.manifest.Reads["feeds"] {
 		node.Feeds[f] = []int64{size, -size}[i%2]
 	}
+	node.Objects = map[string]Values{}
+	for _, column := range t.manifest.Reads["objectColumns"] {
+		var v Values
+		for range n {
+			if strings.HasSuffix(column, ":string") {
+				v.Texts = append(v.Texts, &text)
+			} else {
+				v.Numbers = append(v.Numbers, size)
+			}
+		}
+		node.Objects[column] = v
+	}
 	for _, r := range t.manifest.Reads["resources"] {
 		node.Allocatable[r], node.Capacity[r], node.RequestedSince[r] = size, size, size
 	}

@@ -21,6 +21,7 @@ func rows(all []*rowNode, pods map[*Pod]*region.Pod) []*region.Node {
 			Name: n.Name, Unschedulable: n.Unschedulable, Allocatable: amount(n.Allocatable),
 			Capacity: amount(n.Capacity), CreatedAt: n.CreatedAt, Labels: n.Labels, Annotations: n.Annotations,
 			Conditions: n.Conditions, Generation: generation, Feeds: map[string]region.Cell{}, RequestedSince: amount(n.RequestedSince),
+			Objects: n.Objects,
 		}
 		for name, value := range n.Feeds {
 			to.Feeds[name] = region.Cell{Value: value, State: 1}

@@ -60,7 +60,7 @@ func readsOf(r *wire.ManifestReads) map[string][]string {
 		"node": r.Node, "nodeLabels": r.NodeLabels, "nodeAnnotations": r.NodeAnnotations, "nodeConditions": r.NodeConditions,
 		"resources": r.Resources, "pods": r.Pods, "podLabels": r.PodLabels, "podAnnotations": r.PodAnnotations, "pod": r.Pod,
 		"resolution": r.Resolution,
-		"feeds":      r.Feeds, "namespaces": r.Namespaces, "namespaceLabels": r.NamespaceLabels, "published": r.Published,
+		"feeds":      r.Feeds, "objectColumns": r.ObjectColumns, "namespaces": r.Namespaces, "namespaceLabels": r.NamespaceLabels, "published": r.Published,
 	}
 }
 
@@ -74,6 +74,7 @@ func (m *Manifest) reads() region.Reads {
 		Node: r["node"], Pods: r["pods"], Namespaces: r["namespaces"], Resources: r["resources"], NodeLabels: r["nodeLabels"],
 		NodeAnnotations: r["nodeAnnotations"], NodeConditions: r["nodeConditions"], PodLabels: r["podLabels"],
 		PodAnnotations: r["podAnnotations"], NamespaceLabels: r["namespaceLabels"], Feeds: r["feeds"],
+		ObjectColumns: r["objectColumns"],
 	}
 }
 

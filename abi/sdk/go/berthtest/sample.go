@@ -106,6 +106,7 @@ func (s *sample) node(i int) Node {
 			n.Stale = append(n.Stale, f)
 		}
 	}
+	s.objects(&n)
 	if s.rand.IntN(4) == 0 {
 		n.Taints = []Taint{{Key: "example.com/dedicated", Value: s.texts[s.rand.IntN(len(s.texts))], Effect: "NoSchedule"}}
 	}
@@ -114,6 +115,28 @@ func (s *sample) node(i int) Node {
 		n.Pods = append(n.Pods, p)
 	}
 	return n
+}
+
+// objects makes 8 values of each column of objects with a list, and one of others.
+func (s *sample) objects(n *Node) {
+	for _, column := range s.Reads["objectColumns"] {
+		if n.Objects == nil {
+			n.Objects = map[string]Values{}
+		}
+		length := 1
+		if strings.Contains(column, "[*]") {
+			length = 8
+		}
+		var v Values
+		for i := range length {
+			if !strings.HasSuffix(column, ":string") {
+				v.Numbers = append(v.Numbers, int64(s.rand.IntN(32_000)))
+			} else {
+				v.Texts = append(v.Texts, &s.texts[(i+s.rand.IntN(2))%len(s.texts)])
+			}
+		}
+		n.Objects[column] = v
+	}
 }
 
 func (s *sample) pod(name string) Pod {

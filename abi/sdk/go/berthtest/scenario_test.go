@@ -45,7 +45,7 @@ func TestScenarioMistakes(t *testing.T) {
 		"frobnicate":                             "unknown command: frobnicate; known are " + commands,
 		"tray default/web":                       `unknown command: tray; did you mean "try"?`,
 		"node a label=x:y":                       `unknown field of a node: label; did you mean "labels"?`,
-		"node a colour=x":                        "unknown field of a node: colour; known are allocatable, annotations, capacity, conditions, createdAt, feeds, images, labels, object, requestedSince, stale, taints, unschedulable",
+		"node a colour=x":                        "unknown field of a node: colour; known are allocatable, annotations, capacity, conditions, createdAt, feeds, images, labels, object, objects, requestedSince, stale, taints, unschedulable",
 		"node a allocatable=memory:8Gi":          `allocatable: memory: "8Gi" is not a whole number of 64 bits: write milli-CPU, bytes or a count, such as cpu:500 or memory:1073741824`,
 		"try default/web requests=cpu:500m":      `requests: cpu: "500m" is not a whole number of 64 bits: write milli-CPU, bytes or a count, such as cpu:500 or memory:1073741824`,
 		"try default/web request=cpu:500":        `unknown field of a pod: request; did you mean "requests"?`,

@@ -1,12 +1,15 @@
 package berthtest
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/berth-scheduler/berth/abi/internal/region"
+	"github.com/berth-scheduler/berth/abi/wire"
 	"github.com/berth-scheduler/berth/internal/nearest"
 )
 
@@ -118,6 +121,34 @@ func feeds(value string) (map[string]int64, error) {
 		}
 	}
 	return m, err
+}
+
+// Values are those of a column of objects: numbers, or texts of which nil is none.
+type Values = region.Values
+
+// values parses JSON: an object with a list of numbers, or of strings and null, for each column.
+func values(text string) (map[string]Values, error) {
+	var all map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(text), &all); err != nil {
+		return nil, fmt.Errorf("want JSON, such as {\"zones.status.zones[*].free:quantity\":[1000,2000]}: %w", err)
+	}
+	out := make(map[string]Values, len(all))
+	for column, list := range all {
+		var v Values
+		into := any(&v.Numbers)
+		if strings.HasSuffix(column, ":"+wire.ObjectString) {
+			into = &v.Texts
+		}
+		_, err := wire.ParseObjectColumn(column)
+		if err == nil {
+			err = json.Unmarshal(list, into)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", column, err)
+		}
+		out[column] = v
+	}
+	return out, nil
 }
 
 // number parses a whole number of at most the given bits.

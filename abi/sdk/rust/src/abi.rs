@@ -179,6 +179,8 @@ pub mod column {
     pub const NODE_FEED: u32 = 190;
     pub const NODE_FEED_STATE: u32 = 191;
     pub const NODE_REQUESTED_SINCE: u32 = 193;
+    pub const NODE_OBJECT_NUMBERS: u32 = 194;
+    pub const NODE_OBJECT_TEXTS: u32 = 195;
 
     pub const POD_NAMESPACE: u32 = 64;
     pub const POD_PRIORITY: u32 = 65;

@@ -18,8 +18,8 @@ use crate::room::{Room, Scratch};
 use crate::snapshot::{Nodes, Snapshot};
 use crate::status::{Reason, Status};
 use crate::types::{
-    Feed, Id, NamespaceLabel, NodeAnnotation, NodeCondition, NodeLabel, PodAnnotation, PodLabel,
-    Published, Resource,
+    Feed, Id, NamespaceLabel, NodeAnnotation, NodeCondition, NodeLabel, ObjectColumn,
+    PodAnnotation, PodLabel, Published, Resource,
 };
 
 /// Ties a plugin to the host. Each method of a plugin gets it.
@@ -116,6 +116,12 @@ impl Base {
     /// `node.cpu.usage:milli`.
     pub fn feed(&self, name: &str) -> Feed {
         Feed(self.handle("feeds", name))
+    }
+
+    /// The handle of a column of objects, as the manifest has it, such as
+    /// `zones.status.zones[*].free:quantity`.
+    pub fn object_column(&self, column: &str) -> ObjectColumn {
+        ObjectColumn(self.handle("objectColumns", column))
     }
 
     /// The handle of a label key of pods on nodes.

@@ -5,7 +5,7 @@ use crate::columns::{clear, empty, key, of_key, one, Columns, Keyed, Lists};
 use crate::declared::Declared;
 use crate::memory::{Memory, View};
 use crate::records::ColumnEntry;
-use crate::types::{Condition, FeedState, Id, Image, Pair, Port, Taint};
+use crate::types::{Condition, FeedState, Id, Image, Pair, Port, Span, Taint};
 
 // Generated from abi/fields.
 /// The columns without keys.
@@ -78,6 +78,10 @@ pub(crate) struct KeyedColumns {
     pub node_feed: Keyed<i64>,
     pub node_feed_state: Keyed<FeedState>,
     pub node_requested_since: Keyed<i64>,
+    pub node_object_numbers: Keyed<Span>,
+    pub node_object_numbers_arena: Keyed<i64>,
+    pub node_object_texts: Keyed<Span>,
+    pub node_object_texts_arena: Keyed<Id>,
     pub pod_requests: Keyed<i64>,
     pub pod_annotation: Keyed<Id>,
     pub pod_label: Keyed<Id>,
@@ -99,6 +103,10 @@ impl KeyedColumns {
             node_feed: empty(memory, declared.length("feeds")),
             node_feed_state: empty(memory, declared.length("feeds")),
             node_requested_since: empty(memory, declared.length("resources")),
+            node_object_numbers: empty(memory, declared.length("objectColumns")),
+            node_object_numbers_arena: empty(memory, declared.length("objectColumns")),
+            node_object_texts: empty(memory, declared.length("objectColumns")),
+            node_object_texts_arena: empty(memory, declared.length("objectColumns")),
             pod_requests: empty(memory, declared.length("resources")),
             pod_annotation: empty(memory, declared.length("podAnnotations")),
             pod_label: empty(memory, declared.length("podLabels")),
@@ -118,6 +126,10 @@ impl KeyedColumns {
         clear(&mut self.node_feed);
         clear(&mut self.node_feed_state);
         clear(&mut self.node_requested_since);
+        clear(&mut self.node_object_numbers);
+        clear(&mut self.node_object_numbers_arena);
+        clear(&mut self.node_object_texts);
+        clear(&mut self.node_object_texts_arena);
         clear(&mut self.pod_requests);
         clear(&mut self.pod_annotation);
         clear(&mut self.pod_label);
@@ -155,6 +167,8 @@ impl Columns {
             column::NODE_FEED => of_key(m, e, element::I64, &mut k.node_feed),
             column::NODE_FEED_STATE => of_key(m, e, element::U8, &mut k.node_feed_state),
             column::NODE_REQUESTED_SINCE => of_key(m, e, element::I64, &mut k.node_requested_since),
+            column::NODE_OBJECT_NUMBERS => of_key(m, e, element::SPAN, &mut k.node_object_numbers),
+            column::NODE_OBJECT_TEXTS => of_key(m, e, element::SPAN, &mut k.node_object_texts),
             column::POD_NAMESPACE => one(m, e, element::U32, &mut p.pod_namespace),
             column::POD_PRIORITY => one(m, e, element::I32, &mut p.pod_priority),
             column::POD_REQUESTS => of_key(m, e, element::I64, &mut k.pod_requests),
@@ -182,7 +196,7 @@ impl Columns {
 
     /// Arenas have the id of their column plus 256 (ABI-4.8).
     fn arena(&mut self, m: &Memory, e: &ColumnEntry) {
-        let p = &mut self.plain;
+        let (p, k) = (&mut self.plain, &mut self.keyed);
         match e.id - column::ARENA {
             column::NODE_NAME => one(m, e, element::BYTES, &mut p.node_name.arena),
             column::NODE_LABELS => one(m, e, element::PAIR, &mut p.node_labels.arena),
@@ -191,6 +205,10 @@ impl Columns {
             column::NODE_IMAGES => one(m, e, element::IMAGE, &mut p.node_images.arena),
             column::NODE_PODS => one(m, e, element::U32, &mut p.node_pods.arena),
             column::NODE_NOMINATED => one(m, e, element::U32, &mut p.node_nominated.arena),
+            column::NODE_OBJECT_NUMBERS => {
+                of_key(m, e, element::I64, &mut k.node_object_numbers_arena)
+            }
+            column::NODE_OBJECT_TEXTS => of_key(m, e, element::U32, &mut k.node_object_texts_arena),
             column::POD_LABELS => one(m, e, element::PAIR, &mut p.pod_labels.arena),
             column::POD_UID => one(m, e, element::BYTES, &mut p.pod_uid.arena),
             column::POD_NAME => one(m, e, element::BYTES, &mut p.pod_name.arena),

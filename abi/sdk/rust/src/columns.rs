@@ -70,6 +70,24 @@ pub(crate) fn keyed<T: Plain>(
     }
 }
 
+/// The elements of a row in the column of a key.
+#[inline]
+pub(crate) fn keyed_list<'c, T: Plain>(
+    spans: &Keyed<Span>,
+    arenas: &'c Keyed<T>,
+    key: u32,
+    row: u32,
+    list: &'static str,
+) -> &'c [T] {
+    const NAME: &str = "the column, or with another type";
+    let span = keyed(spans, key, row, list, NAME);
+    if span.length == 0 {
+        return &[]; // a span of length 0 may have any start (ABI-4.8)
+    }
+    let (start, n) = (span.start as usize, span.length as usize);
+    &arenas.slice()[key as usize].slice()[start..start + n]
+}
+
 /// The columns of a snapshot. They cover the whole capacity, overlay rows included, so they
 /// change with the layout only.
 pub(crate) struct Columns {

@@ -133,9 +133,9 @@ pub use snapshot::{Judged, Namespace, Namespaces, Nodes, Snapshot};
 pub use status::{Reason, Status};
 pub use types::{
     Code, Condition, Container, ContainerKind, Effect, Feed, FeedState, Id, Image, NamespaceLabel,
-    NodeAnnotation, NodeCondition, NodeLabel, Operator, Pair, PodAnnotation, PodLabel, Port,
-    Protocol, Published, Requirement, Resource, Taint, Term, Toleration, TolerationOperator,
-    NO_SCORE,
+    NodeAnnotation, NodeCondition, NodeLabel, ObjectColumn, Operator, Pair, PodAnnotation,
+    PodLabel, Port, Protocol, Published, Requirement, Resource, Taint, Term, Toleration,
+    TolerationOperator, NO_SCORE,
 };
 
 /// The functions that a module exports. export! and `testing` call them; plugins do not.

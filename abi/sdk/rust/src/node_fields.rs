@@ -1,11 +1,11 @@
 //! What nodes, pods on them and namespaces have.
 
-use crate::columns::{cell, keyed, utf8};
+use crate::columns::{cell, keyed, keyed_list, utf8};
 use crate::node::{Node, PlacedPod, Pods};
 use crate::snapshot::Namespace;
 use crate::types::{
     find, Condition, Feed, FeedState, Id, Image, NamespaceLabel, NodeAnnotation, NodeCondition,
-    NodeLabel, Pair, PodAnnotation, PodLabel, Port, Resource, Taint,
+    NodeLabel, ObjectColumn, Pair, PodAnnotation, PodLabel, Port, Resource, Taint,
 };
 
 // Generated from abi/fields.
@@ -176,6 +176,23 @@ impl<'c> Node<'c> {
     pub fn requested_since(self, resource: Resource) -> i64 {
         let columns = &self.columns.keyed.node_requested_since;
         keyed(columns, resource.0, self.row, "node", "requestedSince")
+    }
+
+    /// The values of a declared column of the node's object: integers, quantities in thousandths,
+    /// times in seconds since 1970, or 0 and 1. Reads `objectColumns`.
+    #[inline]
+    pub fn object_numbers(self, key: ObjectColumn) -> &'c [i64] {
+        let k = &self.columns.keyed;
+        let (spans, arenas) = (&k.node_object_numbers, &k.node_object_numbers_arena);
+        keyed_list(spans, arenas, key.0, self.row, "objectColumns")
+    }
+
+    /// The values of a declared column of type string of the node's object. Reads `objectColumns`.
+    #[inline]
+    pub fn object_texts(self, key: ObjectColumn) -> &'c [Id] {
+        let k = &self.columns.keyed;
+        let (spans, arenas) = (&k.node_object_texts, &k.node_object_texts_arena);
+        keyed_list(spans, arenas, key.0, self.row, "objectColumns")
     }
 }
 

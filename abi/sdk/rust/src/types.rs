@@ -40,6 +40,8 @@ handles! {
     NodeCondition
     /// A feed of the list `feeds`, as `name:unit`.
     Feed
+    /// A column of the list `objectColumns`.
+    ObjectColumn
     /// A key of the list `podLabels`.
     PodLabel
     /// A key of the list `podAnnotations`.

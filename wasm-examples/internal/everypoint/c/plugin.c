@@ -24,6 +24,8 @@ static void setup(void) {
   read_by.ready = berth_node_condition_handle("Ready"), read_by.app = berth_pod_label_handle("app"), read_by.peer = at.peer;
   read_by.team = berth_namespace_label_handle("team"), read_by.cpu = berth_resource_handle("cpu");
   read_by.usage = berth_feed_handle("node.cpu.usage:milli");
+  read_by.slot_names = berth_object_column_handle("box.spec.slots[*].name:string");
+  read_by.slot_sizes = berth_object_column_handle("box.spec.slots[*].size:quantity");
   read_by.memory = berth_resource_handle("memory");
   read_by.app_key = berth_const("app"), read_by.disk_key = berth_const("disk"), read_by.team_key = berth_const("team");
   yes = berth_const("true");

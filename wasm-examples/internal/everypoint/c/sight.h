@@ -9,6 +9,7 @@ static struct {
   BerthNamespaceLabel team;
   BerthResource cpu, memory;
   BerthFeed usage;
+  BerthObjectColumn slot_names, slot_sizes;
   BerthConst app_key, disk_key, team_key;
 } read_by;
 
@@ -234,6 +235,10 @@ static void see_node(BerthNode node) {
   see_number(berth_node_feed_state(node, read_by.usage));
   see_number(berth_node_requested_since(node, read_by.cpu));
   see_number(berth_node_requested_since(node, read_by.memory));
+  BerthIds names = berth_node_object_texts(node, read_by.slot_names);
+  for (uint32_t i = 0; i < names.n; i++) see_id(names.at[i]);
+  BerthNumbers sizes = berth_node_object_numbers(node, read_by.slot_sizes);
+  for (uint32_t i = 0; i < sizes.n; i++) see_number(sizes.at[i]);
   see_pairs(berth_node_labels(node));
   see_taints(berth_node_taints(node));
   see_ports(berth_node_ports(node));

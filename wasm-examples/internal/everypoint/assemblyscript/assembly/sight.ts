@@ -11,6 +11,8 @@ const peer = berth.podAnnotation("everypoint.berth.dev/peer");
 const team = berth.namespaceLabel("team");
 const cpu = berth.resource("cpu");
 const usage = berth.feed("node.cpu.usage:milli");
+const slotNames = berth.objectColumn("box.spec.slots[*].name:string");
+const slotSizes = berth.objectColumn("box.spec.slots[*].size:quantity");
 const memory = berth.resource("memory");
 const appKey = berth.constant("app");
 const diskKey = berth.constant("disk");
@@ -234,6 +236,9 @@ class Seen {
     this.number(node.feedState(usage));
     this.number(node.requestedSince(cpu));
     this.number(node.requestedSince(memory));
+    const names = node.objectTexts(slotNames), sizes = node.objectNumbers(slotSizes);
+    for (let i = 0; i < names.length; i++) this.id(names.at(i));
+    for (let i = 0; i < sizes.length; i++) this.number(sizes.at(i));
     this.pairs(node.labels());
     this.taints(node.taints());
     this.ports(node.ports());

@@ -11,7 +11,8 @@ mod steps;
 use berth::json::Value;
 use berth::{
     Base, Configure, Const, Error, Feed, Id, NamespaceLabel, NodeAnnotation, NodeCondition,
-    NodeLabel, Plugin, Pod, PodAnnotation, PodLabel, Published, Reason, Resource, Status,
+    NodeLabel, ObjectColumn, Plugin, Pod, PodAnnotation, PodLabel, Published, Reason, Resource,
+    Status,
 };
 
 /// The plugin.
@@ -24,6 +25,8 @@ pub struct EveryPoint {
     team: NamespaceLabel,
     cpu: Resource,
     usage: Feed,
+    slot_names: ObjectColumn,
+    slot_sizes: ObjectColumn,
     memory: Resource,
     peer: PodAnnotation,
     max_peers: PodAnnotation,
@@ -80,6 +83,8 @@ impl Plugin for EveryPoint {
             team: base.namespace_label("team"),
             cpu: base.resource("cpu"),
             usage: base.feed("node.cpu.usage:milli"),
+            slot_names: base.object_column("box.spec.slots[*].name:string"),
+            slot_sizes: base.object_column("box.spec.slots[*].size:quantity"),
             memory: base.resource("memory"),
             peer: key("peer"),
             max_peers: key("max-peers"),

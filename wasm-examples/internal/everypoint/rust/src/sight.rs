@@ -153,6 +153,8 @@ impl Seen<'_> {
             node.requested_since(self.by.cpu),
             node.requested_since(self.by.memory),
         ]);
+        self.ids(node.object_texts(self.by.slot_names));
+        self.numbers(node.object_numbers(self.by.slot_sizes));
         self.pairs(node.labels());
         self.each(node.taints(), |seen, taint| {
             seen.ids(&[taint.key, taint.value]);

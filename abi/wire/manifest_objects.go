@@ -1,0 +1,228 @@
+package wire
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/abi/fieldpath"
+)
+
+// ManifestObject is a kind of objects of the API of which the module reads fields (ABI-9.16).
+type ManifestObject struct {
+	// Name is a DNS label, with which columns begin.
+	Name string
+	// Resource is plural.group/version.
+	Resource string
+	// Join says how an object is found: JoinNode.
+	Join string
+	// Field is the path of the node's name in the object; empty for .metadata.name.
+	Field string
+	// Required has the pods of the plugin wait while the objects cannot be watched.
+	Required bool
+}
+
+// JoinNode joins an object to the node that it names.
+const JoinNode = "node"
+
+// The types of columns of objects (ABI-4.22).
+const (
+	ObjectString   = "string"
+	ObjectInteger  = "integer"
+	ObjectQuantity = "quantity"
+	ObjectTime     = "time"
+	ObjectBoolean  = "boolean"
+)
+
+// What a column has of the elements of a list instead of a field.
+const (
+	elementKey    = ".@key"
+	elementParent = ".@parent"
+)
+
+// ObjectColumn is a column of an object: one value, or one of each element of a list (ABI-4.22).
+type ObjectColumn struct {
+	// Object is the name of a ManifestObject, and Type one of the types of columns.
+	Object, Type string
+	// Path is that of the value; of an element's list, if Key or Parent.
+	Path fieldpath.Path
+	// Key has the keys of elements, and Parent the places of the elements of the outer list in which they are.
+	Key, Parent bool
+}
+
+func objectTypes() []string {
+	return []string{ObjectString, ObjectInteger, ObjectQuantity, ObjectTime, ObjectBoolean}
+}
+
+// objectColumnFix says what a column looks like.
+const objectColumnFix = "write the name of an object, a path and a type, such as zones.status.zones[*].free:quantity"
+
+// ParseObjectColumn reads a column as reads.objectColumns has it: the name of an object, a path, a colon and a type.
+//
+// # Errors
+//
+// A *ManifestError without a path.
+func ParseObjectColumn(text string) (ObjectColumn, error) {
+	wrong := func(detail, fix string) (ObjectColumn, error) {
+		return ObjectColumn{}, &ManifestError{Detail: quoted(text) + ": " + detail, Fix: fix, Rule: "ABI-9.16"}
+	}
+	at := strings.IndexAny(text, ".[")
+	colon := strings.LastIndexByte(text, ':')
+	if at < 1 || colon < at {
+		return wrong("it is not a column of an object", objectColumnFix)
+	}
+	c := ObjectColumn{Object: text[:at], Type: text[colon+1:]}
+	if !isLabel(c.Object) {
+		return wrong(quoted(c.Object)+" is not the name of an object", objectColumnFix)
+	}
+	if !slices.Contains(objectTypes(), c.Type) {
+		return wrong(quoted(c.Type)+" is not a type", "write "+strings.Join(objectTypes(), ", ")+" after the colon")
+	}
+	path := text[at:colon]
+	path, c.Key = strings.CutSuffix(path, elementKey)
+	if !c.Key {
+		path, c.Parent = strings.CutSuffix(path, elementParent)
+	}
+	var err error
+	if c.Path, err = fieldpath.Parse(path); err != nil {
+		return wrong(err.Error(), objectColumnFix)
+	}
+	lists, rest := c.Path.Lists()
+	switch {
+	case len(c.Path.Steps()) == 0:
+		return wrong("it has no path", objectColumnFix)
+	case c.Key && (len(lists) < 1 || len(rest.Steps()) > 0 || c.Type != ObjectString):
+		return wrong("a key is that of an element, and a string", "write [*]"+elementKey+":"+ObjectString)
+	case c.Parent && (len(lists) < 2 || len(rest.Steps()) > 0 || c.Type != ObjectInteger):
+		return wrong("a parent is that of an element of a list in a list, and an integer",
+			"write a path with two [*], the second at its end, and "+elementParent+":"+ObjectInteger)
+	case len(lists) > maxObjectLists:
+		return wrong("lists nest more than four deep", "read less")
+	}
+	return c, nil
+}
+
+// maxObjectLists is how deeply lists of columns may nest.
+const maxObjectLists = 4
+
+// MaxObjects is how many kinds of objects a module may read.
+const MaxObjects = 8
+
+// Text reports whether the column has strings.
+func (c *ObjectColumn) Text() bool { return c.Type == ObjectString }
+
+// objectArgs returns the args of the columns of objects whose elements have a type.
+func (r *ManifestReads) objectArgs(typ abi.Type) (out []int) {
+	for i, text := range r.ObjectColumns {
+		if strings.HasSuffix(text, ":"+ObjectString) == (typ == abi.TypeU32) {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// ObjectView is a kind of objects with the columns that a module reads of it.
+type ObjectView struct {
+	ManifestObject
+	Columns []ObjectColumn
+	// Args are the places of the columns in reads.objectColumns.
+	Args []int
+}
+
+// ObjectViews returns what a valid manifest reads of objects, in its order.
+func (m *Manifest) ObjectViews() (out []ObjectView) {
+	for _, o := range m.Objects {
+		view := ObjectView{ManifestObject: o}
+		for i, text := range m.Reads.ObjectColumns {
+			if c, err := ParseObjectColumn(text); err == nil && c.Object == o.Name {
+				view.Columns, view.Args = append(view.Columns, c), append(view.Args, i)
+			}
+		}
+		out = append(out, view)
+	}
+	return out
+}
+
+// Rights returns what a user must grant the module: its directives, and the resources of its objects.
+func (m *Manifest) Rights() ManifestDirectives {
+	out := m.Directives
+	for _, o := range m.Objects {
+		resource, _, _ := strings.Cut(o.Resource, "/")
+		if !slices.Contains(out.Objects, resource) {
+			out.Objects = append(out.Objects, resource)
+		}
+	}
+	return out
+}
+
+// Key names what the view has: equal views of different modules have the same key. It is no name of a feed.
+func (v *ObjectView) Key() string {
+	var b strings.Builder
+	b.WriteString(v.Resource + " by " + v.Join + v.Field)
+	for i := range v.Columns {
+		c := &v.Columns[i]
+		b.WriteString(" " + c.Path.String())
+		switch {
+		case c.Key:
+			b.WriteString(elementKey)
+		case c.Parent:
+			b.WriteString(elementParent)
+		}
+		b.WriteString(":" + c.Type)
+	}
+	return b.String()
+}
+
+// objects checks the kinds of objects and their columns.
+func (v manifestValidator) objects(m *Manifest) {
+	const rule = "ABI-9.16"
+	var names []string
+	if len(m.Objects) > MaxObjects {
+		v.add("objects", "it has more than eight kinds of objects", "read less", "ABI-10")
+	}
+	for i, o := range m.Objects {
+		path := index("objects", i)
+		switch {
+		case !isLabel(o.Name):
+			v.add(path+".name", quoted(o.Name)+" is not a DNS label", "write a name such as zones", rule)
+		case slices.Contains(names, o.Name):
+			v.add(path+".name", quoted(o.Name)+" is there already", "write another name", rule)
+		}
+		names = append(names, o.Name)
+		if _, err := fieldpath.ParseResource(o.Resource); err != nil {
+			v.add(path+".resource", err.Error(), "", rule)
+		}
+		if o.Join != JoinNode {
+			v.add(path+".join", quoted(o.Join)+" is no way to find an object", "write "+JoinNode, rule)
+		}
+		if o.Field == "" {
+			continue
+		}
+		if p, err := fieldpath.Parse(o.Field); err != nil {
+			v.add(path+".field", err.Error(), "", rule)
+		} else if p.Many() {
+			v.add(path+".field", "it leads to several values", "write the path of one text", rule)
+		}
+	}
+	used := make([]bool, len(names))
+	for i, text := range m.Reads.ObjectColumns {
+		path := index("reads.objectColumns", i)
+		c, err := ParseObjectColumn(text)
+		if err != nil {
+			wrong := err.(*ManifestError) //nolint:errorlint // ParseObjectColumn returns no other
+			v.add(path, wrong.Detail, wrong.Fix, wrong.Rule)
+			continue
+		}
+		if at := slices.Index(names, c.Object); at >= 0 {
+			used[at] = true
+		} else {
+			v.add(path, quoted(c.Object)+" is not among the objects", v.suggest(c.Object, names), rule)
+		}
+	}
+	for i := range names {
+		if !used[i] {
+			v.add(index("objects", i), "no column reads it", "add one to reads.objectColumns, or remove it", rule)
+		}
+	}
+	v.once("reads.objectColumns", m.Reads.ObjectColumns, "ABI-9.4")
+}
