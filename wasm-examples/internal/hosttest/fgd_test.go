@@ -91,7 +91,7 @@ func (x *experiment) run(t testing.TB, policy string, twin twin) (where map[stri
 	if twin.file == nil { // the same place in the profile, but a plugin of the registry
 		delete(profile.Profiles[0].Args, policy)
 		c.Plugins[policy] = func(any) (plugin.Plugin, error) {
-			return newPlugin(t, e, native(t, e), wasm.Config{Config: text, Shards: 1, Grants: manifest(t, e).Directives})
+			return newPlugin(t, e, native(t, e), wasm.Config{Config: text, Shards: 1, Grants: manifest(t, e).Rights()})
 		}
 	}
 	where = make(map[string]string)
@@ -290,7 +290,7 @@ func TestRestGPUTwinsToTheBit(t *testing.T) {
 				twin := &playing{t: t, example: e, factory: m.make(t, e), way: way{name: m.name, fresh: m.fresh}}
 				original := &playing{t: t, example: e, factory: native(t, e), way: way{name: "native"}}
 				for _, tr := range []*playing{original, twin} {
-					tr.config = wasm.Config{Shards: 1, VerifyEvery: 1, Grants: manifest(t, e).Directives}
+					tr.config = wasm.Config{Shards: 1, VerifyEvery: 1, Grants: manifest(t, e).Rights()}
 					if policy == "fgd" {
 						tr.config.Config = []byte(typicalPods)
 					}
@@ -358,7 +358,7 @@ func TestRestFGDRefuses(t *testing.T) {
 				`{"typicalPods": [{"milliCPU": 1, "milliGPU": 1, "count": 1}]}`:                                                            "typicalPods[0]: gpus and milliGPU must both be 0, or both more",
 				`{"typicalPods": [{"milliCPU": 1, "gpus": 1, "milliGPU": 1, "models": [` + strings.Join(models, ", ") + `], "count": 1}]}`: "typicalPods[0].models[31]: there may be 31 models",
 			} {
-				if _, err := newPlugin(t, e, make(t, e), wasm.Config{Config: []byte(config), Grants: manifest(t, e).Directives}); err == nil || !strings.Contains(err.Error(), want) {
+				if _, err := newPlugin(t, e, make(t, e), wasm.Config{Config: []byte(config), Grants: manifest(t, e).Rights()}); err == nil || !strings.Contains(err.Error(), want) {
 					t.Errorf("%s: %v, want %q", config, err, want)
 				}
 			}
@@ -399,7 +399,7 @@ func TestRestFGDFuel(t *testing.T) {
 	for name, make := range map[string]func(testing.TB, *wasmexamples.Example) sandbox.Factory{"go": module, "c": inC().module} {
 		t.Run(name, func(t *testing.T) {
 			p, err := newPlugin(t, e, make(t, e), wasm.Config{
-				Config: []byte(`{"typicalPods": [` + strings.Join(typical, ",") + `]}`), Shards: 1, Grants: manifest(t, e).Directives,
+				Config: []byte(`{"typicalPods": [` + strings.Join(typical, ",") + `]}`), Shards: 1, Grants: manifest(t, e).Rights(),
 			})
 			if err != nil {
 				t.Fatal(err)

@@ -210,7 +210,7 @@ func (l *language) testVectors(t *testing.T, dir string) {
 	start := func(regions string) error {
 		config := fmt.Appendf(nil, `{"regions": %s, "pods": %s, "json": %s, "names": %s}`,
 			regions, vectors("pods.json"), vectors("json.json"), vectors("names.json"))
-		p, err := wasm.New(context.Background(), wasm.Config{Name: m.Name, Config: config, Grants: m.Directives},
+		p, err := wasm.New(context.Background(), wasm.Config{Name: m.Name, Config: config, Grants: m.Rights()},
 			wasm.Deps{Factory: load(t, "vectors-in-"+l.name, path), Manifest: m})
 		if err != nil {
 			return err

@@ -88,7 +88,7 @@ func BenchmarkParkedPods(b *testing.B) {
 		name string
 		make func(testing.TB, *wasmexamples.Example) sandbox.Factory
 	}{{"native", native}, {"go", module}} {
-		p, err := newPlugin(b, &e, twin.make(b, &e), wasm.Config{Grants: manifest(b, &e).Directives})
+		p, err := newPlugin(b, &e, twin.make(b, &e), wasm.Config{Grants: manifest(b, &e).Rights()})
 		if err != nil {
 			b.Fatal(err)
 		}

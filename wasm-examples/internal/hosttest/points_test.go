@@ -166,7 +166,7 @@ func (c *cluster) get() *scheduler.Scheduler {
 func (c *cluster) native(any) (plugin.Plugin, error) {
 	m := manifest(c.t, &c.example)
 	p, err := wasm.New(context.Background(),
-		wasm.Config{Name: c.example.Name, Config: c.ref.Config, Grants: m.Directives, VerifyEvery: 1, Shards: 2, CrashOnBug: true},
+		wasm.Config{Name: c.example.Name, Config: c.ref.Config, Grants: m.Rights(), VerifyEvery: 1, Shards: 2, CrashOnBug: true},
 		wasm.Deps{Factory: native(c.t, &c.example), Manifest: m, Binder: c.binder, Clock: c.clock, Log: slog.New(handler{c.log})})
 	c.plugin = p
 	return p, err

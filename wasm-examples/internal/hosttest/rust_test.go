@@ -26,7 +26,7 @@ func inRust() *language {
 			}
 			return data
 		},
-		most: 180 << 10,
+		most: 192 << 10,
 	}
 }
 

@@ -182,6 +182,11 @@ func (s *part) readNode(words []string) (*v1.Node, error) {
 			s.pods = append(s.pods, p)
 		case "unschedulable":
 			n.Spec.Unschedulable = true
+		case "taints": // key:value:effect
+			for _, e := range strings.Split(value, ",") {
+				words := append(strings.Split(e, ":"), "", "")
+				n.Spec.Taints = append(n.Spec.Taints, v1.Taint{Key: words[0], Value: words[1], Effect: v1.TaintEffect(words[2])})
+			}
 		default:
 			return nil, fmt.Errorf("field %s of a node is not supported here yet", field)
 		}
@@ -217,6 +222,12 @@ func readPod(words []string) (*v1.Pod, error) {
 				return nil, err
 			}
 			p.Spec.Containers[0].Resources.Limits = list
+		case "priority":
+			n, err := strconv.ParseInt(value, 10, 32)
+			if err != nil {
+				return nil, err
+			}
+			p.Spec.Priority = new(int32(n))
 		case "owner":
 			kind, name, _ := strings.Cut(value, "/")
 			p.OwnerReferences = []metav1.OwnerReference{{Kind: kind, Name: name, Controller: new(true)}}

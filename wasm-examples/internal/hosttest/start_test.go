@@ -21,8 +21,12 @@ func TestRestGoModules(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if info.Size() > mostGo {
-				t.Errorf("the module has %d bytes, at most %d are allowed", info.Size(), mostGo)
+			most := int64(mostGo)
+			if e.Name == "expression" {
+				most += 1 << 20 // it has regexp
+			}
+			if info.Size() > most {
+				t.Errorf("the module has %d bytes, at most %d are allowed", info.Size(), most)
 			}
 		})
 	}
