@@ -79,11 +79,13 @@ func require(s *config.Scheduler) *config.Scheduler {
 	return s
 }
 
-// first adds a plugin before all others, which gates pods and rejects those in the queue.
+// first adds a plugin before all others, which gates pods and rejects those in the queue. The configuration of a scheduler that runs, of
+// which another is made, has it already.
 func first(p *config.Profile, plugin string, args any) {
 	for _, point := range []abi.Point{abi.PreEnqueue, abi.PreFilter} {
 		name := configName(point)
-		p.Points[name] = append([]config.PluginRef{{Name: plugin}}, p.Points[name]...)
+		others := slices.DeleteFunc(p.Points[name], func(r config.PluginRef) bool { return r.Name == plugin })
+		p.Points[name] = append([]config.PluginRef{{Name: plugin}}, others...)
 	}
 	if p.Args == nil {
 		p.Args = make(map[string]config.Args)

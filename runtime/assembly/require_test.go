@@ -105,6 +105,11 @@ func TestRequiredByFile(t *testing.T) {
 	if r.later(t); !r.placed("pod") {
 		t.Error("the pod waits")
 	}
+	copied := start(t, r.scheduler.Config()) // as what-if has it
+	oneNode(copied)
+	if copied.in(t, "b", "pod") {
+		t.Error("a copy of the scheduler placed the pod without a feed")
+	}
 }
 
 // TestFeedDetails: a pod that fits nowhere is explained with the values of feeds that its plugin's verdicts saw.
