@@ -34,7 +34,7 @@ func main() {
 	each := flag.Bool("each", false, "print each test, not each package")
 	var limits limits
 	flag.IntVar(&limits.again, "again", 0, "if at most so `many` tests fail, run each once more, alone: one that passes is named, and no failure")
-	flag.DurationVar(&limits.cpu, "cpu", 20*time.Minute, "end a test program that used so much CPU `time`")
+	flag.DurationVar(&limits.cpu, "cpu", 40*time.Minute, "end a test program that used so much CPU `time`")
 	flag.DurationVar(&limits.idle, "idle", 2*time.Minute, "end a test program that used no CPU for a `time`")
 	flag.Parse()
 	r := newReport(os.Stdout)
