@@ -159,6 +159,25 @@ func TestRestRustStartLimit(t *testing.T) {
 	}
 }
 
+// TestRestRustNuma: the figures of the README of numa, whose scenarios hold.
+func TestRestRustNuma(t *testing.T) {
+	cargotest.Toolchain(t)
+	passes(t, "numa")
+	effect := catalogued(t, "numa", "numa", "")
+	refused := func(r *sim.Result) (n int) {
+		for _, p := range r.Placements {
+			if strings.HasPrefix(p.Node, "split-") { // 3 CPUs are free on each NUMA node
+				n++
+			}
+		}
+		return n
+	}
+	before, after := effect(""), effect("scheduler.yaml")
+	if got, want := []int{refused(before), refused(after), before.Summary.Scheduled, after.Summary.Scheduled}, []int{6, 0, 6, 6}; !slices.Equal(got, want) {
+		t.Errorf("pods that a kubelet refuses without the plugin and with it, and pods that are placed: %v, want %v", got, want)
+	}
+}
+
 // TestRestGPUShare: the figures of the README of gpu-share.
 func TestRestGPUShare(t *testing.T) {
 	effect := catalogued(t, "gpu-share", "gpushare", "/guest", "--manifest", "../../wasm-examples/catalogue/gpushare/manifest.json")

@@ -304,6 +304,7 @@ func union(a, b *wire.ManifestDirectives) wire.ManifestDirectives {
 	missing := b.Missing(a)
 	return wire.ManifestDirectives{
 		Annotations: slices.Concat(a.Annotations, missing.Annotations), Labels: slices.Concat(a.Labels, missing.Labels),
+		Objects:  slices.Concat(a.Objects, missing.Objects),
 		Nominate: a.Nominate || b.Nominate, Bind: a.Bind || b.Bind, Waiting: a.Waiting || b.Waiting, Activate: a.Activate || b.Activate,
 	}
 }

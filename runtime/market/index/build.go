@@ -17,7 +17,7 @@ import (
 func Describe(m *wire.Manifest) Version {
 	v := Version{
 		Version: m.Version, Publisher: m.Publisher, License: m.License, Description: m.Description, ABI: m.ABI,
-		Points: []string{}, Grants: Directives{ManifestDirectives: m.Directives},
+		Points: []string{}, Grants: Directives{ManifestDirectives: m.Rights()},
 	}
 	for _, p := range m.Declared() {
 		v.Points = append(v.Points, wire.PointName(p))
