@@ -155,6 +155,16 @@ func (m *Manifest) Rights() ManifestDirectives {
 	return out
 }
 
+// ColumnHint splits COLUMN=VALUE, where the column is one of these in reads.objectColumns. A path may have a = itself.
+func ColumnHint(columns []string, hint string) (column, value string, is bool) {
+	for _, column := range columns {
+		if value, is := strings.CutPrefix(hint, column+"="); is {
+			return column, value, true
+		}
+	}
+	return "", "", false
+}
+
 // Key names what the view has: equal views of different modules have the same key. It is no name of a feed.
 func (v *ObjectView) Key() string {
 	var b strings.Builder

@@ -15,7 +15,7 @@ import (
 )
 
 // hintUsage is what plugin conformance and plugin bench say of a hint.
-const hintUsage = "`STRING` to use in labels, namespaces and other names, or KEY=VALUE for what a label or annotation may be; " +
+const hintUsage = "`STRING` to use in labels, namespaces and other names, or KEY=VALUE for what a label, an annotation or a column of objects may be; " +
 	"repeatable. Those of a project are in its file testdata/hints, one a line"
 
 // hintsFile is the name of the file beside the scenarios that has a project's hints, one a line; lines that begin with # are comments.
@@ -62,8 +62,8 @@ func (t *target) hints(flags []string) ([]string, error) {
 	return all, nil
 }
 
-// hintsOf returns strings that matter to a plugin: namespaces, and of labels and annotations the values, also as KEY=VALUE. What an
-// annotation of a pod says is often a command, which means something under its own key only.
+// hintsOf returns strings that matter to a plugin: namespaces, and of labels and annotations the values, also as KEY=VALUE, and of columns
+// of objects. What an annotation of a pod says is often a command, which means something under its own key only.
 func hintsOf(trial *berthtest.Trial, pods []berthtest.Pod) []string {
 	var hints []string
 	told := func(texts map[string]string) {
@@ -78,6 +78,16 @@ func hintsOf(trial *berthtest.Trial, pods []berthtest.Pod) []string {
 	for _, n := range trial.Nodes {
 		add(n.Labels)
 		add(n.Annotations)
+		for column, values := range n.Objects {
+			for _, text := range values.Texts {
+				if text != nil {
+					hints = append(hints, column+"="+*text)
+				}
+			}
+			for _, number := range values.Numbers {
+				hints = append(hints, fmt.Sprint(column, "=", number))
+			}
+		}
 		for i := range n.Pods {
 			add(n.Pods[i].Labels)
 			told(n.Pods[i].Annotations)

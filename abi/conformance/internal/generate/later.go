@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/berth-scheduler/berth/abi/conformance/cluster"
@@ -42,27 +43,49 @@ func (g *Generator) objects(n *cluster.Node) {
 	}
 	n.Objects = map[string]cluster.Values{}
 	lengths := map[string]int{}
-	for _, name := range g.config.Reads.ObjectColumns {
-		list := name[:strings.LastIndex(name, "[*]")+1]
+	length := func(list string) int {
 		if _, known := lengths[list]; !known {
 			lengths[list] = g.few(3, 40)
 		}
-		length := lengths[list]
-		if list == "" {
-			length = g.some(2)
+		return lengths[list]
+	}
+	for _, name := range g.config.Reads.ObjectColumns {
+		list := name[:strings.LastIndex(name, "[*]")+1]
+		values := g.some(2)
+		if outer := list[:strings.LastIndex(list, "[*]")+1]; outer != "" && length(outer) == 0 {
+			values = 0
+		} else if list != "" {
+			values = length(list)
 		}
 		var v cluster.Values
-		for range length {
+		for range values {
 			if !strings.HasSuffix(name, ":string") {
-				v.Numbers = append(v.Numbers, pick(g, []int64{0, 1, -1, math.MaxInt64, math.MinInt64, g.random.Int64N(1 << 40)}))
+				v.Numbers = append(v.Numbers, g.number(name))
+			} else if text, told := g.tell(name); told {
+				v.Texts = append(v.Texts, &text)
 			} else if text := pick(g, []string{"a", "b", "zone-1", "very-long" + longName()}); g.chance(80) {
 				v.Texts = append(v.Texts, &text)
 			} else {
 				v.Texts = append(v.Texts, nil)
 			}
 		}
+		if strings.Contains(name, ".@parent:") {
+			for i := range v.Numbers { // in the order of the elements
+				v.Numbers[i] = int64(i * length(list[:strings.LastIndex(list, "[*]")+1]) / values)
+			}
+		}
 		n.Objects[name] = v
 	}
+}
+
+// number makes a number of a column of objects.
+func (g *Generator) number(column string) int64 {
+	if text, told := g.tell(column); told {
+		if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+			return n
+		}
+	}
+	return pick(g, []int64{0, 1, -1, math.MaxInt64, math.MinInt64, g.random.Int64N(1 << 40)})
 }
 
 // feeds makes what feeds say of a node.

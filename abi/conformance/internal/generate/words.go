@@ -59,8 +59,12 @@ func New(c Config) *Generator {
 
 // tells notes a hint that is a value of a declared key, and reports whether it is one.
 func (g *Generator) tells(hint string) bool {
-	key, value, is := strings.Cut(hint, "=")
 	r := g.config.Reads
+	if column, value, is := wire.ColumnHint(r.ObjectColumns, hint); is {
+		g.told[column] = append(g.told[column], value)
+		return true
+	}
+	key, value, is := strings.Cut(hint, "=")
 	label := slices.Contains(slices.Concat(r.NodeLabels, r.PodLabels, r.NamespaceLabels), key) && wire.IsLabelValue(value)
 	loose := !label && g.lists() && wire.IsAnnotationKey(key) && wire.IsLabelValue(value)
 	if is = is && (label || loose || slices.Contains(slices.Concat(r.NodeAnnotations, r.PodAnnotations), key)); is {
@@ -87,7 +91,10 @@ func (g *Generator) Lack(lack bool) {
 	}
 	gone := map[string]bool{}
 	for _, hint := range slices.Concat(g.config.Hints, g.all.loose) {
-		_, value, _ := strings.Cut(hint, "=")
+		_, value, is := wire.ColumnHint(g.config.Reads.ObjectColumns, hint)
+		if !is {
+			_, value, _ = strings.Cut(hint, "=")
+		}
 		gone[hint], gone[value] = g.chance(50), g.chance(50)
 	}
 	delete(gone, "")

@@ -5,9 +5,11 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/abi/wire"
 )
 
 // samplePods is the number of different pods in a sample.
@@ -24,7 +26,9 @@ func Sample(manifest []byte, nodes int, hints []string) ([]Node, []Pod, error) {
 	}
 	s := sample{Manifest: m, rand: rand.New(rand.NewPCG(1, 64)), told: map[string][]string{}}
 	for _, hint := range hints {
-		if key, value, is := strings.Cut(hint, "="); is && s.declares(key) {
+		if column, value, is := wire.ColumnHint(s.Reads["objectColumns"], hint); is {
+			s.told[column] = append(s.told[column], value)
+		} else if key, value, is := strings.Cut(hint, "="); is && s.declares(key) {
 			s.told[key] = append(s.told[key], value)
 		} else {
 			s.texts = append(s.texts, hint)
@@ -127,13 +131,24 @@ func (s *sample) objects(n *Node) {
 		if strings.Contains(column, "[*]") {
 			length = 8
 		}
+		of := s.texts
+		if told := s.told[column]; len(told) > 0 {
+			of = told
+		}
 		var v Values
 		for i := range length {
-			if !strings.HasSuffix(column, ":string") {
-				v.Numbers = append(v.Numbers, int64(s.rand.IntN(32_000)))
-			} else {
-				v.Texts = append(v.Texts, &s.texts[(i+s.rand.IntN(2))%len(s.texts)])
+			if strings.HasSuffix(column, ":string") {
+				v.Texts = append(v.Texts, &of[(i+s.rand.IntN(2))%len(of)])
+				continue
 			}
+			number, err := strconv.ParseInt(of[s.rand.IntN(len(of))], 10, 64)
+			switch {
+			case strings.Contains(column, ".@parent:"):
+				number = int64(i)
+			case err != nil:
+				number = int64(s.rand.IntN(32_000))
+			}
+			v.Numbers = append(v.Numbers, number)
 		}
 		n.Objects[column] = v
 	}
@@ -141,11 +156,17 @@ func (s *sample) objects(n *Node) {
 
 func (s *sample) pod(name string) Pod {
 	namespace := strings.ToLower(s.texts[s.rand.IntN(len(s.texts))])
-	return Pod{
+	p := Pod{
 		Namespace: namespace, Name: name, Labels: s.some("podLabels"), Annotations: s.some("podAnnotations"),
 		Requests: s.quantities(100 * int64(1+s.rand.IntN(80))), Priority: int32(100 * s.rand.IntN(3)),
 		Tolerations: []Toleration{{Key: "example.com/dedicated", Value: s.texts[s.rand.IntN(len(s.texts))]}},
 	}
+	if reads := s.Reads["pod"]; slices.Contains(reads, "qos") && slices.Contains(reads, "containers") {
+		// A plugin that looks at both is one for pods of which every container says what it needs.
+		p.QOS, p.Limits = "Guaranteed", p.Requests
+		p.Containers = []Container{{Name: "main", Kind: "app", Image: "example.com/main", Requests: p.Requests, Limits: p.Requests}}
+	}
+	return p
 }
 
 // Measurable reports whether the plugin has a point that Bench can call.
