@@ -28,6 +28,7 @@ import (
 type guest struct {
 	filter, score, alloc, abi string
 	required                  bool // the feed load:milli, which it reads
+	boxes                     bool // requires objects, and reads a field of them
 }
 
 func (g guest) write(t *testing.T) string {
@@ -44,6 +45,10 @@ func (g guest) write(t *testing.T) string {
 	reads := `"abi": "1.0", "reads": {"node": ["generation"]}`
 	if g.required {
 		reads = `"abi": "1.1", "reads": {"feeds": ["load:milli"], "requiredFeeds": ["load:milli"]}`
+	}
+	if g.boxes {
+		reads = `"abi": "1.2", "objects": [{"name": "box", "resource": "boxes.example.com/v1", "join": "node", "required": true}],
+			"reads": {"objectColumns": ["box.spec.size:integer"]}`
 	}
 	data := wat.Compile(t, fmt.Sprintf(`(module
 		(memory (export "memory") 40)

@@ -12,7 +12,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/abi/wire"
 	"github.com/berth-scheduler/berth/runtime/module"
+	"github.com/berth-scheduler/berth/runtime/objectview"
 	"github.com/berth-scheduler/berth/runtime/report"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
@@ -109,6 +111,34 @@ func TestRequiredByFile(t *testing.T) {
 	oneNode(copied)
 	if copied.in(t, "b", "pod") {
 		t.Error("a copy of the scheduler placed the pod without a feed")
+	}
+}
+
+// TestRequiredObjects: pods wait until the objects that a plugin requires are known, even if there are none, and when their kind is gone.
+func TestRequiredObjects(t *testing.T) {
+	modules := newModules(t)
+	r := start(t, Config{Modules: modules, Feeds: []string{}, Scheduler: enabled(t, modules, Default(), module.Reference{
+		Path: guest{boxes: true}.write(t), Name: "tiny", Grants: wire.ManifestDirectives{Objects: []string{"boxes.example.com"}},
+	})})
+	oneNode(r)
+	known := func(is state.Cell) {
+		view := r.scheduler.ObjectViews()[0].Key()
+		r.scheduler.Scheduler.SetFeeds([]state.Feed{{Name: view, Cells: map[string]state.Cell{objectview.Known: is}}})
+	}
+	if r.in(t, "a", "early") {
+		t.Fatal("the pod was placed before the objects were known")
+	}
+	const want = RequireName + ": the plugin tiny requires objects of boxes.example.com/v1, which are not known yet"
+	if by, why := r.waits("early"); by != RequireName || why != want {
+		t.Errorf("the pod waits for %s: %s", by, why)
+	}
+	known(state.Cell{State: abi.FeedFresh})
+	if r.later(t); !r.placed("early") {
+		t.Error("the pod waits for objects that are known")
+	}
+	known(state.Cell{})
+	if r.in(t, "a", "late") {
+		t.Error("the pod was placed although the kind is gone")
 	}
 }
 
