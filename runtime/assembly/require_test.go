@@ -14,7 +14,6 @@ import (
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/abi/wire"
 	"github.com/berth-scheduler/berth/runtime/module"
-	"github.com/berth-scheduler/berth/runtime/objectview"
 	"github.com/berth-scheduler/berth/runtime/report"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
@@ -121,9 +120,9 @@ func TestRequiredObjects(t *testing.T) {
 		Path: guest{boxes: true}.write(t), Name: "tiny", Grants: wire.ManifestDirectives{Objects: []string{"boxes.example.com"}},
 	})})
 	oneNode(r)
-	known := func(is state.Cell) {
+	known := func(is state.Cell) { // the cell of no node, as objectview.Known
 		view := r.scheduler.ObjectViews()[0].Key()
-		r.scheduler.Scheduler.SetFeeds([]state.Feed{{Name: view, Cells: map[string]state.Cell{objectview.Known: is}}})
+		r.scheduler.Scheduler.SetFeeds([]state.Feed{{Name: view, Cells: map[string]state.Cell{"": is}}})
 	}
 	if r.in(t, "a", "early") {
 		t.Fatal("the pod was placed before the objects were known")
