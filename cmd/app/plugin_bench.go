@@ -106,6 +106,9 @@ func (o *pluginBenchOptions) run(ctx context.Context, stdout, stderr io.Writer) 
 	if o.hints, err = t.hints(o.hints); err != nil {
 		return err
 	}
+	if err := checkHints(m.Manifest, o.hints); err != nil {
+		return err
+	}
 	rows := make([]benched, 0, len(o.nodes))
 	for _, n := range o.nodes {
 		row, err := o.measure(ctx, m, n)

@@ -98,6 +98,9 @@ func (o *conformanceOptions) run(ctx context.Context, plugin string, out, stderr
 		return target.inWords(err)
 	}
 	defer func() { err = errors.Join(err, m.close(ctx)) }()
+	if err := checkHints(m.Manifest, hints); err != nil {
+		return err
+	}
 	options := conformance.Options{
 		Config: m.Config, Namespaces: target.ref.Namespaces, Seed: o.seed, Cycles: o.cycles, Hints: hints, Published: map[string][]byte{},
 	}

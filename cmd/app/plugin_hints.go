@@ -7,16 +7,18 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/berth-scheduler/berth/abi/sdk/go/berthtest"
+	"github.com/berth-scheduler/berth/abi/wire"
 	"github.com/berth-scheduler/berth/internal/bounded"
 )
 
 // hintUsage is what plugin conformance and plugin bench say of a hint.
-const hintUsage = "`STRING` to use in labels, namespaces and other names, or KEY=VALUE for what a label, an annotation or a column of objects may be; " +
-	"repeatable. Those of a project are in its file testdata/hints, one a line"
+const hintUsage = "`STRING` to use in labels, namespaces and other names, or KEY=VALUE for what a label, an annotation or a column " +
+	"of objects may be; repeatable. Those of a project are in its file testdata/hints, one a line"
 
 // hintsFile is the name of the file beside the scenarios that has a project's hints, one a line; lines that begin with # are comments.
 const hintsFile = "hints"
@@ -60,6 +62,20 @@ func (t *target) hints(flags []string) ([]string, error) {
 		}
 	}
 	return all, nil
+}
+
+// checkHints refuses what cannot be a value of the column that a hint names.
+func checkHints(m *wire.Manifest, hints []string) error {
+	for _, hint := range hints {
+		column, value, is := wire.ColumnHint(m.Reads.ObjectColumns, hint)
+		if !is || strings.HasSuffix(column, ":"+wire.ObjectString) {
+			continue
+		}
+		if _, err := strconv.ParseInt(value, 10, 64); err != nil {
+			return fmt.Errorf("hint %s: %q is not a whole number: write one, of quantities in thousandths", hint, value)
+		}
+	}
+	return nil
 }
 
 // hintsOf returns strings that matter to a plugin: namespaces, and of labels and annotations the values, also as KEY=VALUE, and of columns

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/berth-scheduler/berth/abi/wire"
 )
 
 // TestHintsFile: a project's hints are the lines of a file beside its scenarios.
@@ -30,5 +32,17 @@ func TestHintsFile(t *testing.T) {
 		if _, err := readHints(filepath.Dir(file)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %s", err, want)
 		}
+	}
+}
+
+// TestColumnHints: a value of a column of objects that has numbers is a number.
+func TestColumnHints(t *testing.T) {
+	m := &wire.Manifest{Reads: wire.ManifestReads{ObjectColumns: []string{"o.a[name=x].b:string", "o.c[*].d:quantity"}}}
+	if err := checkHints(m, []string{"o.a[name=x].b:string=any", "o.c[*].d:quantity=-1500", "other", "k=v"}); err != nil {
+		t.Error(err)
+	}
+	const want = `hint o.c[*].d:quantity=1Gi: "1Gi" is not a whole number: write one, of quantities in thousandths`
+	if err := checkHints(m, []string{"o.c[*].d:quantity=1Gi"}); err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
 	}
 }

@@ -129,6 +129,9 @@ func (o *pluginTestOptions) run(ctx context.Context, stdout, stderr io.Writer) (
 		return target.inWords(err)
 	}
 	defer func() { err = errors.Join(err, t.module.close(ctx)) }()
+	if err := checkHints(t.module.Manifest, hints); err != nil {
+		return err
+	}
 	t.printf("%s %s, %s\n", t.module.Manifest.Name, t.module.Manifest.Version, size(int64(len(t.module.Bytes))))
 	if t.dir == "" {
 		if old := stale(loaded.Path, loaded.Manifest.Name, filepath.Join(filepath.Dir(files[0]), "..")); old != "" {

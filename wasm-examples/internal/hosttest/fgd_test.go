@@ -358,7 +358,8 @@ func TestRestFGDRefuses(t *testing.T) {
 				`{"typicalPods": [{"milliCPU": 1, "milliGPU": 1, "count": 1}]}`:                                                            "typicalPods[0]: gpus and milliGPU must both be 0, or both more",
 				`{"typicalPods": [{"milliCPU": 1, "gpus": 1, "milliGPU": 1, "models": [` + strings.Join(models, ", ") + `], "count": 1}]}`: "typicalPods[0].models[31]: there may be 31 models",
 			} {
-				if _, err := newPlugin(t, e, make(t, e), wasm.Config{Config: []byte(config), Grants: manifest(t, e).Rights()}); err == nil || !strings.Contains(err.Error(), want) {
+				_, err := newPlugin(t, e, make(t, e), wasm.Config{Config: []byte(config), Grants: manifest(t, e).Rights()})
+				if err == nil || !strings.Contains(err.Error(), want) {
 					t.Errorf("%s: %v, want %q", config, err, want)
 				}
 			}
