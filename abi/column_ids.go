@@ -182,4 +182,9 @@ const (
 	// NamespaceRequested (namespaces: requested): sum of the requests of the namespace's pods on nodes, assumed ones
 	// included; for pods their number.
 	NamespaceRequested ColumnID = 227
+	// NamespaceObjectNumbers (objectColumns): numbers of the namespace's object, for a column that is not of type
+	// string (4.22).
+	NamespaceObjectNumbers ColumnID = 228
+	// NamespaceObjectTexts (objectColumns): value ids of the namespace's object, for a column of type string (4.22).
+	NamespaceObjectTexts ColumnID = 229
 )

@@ -56,6 +56,7 @@ func (i *instance) mangle(mem []byte) {
 		i.elements(mem, abi.TableNodes, abi.NodeNominated, 8, func(element []byte) { clear(element) })
 	case h.wrong("objects say nothing"):
 		i.elements(mem, abi.TableNodes, abi.NodeObjectNumbers, 8, func(element []byte) { clear(element) })
+		i.elements(mem, abi.TableNamespaces, abi.NamespaceObjectNumbers, 8, func(element []byte) { clear(element) })
 	case h.wrong("no pod counts in its namespace"):
 		i.elements(mem, abi.TableNamespaces, abi.NamespaceRequested, 8, func(element []byte) { clear(element) })
 	case h.wrong("namespaces have no names"):

@@ -211,6 +211,9 @@ func (l *List) Reading(name string) string {
 // form of no name.
 func FromConfig(pointer string) string { return "config:" + pointer }
 
+// ObjectColumns is the list of columns of objects of the API. In which table a column is follows from the object's join.
+const ObjectColumns = "objectColumns"
+
 // Lists returns the lists in the order of ABI-9.4.
 func Lists() []List {
 	return []List{
@@ -221,7 +224,7 @@ func Lists() []List {
 		{"resources", "the resource ", " of nodes and pods", true},
 		{"feeds", "the feed ", " of nodes", true},
 		{"requiredFeeds", "the feed ", ", without which its pods wait", false},
-		{"objectColumns", "", " of objects of nodes", false},
+		{ObjectColumns, "", " of objects", false},
 		{"pods", "", " of placed pods", false},
 		{"podLabels", "the label ", " of placed pods", true},
 		{"podAnnotations", "the annotation ", " of pods", true},

@@ -119,14 +119,14 @@ func nodes() []Entry {
 				"them",
 		},
 		{
-			ID: 194, Table: abi.TableNodes, Go: "NodeObjectNumbers", SDK: "ObjectNumbers", List: "objectColumns", Arg: ArgKey,
+			ID: 194, Table: abi.TableNodes, Go: "NodeObjectNumbers", SDK: "ObjectNumbers", List: ObjectColumns, Arg: ArgKey,
 			Type: abi.TypeI64, Span: true, Meaning: "numbers of the node's object, for a column that is not of type string (4.22)",
 			Points: PointsPods, Grant: GrantObjects, Source: FromFeeds, Since: 2,
 			Doc: "are the values of a declared column of the node's object: integers, quantities in thousandths, times in seconds since 1970, " +
 				"or 0 and 1",
 		},
 		{
-			ID: 195, Table: abi.TableNodes, Go: "NodeObjectTexts", SDK: "ObjectTexts", List: "objectColumns", Arg: ArgKey, Type: abi.TypeU32,
+			ID: 195, Table: abi.TableNodes, Go: "NodeObjectTexts", SDK: "ObjectTexts", List: ObjectColumns, Arg: ArgKey, Type: abi.TypeU32,
 			Span: true, Meaning: "value ids of the node's object, for a column of type string (4.22)", Points: PointsPods,
 			Grant: GrantObjects, Source: FromFeeds, Since: 2,
 			Doc: "are the values of a declared column of type string of the node's object",
@@ -253,6 +253,19 @@ func namespaces() []Entry {
 			Points: PointsNamespaces, ClusterOnly: true, Grant: "namespaces", Source: FromNamespaces,
 			NotKept: "it reads all namespaces", Since: 2,
 			Doc: "is the sum of the requests of the namespace's pods on nodes; for `pods` their number",
+		},
+		{
+			ID: 228, Table: abi.TableNamespaces, Go: "NamespaceObjectNumbers", SDK: "ObjectNumbers", List: ObjectColumns, Arg: ArgKey,
+			Type: abi.TypeI64, Span: true, Meaning: "numbers of the namespace's object, for a column that is not of type string (4.22)",
+			Points: PointsNamespaces, ClusterOnly: true, Grant: GrantObjects, Source: FromNamespaces, NotKept: "it reads all namespaces",
+			Since: 2, Doc: "are the values of a declared column of the namespace's object: integers, quantities in thousandths, times in " +
+				"seconds since 1970, or 0 and 1",
+		},
+		{
+			ID: 229, Table: abi.TableNamespaces, Go: "NamespaceObjectTexts", SDK: "ObjectTexts", List: ObjectColumns, Arg: ArgKey,
+			Type: abi.TypeU32, Span: true, Meaning: "value ids of the namespace's object, for a column of type string (4.22)",
+			Points: PointsNamespaces, ClusterOnly: true, Grant: GrantObjects, Source: FromNamespaces, NotKept: "it reads all namespaces",
+			Since: 2, Doc: "are the values of a declared column of type string of the namespace's object",
 		},
 	}
 }

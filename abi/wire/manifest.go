@@ -22,8 +22,6 @@ type Manifest struct {
 	Points ManifestPoints
 	// Reads is what the host writes to the module's memory (ABI-9.4).
 	Reads ManifestReads
-	// Objects are the kinds of objects of which it reads fields (ABI-9.16).
-	Objects []ManifestObject
 	// Host are the host functions that the module imports (ABI-9.6).
 	Host []string
 	// Events are those after which a rejected pod is retried; none means any (ABI-9.7).
@@ -67,6 +65,8 @@ type ManifestReads struct {
 	Feeds []string
 	// RequiredFeeds are those of Feeds without which the plugin's pods wait.
 	RequiredFeeds []string
+	// Objects are the kinds of objects of the API of which the module reads fields (ABI-9.16), which manifests have beside reads.
+	Objects []ManifestObject
 	// ObjectColumns are columns of Objects, as "zones.status.zones[*].free:quantity".
 	ObjectColumns []string
 	// Resolution is by how much the time moves that pod: now has, as "60s"; at most one.
@@ -144,7 +144,7 @@ func (r *ManifestReads) lists() []readList {
 	return []readList{
 		{"node", &r.Node}, {"nodeLabels", &r.NodeLabels}, {"nodeAnnotations", &r.NodeAnnotations},
 		{"nodeConditions", &r.NodeConditions}, {"resources", &r.Resources}, {"feeds", &r.Feeds},
-		{"requiredFeeds", &r.RequiredFeeds}, {"objectColumns", &r.ObjectColumns}, {"pods", &r.Pods},
+		{"requiredFeeds", &r.RequiredFeeds}, {fields.ObjectColumns, &r.ObjectColumns}, {"pods", &r.Pods},
 		{"podLabels", &r.PodLabels}, {"podAnnotations", &r.PodAnnotations}, {"pod", &r.Pod}, {"resolution", &r.Resolution},
 		{"namespaces", &r.Namespaces}, {"namespaceLabels", &r.NamespaceLabels}, {"published", &r.Published},
 	}
@@ -180,6 +180,9 @@ func (r *ManifestReads) Step() int64 {
 // Declares reports whether the reads declare a column or a field.
 func (r *ManifestReads) Declares(e *fields.Entry) bool {
 	names := r.List(e.List)
+	if e.List == fields.ObjectColumns {
+		return len(r.objectArgs(e)) > 0
+	}
 	if e.Name == "" {
 		return len(names) > 0
 	}
@@ -190,6 +193,11 @@ func (r *ManifestReads) Declares(e *fields.Entry) bool {
 type DeclaredColumn struct {
 	fields.Entry
 	Args []int
+}
+
+// HasNamespaces reports whether the reads declare something of the table of namespaces.
+func (r *ManifestReads) HasNamespaces() bool {
+	return slices.ContainsFunc(fields.All(), func(e fields.Entry) bool { return e.Table == abi.TableNamespaces && r.Declares(&e) })
 }
 
 // Columns returns what the reads declare, in the order of ids.
@@ -208,8 +216,8 @@ func (r *ManifestReads) Columns() (out []DeclaredColumn) {
 		for i := range args {
 			args[i] = i
 		}
-		if e.List == "objectColumns" {
-			args = r.objectArgs(e.Type)
+		if e.List == fields.ObjectColumns {
+			args = r.objectArgs(&e)
 		}
 		out = append(out, DeclaredColumn{e, args})
 	}

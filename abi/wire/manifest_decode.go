@@ -113,7 +113,7 @@ func (d manifestDecoder) manifest(n *jsonNode, m *Manifest) {
 		{"abi", d.text(&m.ABI)},
 		{"points", d.points(&m.Points)},
 		{"reads", d.reads(&m.Reads)},
-		{"objects", d.objects(&m.Objects)},
+		{"objects", d.objects(&m.Reads.Objects)},
 		{"host", d.list(&m.Host)},
 		{"events", d.events(&m.Events)},
 		{"enforces", d.list(&m.Enforces)},

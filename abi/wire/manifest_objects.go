@@ -6,6 +6,7 @@ import (
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/abi/fieldpath"
+	"github.com/berth-scheduler/berth/abi/fields"
 )
 
 // ManifestObject is a kind of objects of the API of which the module reads fields (ABI-9.16).
@@ -14,16 +15,48 @@ type ManifestObject struct {
 	Name string
 	// Resource is plural.group/version.
 	Resource string
-	// Join says how an object is found: JoinNode.
+	// Join says to what an object belongs: JoinNode or JoinNamespace.
 	Join string
-	// Field is the path of the node's name in the object; empty for .metadata.name.
+	// Field is the path in the object of the name of what it belongs to; empty for .metadata.name and JoinNode, and for .metadata.namespace
+	// and JoinNamespace.
 	Field string
 	// Required has the pods of the plugin wait while the objects cannot be watched.
 	Required bool
 }
 
-// JoinNode joins an object to the node that it names.
-const JoinNode = "node"
+// The joins. An object belongs to the node or the namespace that it names.
+const (
+	JoinNode      = "node"
+	JoinNamespace = "namespace"
+)
+
+// joins returns the joins, and the tables that show their objects.
+func joins() []objectJoin {
+	return []objectJoin{{JoinNode, abi.TableNodes, ".metadata.name"}, {JoinNamespace, abi.TableNamespaces, ".metadata.namespace"}}
+}
+
+type objectJoin struct {
+	name  string
+	table abi.TableID
+	field string // where the name is, unless Field says so
+}
+
+// joinOf returns a join; nil if there is none of the name.
+func joinOf(name string) *objectJoin {
+	all := joins()
+	if i := slices.IndexFunc(all, func(j objectJoin) bool { return j.name == name }); i >= 0 {
+		return &all[i]
+	}
+	return nil
+}
+
+// Owner returns the path in an object of the name of what it belongs to.
+func (o *ManifestObject) Owner() string {
+	if j := joinOf(o.Join); o.Field == "" && j != nil {
+		return j.field
+	}
+	return o.Field
+}
 
 // The types of columns of objects (ABI-4.22).
 const (
@@ -111,14 +144,34 @@ const MaxObjects = 8
 // Text reports whether the column has strings.
 func (c *ObjectColumn) Text() bool { return c.Type == ObjectString }
 
-// objectArgs returns the args of the columns of objects whose elements have a type.
-func (r *ManifestReads) objectArgs(typ abi.Type) (out []int) {
+// objectArgs returns the args of the columns of objects that an entry shows: those of its type, of objects that belong to the rows of its
+// table.
+func (r *ManifestReads) objectArgs(e *fields.Entry) (out []int) {
 	for i, text := range r.ObjectColumns {
-		if strings.HasSuffix(text, ":"+ObjectString) == (typ == abi.TypeU32) {
+		if strings.HasSuffix(text, ":"+ObjectString) == (e.Type == abi.TypeU32) && r.shownIn(text) == e.Table {
 			out = append(out, i)
 		}
 	}
 	return out
+}
+
+// Joins returns to what the objects belong, by their names.
+func (r *ManifestReads) Joins() map[string]string {
+	out := make(map[string]string, len(r.Objects))
+	for i := range r.Objects {
+		out[r.Objects[i].Name] = r.Objects[i].Join
+	}
+	return out
+}
+
+// shownIn returns the table that shows a column of objects; that of nodes if its object is not declared, which Validate refuses.
+func (r *ManifestReads) shownIn(column string) abi.TableID {
+	for i := range r.Objects {
+		if rest, ok := strings.CutPrefix(column, r.Objects[i].Name); ok && strings.IndexAny(rest, ".[") == 0 {
+			return r.Objects[i].Table()
+		}
+	}
+	return abi.TableNodes
 }
 
 // ObjectView is a kind of objects with the columns that a module reads of it.
@@ -131,7 +184,7 @@ type ObjectView struct {
 
 // ObjectViews returns what a valid manifest reads of objects, in its order.
 func (m *Manifest) ObjectViews() (out []ObjectView) {
-	for _, o := range m.Objects {
+	for _, o := range m.Reads.Objects {
 		view := ObjectView{ManifestObject: o}
 		for i, text := range m.Reads.ObjectColumns {
 			if c, err := ParseObjectColumn(text); err == nil && c.Object == o.Name {
@@ -143,10 +196,18 @@ func (m *Manifest) ObjectViews() (out []ObjectView) {
 	return out
 }
 
+// Table returns the table that shows the objects.
+func (o *ManifestObject) Table() abi.TableID {
+	if j := joinOf(o.Join); j != nil {
+		return j.table
+	}
+	return abi.TableNodes
+}
+
 // Rights returns what a user must grant the module: its directives, and the resources of its objects.
 func (m *Manifest) Rights() ManifestDirectives {
 	out := m.Directives
-	for _, o := range m.Objects {
+	for _, o := range m.Reads.Objects {
 		resource, _, _ := strings.Cut(o.Resource, "/")
 		if !slices.Contains(out.Objects, resource) {
 			out.Objects = append(out.Objects, resource)
@@ -187,10 +248,10 @@ func (v *ObjectView) Key() string {
 func (v manifestValidator) objects(m *Manifest) {
 	const rule = "ABI-9.16"
 	var names []string
-	if len(m.Objects) > MaxObjects {
+	if len(m.Reads.Objects) > MaxObjects {
 		v.add("objects", "it has more than eight kinds of objects", "read less", "ABI-10")
 	}
-	for i, o := range m.Objects {
+	for i, o := range m.Reads.Objects {
 		path := index("objects", i)
 		switch {
 		case !isLabel(o.Name):
@@ -202,8 +263,8 @@ func (v manifestValidator) objects(m *Manifest) {
 		if _, err := fieldpath.ParseResource(o.Resource); err != nil {
 			v.add(path+".resource", err.Error(), "", rule)
 		}
-		if o.Join != JoinNode {
-			v.add(path+".join", quoted(o.Join)+" is no way to find an object", "write "+JoinNode, rule)
+		if joinOf(o.Join) == nil {
+			v.add(path+".join", quoted(o.Join)+" is nothing to which an object belongs", "write "+JoinNode+" or "+JoinNamespace, rule)
 		}
 		if o.Field == "" {
 			continue

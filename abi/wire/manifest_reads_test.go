@@ -30,10 +30,12 @@ func TestReadsOfFields(t *testing.T) {
 		if name == "" {
 			name = "key"
 		}
-		if e.List == "objectColumns" && e.Type == abi.TypeU32 {
-			name = "o.key:string"
+		objects := ""
+		if e.List == "objectColumns" {
+			join := map[abi.TableID]string{abi.TableNodes: "node", abi.TableNamespaces: "namespace"}[e.Table]
+			name, objects = map[bool]string{true: "o.key:string", false: "o.key:integer"}[e.Type == abi.TypeU32], `"objects": [{"name": "o", "join": "`+join+`"}], `
 		}
-		text := `{"reads": {"` + e.List + `": ["` + name + `"]}}`
+		text := `{` + objects + `"reads": {"` + e.List + `": ["` + name + `"]}}`
 		declaring, err := wire.DecodeManifest([]byte(text))
 		if err != nil {
 			t.Fatal(err)

@@ -30,7 +30,7 @@ func (v manifestValidator) since(m *Manifest) {
 			}
 		}
 	}
-	if len(m.Objects) > 0 {
+	if len(m.Reads.Objects) > 0 {
 		later("objects", "objects", 2)
 	}
 	for _, l := range m.Reads.lists() {

@@ -144,9 +144,9 @@ func EncodeManifest(m *Manifest) []byte {
 			}
 		})
 	}
-	if len(m.Objects) > 0 {
+	if len(m.Reads.Objects) > 0 {
 		w.key("objects")
-		for i, o := range m.Objects {
+		for i, o := range m.Reads.Objects {
 			w.out = append(w.out, "[,"[min(i, 1)], '{')
 			w.text("name", o.Name)
 			w.text("resource", o.Resource)

@@ -117,7 +117,7 @@ func warnUnusable(man *Manifest, warn func(bool, string)) {
 	whole := func(p abi.Point) bool {
 		return p > abi.Hint && man.Scope(p) == abi.ScopeCluster && (p != abi.PreFilter || !man.Sharded())
 	}
-	warn(len(r.Namespaces)+len(r.NamespaceLabels) > 0 && !some(func(p abi.Point) bool { return whole(p) && !p.Aux() }),
+	warn(r.HasNamespaces() && !some(func(p abi.Point) bool { return whole(p) && !p.Aux() }),
 		"namespaces are read, but no declared point may use them: only those of scope cluster from preFilter to normalize, and postFilter, may; "+
 			"for the labels of the pod's own namespace read pod: namespaceLabels")
 	warn(placed && slices.Contains(r.Node, "generation") && !some(whole),

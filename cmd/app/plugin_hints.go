@@ -91,10 +91,8 @@ func hintsOf(trial *berthtest.Trial, pods []berthtest.Pod) []string {
 		hints = slices.AppendSeq(hints, maps.Values(texts))
 		told(texts)
 	}
-	for _, n := range trial.Nodes {
-		add(n.Labels)
-		add(n.Annotations)
-		for column, values := range n.Objects {
+	objects := func(of map[string]berthtest.Values) {
+		for column, values := range of {
 			for _, text := range values.Texts {
 				if text != nil {
 					hints = append(hints, column+"="+*text)
@@ -104,6 +102,16 @@ func hintsOf(trial *berthtest.Trial, pods []berthtest.Pod) []string {
 				hints = append(hints, fmt.Sprint(column, "=", number))
 			}
 		}
+	}
+	for _, n := range trial.Namespaces {
+		hints = append(hints, n.Name)
+		add(n.Labels)
+		objects(n.Objects)
+	}
+	for _, n := range trial.Nodes {
+		add(n.Labels)
+		add(n.Annotations)
+		objects(n.Objects)
 		for i := range n.Pods {
 			add(n.Pods[i].Labels)
 			told(n.Pods[i].Annotations)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/abi/sdk/go/berthtest"
+	"github.com/berth-scheduler/berth/abi/wire"
 	"github.com/berth-scheduler/berth/runtime/cache"
 	"github.com/berth-scheduler/berth/runtime/objectview"
 	"github.com/berth-scheduler/berth/runtime/plugin"
@@ -66,6 +67,9 @@ func newHosted(ctx context.Context, m *opened, nodes []berthtest.Node, pods []be
 			c.SetFeeds(state.Feed{Name: name, Cells: map[string]state.Cell{n.Name: cell}})
 		}
 		for _, view := range m.Manifest.ObjectViews() {
+			if view.Join != wire.JoinNode {
+				continue
+			}
 			cell := state.Cell{State: abi.FeedFresh, Columns: objectview.Columns(&view, func(arg int) ([]int64, []*string) {
 				v := n.Objects[m.Manifest.Reads.ObjectColumns[arg]]
 				return v.Numbers, v.Texts

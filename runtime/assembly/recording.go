@@ -119,13 +119,6 @@ func unrecorded(all []*built, recording *inbox.Settings) error {
 						refuse("plugin %s %w, and the recording has what was declared", name, err)
 					}
 					continue
-				case abi.NodeObjectNumbers, abi.NodeObjectTexts:
-					for _, view := range read.Args {
-						if !slices.Contains(recording.Feeds, view) {
-							refuse("plugin %s reads objects of which the recording does not have what it reads (%s)", name, view)
-						}
-					}
-					continue
 				case abi.NodeAnnotations:
 					of = "nodes"
 				case abi.PodAnnotations, abi.IncomingAnnotations:
@@ -143,6 +136,11 @@ func unrecorded(all []*built, recording *inbox.Settings) error {
 				}
 			}
 			if m, ok := p.args.(*Module); ok {
+				for _, view := range m.Loaded.Manifest.ObjectViews() {
+					if !slices.Contains(recording.Feeds, view.Key()) {
+						refuse("plugin %s reads objects of which the recording does not have what it reads (%s)", name, view.Key())
+					}
+				}
 				if err := undeclared(m.Loaded.Manifest.Reads.Feeds, append([]string{}, recording.Feeds...)); err != nil {
 					refuse("plugin %s reads what the recording does not have: %w", name, err)
 				}

@@ -18,7 +18,7 @@ type feeds struct {
 
 // feed has the cells of a feed by the name of a node, or by the value of a label.
 type feed struct {
-	label     string
+	label, of string
 	since, at int64 // of cells without their own
 	cells     map[string]state.Cell
 	fresh     int // how many cells are
@@ -56,6 +56,9 @@ func (c *Cache) SetFeeds(feeds ...state.Feed) (changed bool) {
 	for _, n := range c.rows {
 		changed = c.showFeeds(n) || changed
 	}
+	for i := range c.namespaces.infos {
+		changed = c.showFeedsOf(&c.namespaces.infos[i]) || changed
+	}
 	return changed
 }
 
@@ -67,8 +70,8 @@ func (c *Cache) setFeed(f *state.Feed) {
 		c.feeds.all = append(c.feeds.all, feed{cells: make(map[string]state.Cell)})
 	}
 	to := &c.feeds.all[number]
-	if to.label != f.Label { // declared anew
-		to.label = f.Label
+	if to.label != f.Label || to.of != f.Of { // declared anew
+		to.label, to.of = f.Label, f.Of
 		clear(to.cells)
 		to.fresh, to.since, to.at = 0, 0, 0
 	}
@@ -93,7 +96,7 @@ func (c *Cache) Feeds() iter.Seq[state.Feed] {
 	return func(yield func(state.Feed) bool) {
 		for i, name := range c.feeds.names {
 			f := &c.feeds.all[i]
-			if !yield(state.Feed{Name: name, Label: f.label, Since: f.since, At: f.at, Cells: maps.Clone(f.cells)}) {
+			if !yield(state.Feed{Name: name, Label: f.label, Of: f.of, Since: f.since, At: f.at, Cells: maps.Clone(f.cells)}) {
 				return
 			}
 		}
@@ -102,32 +105,53 @@ func (c *Cache) Feeds() iter.Seq[state.Feed] {
 
 // showFeeds gives a node that is a row its cells, and reports whether they differ from what they were in more than the age of a sample.
 func (c *Cache) showFeeds(n *node) (differ bool) {
-	var cells []state.Cell
-	for i := range c.feeds.all {
-		f := &c.feeds.all[i]
-		key := n.info.Name
-		if f.label != "" {
-			key = n.info.Node.Object.Labels[f.label] // a feed has no cell of an empty value
+	cells, differ := c.feeds.cells(state.OfNodes, n.info.Name, n.info.Node.Object.Labels, n.info.Cells)
+	if cells != nil {
+		n.info.Cells, n.info.Feeds, n.info.FeedsGeneration = cells, c.feeds.names, c.next()
+		c.dirty.add(uint32(n.row))
+	}
+	return differ
+}
+
+// showFeedsOf is showFeeds of a namespace that has an object.
+func (c *Cache) showFeedsOf(info *state.NamespaceInfo) (differ bool) {
+	if info.Namespace == nil {
+		return false
+	}
+	cells, differ := c.feeds.cells(state.OfNamespaces, info.Namespace.Name, nil, info.Cells)
+	if cells != nil {
+		info.Cells, info.Feeds, info.FeedsGeneration = cells, c.feeds.names, c.next()
+		c.namespaces.dirty.add(info.Row)
+	}
+	return differ
+}
+
+// cells returns what feeds say of a node or namespace, which had old; nil if that is the same. differ says whether it is in more than the
+// age of a sample.
+func (f *feeds) cells(of, name string, labels map[string]string, old []state.Cell) (cells []state.Cell, differ bool) {
+	for i := range f.all {
+		feed := &f.all[i]
+		key := name
+		if feed.label != "" {
+			key = labels[feed.label] // a feed has no cell of an empty value
 		}
-		cell := f.cell(key)
-		old := cellOf(n.info.Cells, i)
-		if cells == nil && cell == old {
+		cell := state.Cell{}
+		if feed.of == of {
+			cell = feed.cell(key)
+		}
+		was := cellOf(old, i)
+		if cells == nil && cell == was {
 			continue
 		}
-		differ = differ || cell.Value != old.Value || cell.State != old.State || cell.Since != old.Since ||
-			!cell.Columns.Equal(old.Columns)
+		differ = differ || cell.Value != was.Value || cell.State != was.State || cell.Since != was.Since ||
+			!cell.Columns.Equal(was.Columns)
 		if cells == nil {
-			cells = make([]state.Cell, len(c.feeds.all))
-			copy(cells, n.info.Cells)
+			cells = make([]state.Cell, len(f.all))
+			copy(cells, old)
 		}
 		cells[i] = cell
 	}
-	if cells == nil {
-		return false
-	}
-	n.info.Cells, n.info.Feeds, n.info.FeedsGeneration = cells, c.feeds.names, c.next()
-	c.dirty.add(uint32(n.row))
-	return differ
+	return cells, differ
 }
 
 func cellOf(cells []state.Cell, i int) state.Cell {

@@ -2,6 +2,7 @@ package cache_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
@@ -59,6 +60,64 @@ func TestFeeds(t *testing.T) {
 	}
 	if len(all) != 2 || all[0].Name != "load" || len(all[0].Cells) != 2 || all[1].Label != "zone" || len(all[1].Cells) != 2 {
 		t.Errorf("a checkpoint has %+v", all)
+	}
+}
+
+// TestFeedsOfNamespaces: a snapshot shows what objects say by the name of a namespace, whatever comes first, and only rows of which they say
+// something else change. A row that gets another namespace has nothing of the one before.
+func TestFeedsOfNamespaces(t *testing.T) {
+	c, s := cache.New(cache.Config{}), state.NewSnapshot()
+	columns := func(n int64) state.Cell {
+		return state.Cell{State: 1, Columns: &state.Columns{Numbers: [][]int64{{n}}}}
+	}
+	add := func(name string) { c.AddNamespace(state.NewNamespace(&v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})) }
+	set := func(want bool, cells map[string]state.Cell) {
+		t.Helper()
+		if got := c.SetFeeds(state.Feed{Name: "quota", Of: state.OfNamespaces, Cells: cells}); got != want {
+			t.Errorf("%v has changed something: %t, want %t", cells, got, want)
+		}
+	}
+	shows := func(when string, want map[string]int64) {
+		t.Helper()
+		since := s.Generation
+		c.UpdateSnapshot(s)
+		rows, _ := s.CellChanges(since)
+		for name, n := range want {
+			row, ok := s.NamespaceRow(name)
+			numbers := s.Namespaces.Cell(row, s.Feed("quota")).Columns.NumbersOf(0)
+			if got := append(numbers, 0)[0]; !ok || got != n {
+				t.Errorf("%s: %s has %d, want %d (changed: %v)", when, name, got, n, rows)
+			}
+		}
+	}
+	c.AddNode(state.NewNode(&v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "a"}}))
+	add("a")
+	set(true, map[string]state.Cell{"a": columns(1), "b": columns(2)})
+	add("b")
+	shows("both", map[string]int64{"a": 1, "b": 2})
+	if row, _ := s.Row("a"); s.Nodes.Cell(row, s.Feed("quota")) != (state.Cell{}) {
+		t.Error("the node a has what the namespace a has")
+	}
+	before := s.Generation
+	set(false, map[string]state.Cell{"a": columns(1), "gone": columns(7)})
+	set(true, map[string]state.Cell{"b": columns(3)})
+	c.UpdateSnapshot(s)
+	rowB, _ := s.NamespaceRow("b")
+	if rows, known := s.CellChanges(before); !known || !slices.Contains(rows, rowB) {
+		t.Errorf("changed: %v, %t, want %d", rows, known, rowB)
+	}
+	shows("a change", map[string]int64{"a": 1, "b": 3})
+	c.RemoveNamespace("a")
+	add("new")
+	shows("a row of another", map[string]int64{"b": 3, "new": 0})
+	add("a")
+	set(true, map[string]state.Cell{"new": columns(5)})
+	shows("again", map[string]int64{"a": 1, "b": 3, "new": 5})
+	fresh := state.NewSnapshot()
+	c.UpdateSnapshot(fresh)
+	row, _ := fresh.NamespaceRow("a")
+	if n := fresh.Namespaces.Cell(row, fresh.Feed("quota")).Columns.NumbersOf(0); len(n) != 1 || n[0] != 1 {
+		t.Errorf("another snapshot has %v", n)
 	}
 }
 

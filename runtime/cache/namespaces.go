@@ -29,11 +29,16 @@ func (c *Cache) AddNamespace(object *state.Namespace) {
 	if int(row) == len(n.infos) {
 		n.infos = append(n.infos, state.NamespaceInfo{})
 	}
-	info := state.NamespaceInfo{Namespace: object, Row: row, Generation: c.next(), RequestedGeneration: n.infos[row].RequestedGeneration}
+	was := &n.infos[row]
+	info := state.NamespaceInfo{
+		Namespace: object, Row: row, Generation: c.next(), RequestedGeneration: was.RequestedGeneration,
+		Cells: was.Cells, Feeds: was.Feeds, FeedsGeneration: was.FeedsGeneration,
+	}
 	if !ok { // the row is that of another namespace's sum
 		info.RequestedGeneration = c.account.next()
 	}
 	n.set(info)
+	c.showFeedsOf(&n.infos[row])
 }
 
 // RemoveNamespace removes a namespace and returns its object; false if there is none.
@@ -46,7 +51,7 @@ func (c *Cache) RemoveNamespace(name string) (*state.Namespace, bool) {
 	object := n.infos[row].Namespace
 	delete(n.rows, name)
 	n.free.give(row)
-	n.set(state.NamespaceInfo{Row: row, Generation: c.next()})
+	n.set(state.NamespaceInfo{Row: row, Generation: c.next(), FeedsGeneration: c.next()})
 	return object, true
 }
 

@@ -152,7 +152,7 @@ func newFollowedResource(ctx context.Context, c *Clients, views []abiwire.Object
 		reader := objectview.New(&views[i])
 		readers, paths = append(readers, reader), append(paths, reader.Paths()...)
 		key := views[i].Key()
-		r.tables[key] = objectview.NewTable(key)
+		r.tables[key] = objectview.NewTable(&views[i])
 		if before != nil && before.tables[key] != nil {
 			r.tables[key], r.known[key] = before.tables[key], before.known[key]
 		}

@@ -18,7 +18,7 @@ func (l *Loaded) Locked(ref *Reference) lock.Plugin {
 	for _, r := range m.Readings() {
 		p.Reads[r.List] = r.Names
 	}
-	for _, o := range m.Objects {
+	for _, o := range m.Reads.Objects {
 		p.Reads["objects"] = append(p.Reads["objects"], o.Resource)
 	}
 	return p

@@ -14,18 +14,27 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// Table has what a view reads of all objects, and says which node has which.
+// Table has what a view reads of all objects, and says to which node or namespace they belong.
 type Table struct {
-	key     string
+	key, of string
 	objects map[string]*Object   // by name
-	nodes   map[string][]*Object // those of a node, the oldest first
+	owners  map[string][]*Object // those of a node or namespace, the oldest first
 	bytes   int64
 	lost    int // objects of which something is left out
 }
 
-// NewTable returns a table without objects, for the view of a key.
-func NewTable(key string) *Table {
-	return &Table{key: key, objects: make(map[string]*Object), nodes: make(map[string][]*Object)}
+// NewTable returns a table without objects, for a view.
+func NewTable(v *wire.ObjectView) *Table {
+	t := &Table{key: v.Key(), of: state.OfNodes}
+	if v.Join == wire.JoinNamespace {
+		t.of = state.OfNamespaces
+	}
+	t.empty()
+	return t
+}
+
+func (t *Table) empty() {
+	t.objects, t.owners, t.bytes, t.lost = make(map[string]*Object), make(map[string][]*Object), 0, 0
 }
 
 // Bytes is about how much the table keeps.
@@ -56,9 +65,9 @@ type named struct {
 func (n named) Error() string { return strings.TrimPrefix(n.name, "/") + ": " + n.err.Error() }
 func (n named) Unwrap() error { return n.err }
 
-// doubled returns how many objects do not count because an older one is for the same node.
+// doubled returns how many objects do not count because an older one is for the same owner.
 func (t *Table) doubled() (n int) {
-	for _, all := range t.nodes {
+	for _, all := range t.owners {
 		n += len(all) - 1
 	}
 	return n
@@ -70,14 +79,22 @@ func (t *Table) Left(resource string) (out []error) {
 		out = append(out, fmt.Errorf("%s: something is left out of %d objects, such as %w", resource, n, example))
 	}
 	if n := t.doubled(); n > 0 {
-		out = append(out, fmt.Errorf("%s: %d objects do not count, because an older one is for the same node", resource, n))
+		out = append(out, fmt.Errorf("%s: %d objects do not count, because an older one is for the same %s", resource, n, t.owner()))
 	}
 	return out
 }
 
+// owner says to what the objects belong.
+func (t *Table) owner() string {
+	if t.of == state.OfNamespaces {
+		return "namespace"
+	}
+	return "node"
+}
+
 // Set adds an object, or replaces the one of its name.
 func (t *Table) Set(o *Object, changed map[string]state.Cell) {
-	if old := t.objects[o.Name]; old != nil && old.Node == o.Node && old.Created.Equal(o.Created) && old.Columns.Equal(o.Columns) {
+	if old := t.objects[o.Name]; old != nil && old.Owner == o.Owner && old.Created.Equal(o.Created) && old.Columns.Equal(o.Columns) {
 		o.Columns = old.Columns // nothing has changed
 	}
 	t.remove(o.Name, changed)
@@ -88,13 +105,13 @@ func (t *Table) Set(o *Object, changed map[string]state.Cell) {
 	if o.Lost != nil {
 		t.lost++
 	}
-	if o.Node == "" {
+	if o.Owner == "" {
 		return
 	}
-	all := append(t.nodes[o.Node], o)
+	all := append(t.owners[o.Owner], o)
 	slices.SortFunc(all, func(a, b *Object) int { return cmp.Or(a.Created.Compare(b.Created), strings.Compare(a.Name, b.Name)) })
-	t.nodes[o.Node] = all
-	changed[o.Node] = t.cell(o.Node)
+	t.owners[o.Owner] = all
+	changed[o.Owner] = t.cell(o.Owner)
 }
 
 // Delete removes the object of a name.
@@ -102,10 +119,10 @@ func (t *Table) Delete(name string, changed map[string]state.Cell) { t.remove(na
 
 // Clear removes all objects.
 func (t *Table) Clear(changed map[string]state.Cell) {
-	for node := range t.nodes {
-		changed[node] = state.Cell{}
+	for owner := range t.owners {
+		changed[owner] = state.Cell{}
 	}
-	*t = *NewTable(t.key)
+	t.empty()
 }
 
 // Names returns the names of the objects.
@@ -123,19 +140,19 @@ func (t *Table) remove(name string, changed map[string]state.Cell) {
 	if o.Lost != nil {
 		t.lost--
 	}
-	if o.Node == "" {
+	if o.Owner == "" {
 		return
 	}
-	all := slices.DeleteFunc(t.nodes[o.Node], func(other *Object) bool { return other == o })
-	if t.nodes[o.Node] = all; len(all) == 0 {
-		delete(t.nodes, o.Node)
+	all := slices.DeleteFunc(t.owners[o.Owner], func(other *Object) bool { return other == o })
+	if t.owners[o.Owner] = all; len(all) == 0 {
+		delete(t.owners, o.Owner)
 	}
-	changed[o.Node] = t.cell(o.Node)
+	changed[o.Owner] = t.cell(o.Owner)
 }
 
-// cell returns what a node has.
-func (t *Table) cell(node string) state.Cell {
-	if all := t.nodes[node]; len(all) > 0 {
+// cell returns what a node or namespace has.
+func (t *Table) cell(owner string) state.Cell {
+	if all := t.owners[owner]; len(all) > 0 {
 		return state.Cell{State: abi.FeedFresh, Columns: all[0].Columns}
 	}
 	return state.Cell{}
@@ -143,16 +160,16 @@ func (t *Table) cell(node string) state.Cell {
 
 // Feed returns changes as the scheduler takes them in.
 func (t *Table) Feed(changed map[string]state.Cell) state.Feed {
-	return state.Feed{Name: t.key, Cells: changed}
+	return state.Feed{Name: t.key, Of: t.of, Cells: changed}
 }
 
-// Known is the key of a cell that says that the objects are known, whether there are some or none. No node has this name.
+// Known is the key of a cell that says that the objects are known, whether there are some or none. Nothing has this name.
 const Known = ""
 
 // Join returns what views have of objects of any kinds, which are all that there are, for a scheduler to take in, and what was left out.
 func Join(views []wire.ObjectView, objects []map[string]any) (out []state.Feed, lost []error) {
 	for i := range views {
-		view, table := New(&views[i]), NewTable(views[i].Key())
+		view, table := New(&views[i]), NewTable(&views[i])
 		changed := map[string]state.Cell{Known: {State: abi.FeedFresh}}
 		for _, object := range objects {
 			apiVersion, _ := object["apiVersion"].(string)

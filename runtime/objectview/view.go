@@ -1,5 +1,5 @@
-// Package objectview reads what plugins declare of objects of the API (SPEC.md, 4.22 and 9.16) out of these objects, and says which
-// node has which of them.
+// Package objectview reads what plugins declare of objects of the API (SPEC.md, 4.22 and 9.16) out of these objects, and says to
+// which node or namespace they belong.
 package objectview
 
 import (
@@ -30,7 +30,7 @@ const (
 // View reads the columns that a plugin declares of a kind of objects.
 type View struct {
 	wire.ObjectView
-	node    fieldpath.Path
+	owner   fieldpath.Path
 	columns []column
 }
 
@@ -43,10 +43,7 @@ type column struct {
 // New returns the reader of a view of a valid manifest.
 func New(v *wire.ObjectView) *View {
 	out := &View{ObjectView: *v}
-	out.node, _ = fieldpath.Parse(".metadata.name")
-	if v.Field != "" {
-		out.node, _ = fieldpath.Parse(v.Field) // validated before
-	}
+	out.owner, _ = fieldpath.Parse(v.Owner()) // validated before
 	for i := range out.Columns {
 		c := column{ObjectColumn: &out.Columns[i]}
 		c.lists, c.value = c.Path.Lists()
@@ -83,13 +80,13 @@ func (v *View) Paths() (out []fieldpath.Path) {
 			out = append(out, c.Path)
 		}
 	}
-	return append(out, v.node)
+	return append(out, v.owner)
 }
 
 // Object is what is kept of an object.
 type Object struct {
-	// Node is the name of the node to which it belongs; empty for none.
-	Node string
+	// Owner is the name of the node or namespace to which it belongs; empty for none.
+	Owner string
 	// Name is NAMESPACE/NAME, and Created when the object was created.
 	Name    string
 	Created time.Time
@@ -109,9 +106,9 @@ func (v *View) Read(object map[string]any) *Object {
 	}
 	o := &Object{Name: text("namespace") + "/" + text("name"), Columns: &state.Columns{}}
 	o.Created, _ = time.Parse(time.RFC3339, text("creationTimestamp"))
-	if name, ok := v.node.Value(object); ok {
-		node, _ := name.(string)
-		o.Node = strings.Clone(node)
+	if name, ok := v.owner.Value(object); ok {
+		owner, _ := name.(string)
+		o.Owner = strings.Clone(owner)
 	}
 	r := reading{object: o}
 	for i := range v.columns {

@@ -21,7 +21,7 @@ func view(t *testing.T, field string, columns ...string) *wire.ObjectView {
 	t.Helper()
 	m := wire.Manifest{
 		Name: "x", Version: "1.0.0", ABI: "1.2", Points: wire.ManifestPoints{Filter: &wire.ManifestPoint{}},
-		Objects: []wire.ManifestObject{{Name: "o", Resource: "boxes.example.com/v1", Join: "node", Field: field}},
+		Reads: wire.ManifestReads{Objects: []wire.ManifestObject{{Name: "o", Resource: "boxes.example.com/v1", Join: "node", Field: field}}},
 	}
 	for _, c := range columns {
 		m.Reads.ObjectColumns = append(m.Reads.ObjectColumns, "o"+c)
@@ -147,20 +147,34 @@ func TestRead(t *testing.T) {
 	}
 }
 
+// TestOfNamespaces: an object is of its own namespace, or of the one that a field names.
+func TestOfNamespaces(t *testing.T) {
+	object := parse(t, "apiVersion: example.com/v1\nkind: Box\nmetadata: {name: b, namespace: team-a}\nspec: {x: 1, team: team-b}")
+	for field, want := range map[string]string{"": "team-a", ".spec.team": "team-b", ".spec.none": "", ".spec.x": ""} {
+		v := view(t, field, ".spec.x:integer")
+		v.Join = wire.JoinNamespace
+		out, _ := objectview.Join([]wire.ObjectView{*v}, []map[string]any{object})
+		cell, has := out[0].Cells[want]
+		if out[0].Of != state.OfNamespaces || !has || want != "" && cell.Columns.NumbersOf(0)[0] != 1 || want == "" && len(out[0].Cells) != 1 {
+			t.Errorf("%s: %+v", field, out)
+		}
+	}
+}
+
 // TestTooMany: an object with more values than a view may have is none, and its text does not stay in memory.
 func TestTooMany(t *testing.T) {
 	object := parse(t, "metadata: {name: node-n}\nspec: [{a: 1}]")
 	list := object["spec"].([]any)
 	object["spec"] = slices.Repeat(list, 70_000)
 	o := objectview.New(view(t, "", ".spec[*].a:integer")).Read(object)
-	if o.Columns != nil || o.Lost == nil || o.Node != "node-n" {
+	if o.Columns != nil || o.Lost == nil || o.Owner != "node-n" {
 		t.Errorf("%+v", o)
 	}
 }
 
 func TestTable(t *testing.T) {
 	v := view(t, ".spec.node", ".spec.x:integer")
-	reader, table := objectview.New(v), objectview.NewTable(v.Key())
+	reader, table := objectview.New(v), objectview.NewTable(v)
 	object := func(name, node, created string, x int) *objectview.Object {
 		return reader.Read(parse(t, fmt.Sprintf("metadata: {name: %s, namespace: d, creationTimestamp: %q}\nspec: {node: %s, x: %d}", name, created, node, x)))
 	}

@@ -72,11 +72,19 @@ func (c *Columns) Equal(o *Columns) bool {
 		})
 }
 
-// Feed is the part of a feed that has changed: numbers by node, or by the value of a label of nodes.
+// What cells of a Feed belong to.
+const (
+	OfNodes      = ""
+	OfNamespaces = "namespaces"
+)
+
+// Feed is the part of a feed that has changed: numbers by node, or by the value of a label of nodes; or what objects of nodes or namespaces say.
 type Feed struct {
 	Name string `json:"name"`
-	// Label is the key of the label; empty if cells are by the node's name.
+	// Label is the key of the label; empty if cells are by name.
 	Label string `json:"label,omitempty"`
+	// Of says whose names cells are by: OfNamespaces, or OfNodes.
+	Of string `json:"of,omitempty"`
 	// Since and At are those of all cells that have none of their own, whether they have changed or not; 0 for no change. A round renews
 	// nearly all samples, so cells need not be repeated for it.
 	Since int64 `json:"since,omitempty"`
@@ -90,6 +98,14 @@ func (s *Snapshot) Feed(name string) int { return slices.Index(s.Feeds, name) }
 
 // Cell returns what a feed says of a row. A feed that the snapshot does not have says nothing of any.
 func (t *NodeTable) Cell(row uint32, feed int) Cell {
+	if feed < 0 || feed >= len(t.Cells[row]) {
+		return Cell{}
+	}
+	return t.Cells[row][feed]
+}
+
+// Cell returns what a feed says of a row's namespace.
+func (t *NamespaceTable) Cell(row uint32, feed int) Cell {
 	if feed < 0 || feed >= len(t.Cells[row]) {
 		return Cell{}
 	}

@@ -30,4 +30,8 @@ type NamespaceInfo struct {
 	// int64 is the nearest one. RequestedGeneration changes with it, and if another namespace gets the row; it has a counter of its own.
 	Requested           Resources
 	RequestedGeneration uint64
+	// Cells, Feeds and FeedsGeneration are as in NodeInfo.
+	Cells           []Cell
+	Feeds           []string
+	FeedsGeneration uint64
 }

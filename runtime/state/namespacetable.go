@@ -22,11 +22,14 @@ type NamespaceTable struct {
 	// change nothing in it. The sums of a row are never written to. RequestedGeneration changes with them.
 	Requested           []Resources
 	RequestedGeneration []uint64
+	// Cells are what objects of the API say of the namespace, by row and by the number of the feed; FeedsGeneration changes with them.
+	Cells           [][]Cell
+	FeedsGeneration []uint64
 
 	index   map[string]uint32
 	scratch pairScratch
 
-	objects, sums rowChanges
+	objects, sums, cells rowChanges
 }
 
 // rowChanges are the rows that changed in the snapshot's generation at. Before that, nothing has
@@ -40,7 +43,7 @@ type rowChanges struct {
 // unknown.
 func newNamespaceTable(generation uint64) NamespaceTable {
 	none := rowChanges{at: generation, before: generation}
-	return NamespaceTable{index: make(map[string]uint32), objects: none, sums: none}
+	return NamespaceTable{index: make(map[string]uint32), objects: none, sums: none, cells: none}
 }
 
 // Len returns the number of rows, including empty ones.
@@ -70,6 +73,11 @@ func (t *NamespaceTable) update(infos []NamespaceInfo, strings *wire.Dict, gener
 			bytes += sumBytes + 8*len(info.Requested.Scalars)
 			t.sums.note(info.Row, generation)
 		}
+		if t.FeedsGeneration[info.Row] != info.FeedsGeneration {
+			t.Cells[info.Row], t.FeedsGeneration[info.Row] = info.Cells, info.FeedsGeneration
+			bytes += 8 * len(info.Cells)
+			t.cells.note(info.Row, generation)
+		}
 	}
 	return bytes
 }
@@ -81,6 +89,7 @@ func (t *NamespaceTable) ensure(n int) {
 		t.Name = append(t.Name, 0)
 		t.Generation = append(t.Generation, 0)
 		t.Requested, t.RequestedGeneration = append(t.Requested, Resources{}), append(t.RequestedGeneration, 0)
+		t.Cells, t.FeedsGeneration = append(t.Cells, nil), append(t.FeedsGeneration, 0)
 	}
 	t.Labels.Resize(t.Len())
 }
@@ -159,4 +168,9 @@ func (s *Snapshot) NamespaceChanges(since uint64) (rows []uint32, known bool) {
 // SumChanges is NamespaceChanges of what the pods of namespaces request.
 func (s *Snapshot) SumChanges(since uint64) (rows []uint32, known bool) {
 	return s.Namespaces.sums.since(since, s.Generation)
+}
+
+// CellChanges is NamespaceChanges of what objects of the API say of namespaces.
+func (s *Snapshot) CellChanges(since uint64) (rows []uint32, known bool) {
+	return s.Namespaces.cells.since(since, s.Generation)
 }

@@ -105,6 +105,9 @@ func (s *Snapshot) Update(infos []*NodeInfo, dirty, freed []uint32, namespaces .
 	}
 	s.Nodes.Labels.promote(s.Nodes.n)
 	s.BytesWritten += uint64(s.Namespaces.update(namespaces, s.Strings, s.Generation))
+	for i := range namespaces {
+		s.feedNames(namespaces[i].Feeds)
+	}
 	return s.stale()
 }
 
@@ -123,6 +126,13 @@ func (s *Snapshot) stale() bool {
 		now.taintSets > 2*s.began.taintSets+1024
 }
 
+// feedNames takes in the names of feeds.
+func (s *Snapshot) feedNames(names []string) {
+	if len(names) > len(s.Feeds) {
+		s.Feeds = names
+	}
+}
+
 // Rebuild rewrites everything in a new epoch with a new dictionary. infos are the nodes by row,
 // namespaces are all namespaces.
 func (s *Snapshot) Rebuild(infos []*NodeInfo, namespaces ...NamespaceInfo) {
@@ -134,6 +144,9 @@ func (s *Snapshot) Rebuild(infos []*NodeInfo, namespaces ...NamespaceInfo) {
 	}
 	s.Nodes.Labels.promote(s.Nodes.n)
 	s.BytesWritten += uint64(s.Namespaces.update(namespaces, s.Strings, s.Generation))
+	for i := range namespaces {
+		s.feedNames(namespaces[i].Feeds)
+	}
 	s.began = s.sizes()
 	s.history.forget(s.Generation + 1)
 }
@@ -170,9 +183,7 @@ func (s *Snapshot) writeRow(row uint32, info *NodeInfo) {
 	}
 	if t.FeedsGeneration[row] != info.FeedsGeneration {
 		t.Cells[row], t.FeedsGeneration[row] = info.Cells, info.FeedsGeneration
-		if len(info.Feeds) > len(s.Feeds) {
-			s.Feeds = info.Feeds
-		}
+		s.feedNames(info.Feeds)
 		s.BytesWritten += 8 + 8*3 // a slice and its generation
 	}
 	if t.PodsGeneration[row] != info.PodsGeneration {

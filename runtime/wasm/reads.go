@@ -24,10 +24,12 @@ func readsOf(m *wire.Manifest) (out []plugin.Read) {
 		if e.ID == abi.NodeRequestedSince { // of these resources, by the samples of these feeds
 			read.Args = slices.Concat(r.Resources, []string{""}, r.Feeds)
 		}
-		if e.List == "objectColumns" { // of these objects, whichever columns
+		if e.List == fields.ObjectColumns { // of these objects, whichever columns
 			read.Args = []string{}
 			for _, view := range m.ObjectViews() {
-				read.Args = append(read.Args, view.Key())
+				if view.Table() == e.Table {
+					read.Args = append(read.Args, view.Key())
+				}
 			}
 		}
 		if e.ByResource {

@@ -247,6 +247,8 @@ type Requirement struct {
 // Namespace is a namespace.
 type Namespace struct {
 	Metadata Metadata `json:"metadata"`
+	// Objects has what objects of the namespace say, as Node.Objects.
+	Objects map[string]Values `json:"objects,omitempty"`
 }
 
 // Node returns a node by name, nil if there is none.

@@ -108,7 +108,7 @@ func (l *sdk) values(e *fields.Entry, bit int) *strings.Replacer {
 	case "feeds":
 		key, what, keys = l.key[2], "the feed", "FEEDS"
 	case "objectColumns":
-		what, keys = "the column, or with another type", "OBJECT_COLUMNS"
+		what, keys = "the column, or with another type or join", "OBJECT_COLUMNS"
 	}
 	several := l.numbers
 	if e.Type == abi.TypeU32 {

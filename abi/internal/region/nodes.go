@@ -3,6 +3,8 @@ package region
 import (
 	"slices"
 	"strings"
+
+	"github.com/berth-scheduler/berth/abi"
 )
 
 // Node is a row of the table of nodes.
@@ -126,15 +128,24 @@ func (e *Encoder) Nodes(all []*Node, slots map[*Pod]uint32) Table {
 		column(&t, all, 163, 0, typeI64, func(b []byte, n *Node) []byte { return i64(b, n.CreatedAt) })
 	}
 	e.feeds(&t, all)
-	e.objects(&t, all)
+	objects(e, &t, all, 194, 195, "node", func(n *Node) map[string]Values { return n.Objects })
 	return t
 }
 
-func (e *Encoder) objects(t *Table, all []*Node) {
+// joined reports whether a column of objects is of those that belong to something.
+func (r *Reads) joined(column, join string) bool {
+	return r.Joins[column[:max(0, strings.IndexAny(column, ".["))]] == join
+}
+
+// objects writes the columns of objects that belong to the rows: of numbers and of texts.
+func objects[R any](e *Encoder, t *Table, all []*R, numbers, texts abi.ColumnID, join string, of func(*R) map[string]Values) {
 	for i, name := range e.Reads.ObjectColumns {
+		if !e.Reads.joined(name, join) {
+			continue
+		}
 		if strings.HasSuffix(name, ":string") {
-			keyedLists(e, t, all, 195, i, typeU32, func(b []byte, n *Node) []byte {
-				for _, text := range n.Objects[name].Texts {
+			keyedLists(e, t, all, texts, i, typeU32, func(b []byte, row *R) []byte {
+				for _, text := range of(row)[name].Texts {
 					if text == nil {
 						b = u32(b, 0)
 					} else {
@@ -145,8 +156,8 @@ func (e *Encoder) objects(t *Table, all []*Node) {
 			})
 			continue
 		}
-		keyedLists(e, t, all, 194, i, typeI64, func(b []byte, n *Node) []byte {
-			for _, number := range n.Objects[name].Numbers {
+		keyedLists(e, t, all, numbers, i, typeI64, func(b []byte, row *R) []byte {
+			for _, number := range of(row)[name].Numbers {
 				b = i64(b, number)
 			}
 			return b

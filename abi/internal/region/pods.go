@@ -89,13 +89,18 @@ type Namespace struct {
 	Labels map[string]string
 	// Requested is what its pods on nodes request of a resource; for pods their number.
 	Requested func(resource string) int64
+	// Objects has what objects of the namespace say, by columns as manifests have them.
+	Objects map[string]Values
 }
 
 // HasNode reports whether a name is in the list node.
 func (r *Reads) HasNode(name string) bool { return slices.Contains(r.Node, name) }
 
 // HasNamespaces reports whether there is a table of namespaces.
-func (r *Reads) HasNamespaces() bool { return len(r.Namespaces) > 0 || len(r.NamespaceLabels) > 0 }
+func (r *Reads) HasNamespaces() bool {
+	return len(r.Namespaces) > 0 || len(r.NamespaceLabels) > 0 ||
+		slices.ContainsFunc(r.ObjectColumns, func(column string) bool { return r.joined(column, "namespace") })
+}
 
 // Namespaces writes table 4, in which names are always (ABI-4.14). Rows that are nil
 // are empty.
@@ -111,5 +116,6 @@ func (e *Encoder) Namespaces(all []*Namespace) Table {
 			column(&t, all, 227, i, typeI64, func(b []byte, n *Namespace) []byte { return i64(b, n.Requested(name)) })
 		}
 	}
+	objects(e, &t, all, 228, 229, "namespace", func(n *Namespace) map[string]Values { return n.Objects })
 	return t
 }

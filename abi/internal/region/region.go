@@ -57,6 +57,7 @@ type Reads struct {
 	Resources                                   []string
 	NodeLabels, NodeAnnotations, NodeConditions []string
 	Feeds, ObjectColumns                        []string
+	Joins                                       map[string]string // by the name of an object: node or namespace
 	PodLabels, PodAnnotations                   []string
 	NamespaceLabels                             []string
 }

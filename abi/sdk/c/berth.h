@@ -271,6 +271,8 @@ enum {
   BERTH__NAMESPACE_LABELS = 225,
   BERTH__NAMESPACE_LABEL = 226,
   BERTH__NAMESPACE_REQUESTED = 227,
+  BERTH__NAMESPACE_OBJECT_NUMBERS = 228,
+  BERTH__NAMESPACE_OBJECT_TEXTS = 229,
 
   BERTH__POD_NAME = 128,
   BERTH__POD_NODE_NAME = 129,
@@ -1672,7 +1674,8 @@ struct berth__columns {
   struct berth__column *node_allocatable, *node_requested, *node_annotation, *node_condition, *node_label, *node_capacity,
       *node_feed, *node_feed_state, *node_requested_since, *node_object_numbers, *node_object_numbers_arena,
       *node_object_texts, *node_object_texts_arena, *placed_requests, *placed_annotation, *placed_label, *placed_limits,
-      *namespace_label, *namespace_requested;
+      *namespace_label, *namespace_requested, *namespace_object_numbers, *namespace_object_numbers_arena,
+      *namespace_object_texts, *namespace_object_texts_arena;
   uint32_t lengths[BERTH__LISTS];
 };
 
@@ -1762,6 +1765,10 @@ BERTH__COLD const struct berth__place *berth__place(uint32_t id) {
       BERTH__SPANS(BERTH__NAMESPACE_LABELS, BERTH__PAIR, namespace_labels),
       BERTH__KEYED(BERTH__NAMESPACE_LABEL, BERTH__U32, namespace_label, BERTH__NAMESPACE_LABEL_KEYS),
       BERTH__KEYED(BERTH__NAMESPACE_REQUESTED, BERTH__I64, namespace_requested, BERTH__RESOURCES),
+      BERTH__KEYED(BERTH__NAMESPACE_OBJECT_NUMBERS, BERTH__SPAN, namespace_object_numbers, BERTH__OBJECT_COLUMNS),
+      BERTH__KEYED(BERTH__NAMESPACE_OBJECT_NUMBERS + BERTH__ARENA, BERTH__I64, namespace_object_numbers_arena, BERTH__OBJECT_COLUMNS),
+      BERTH__KEYED(BERTH__NAMESPACE_OBJECT_TEXTS, BERTH__SPAN, namespace_object_texts, BERTH__OBJECT_COLUMNS),
+      BERTH__KEYED(BERTH__NAMESPACE_OBJECT_TEXTS + BERTH__ARENA, BERTH__U32, namespace_object_texts_arena, BERTH__OBJECT_COLUMNS),
   };
   for (uint32_t i = 0; i < sizeof places / sizeof *places; i++) {
     if (places[i].id == id) return &places[i];
@@ -2207,13 +2214,13 @@ BERTH__HOT int64_t berth_node_requested_since(BerthNode node, BerthResource r) {
 /// 1. Reads `objectColumns`.
 BERTH__HOT BerthNumbers berth_node_object_numbers(BerthNode node, BerthObjectColumn key) {
   return BERTH__LIST(BerthNumbers, ((struct berth__lists){berth__columns.node_object_numbers[key.number],
-      berth__columns.node_object_numbers_arena[key.number]}), node.row, "objectColumns", "the column, or with another type");
+      berth__columns.node_object_numbers_arena[key.number]}), node.row, "objectColumns", "the column, or with another type or join");
 }
 
 /// The values of a declared column of type string of the node's object. Reads `objectColumns`.
 BERTH__HOT BerthIds berth_node_object_texts(BerthNode node, BerthObjectColumn key) {
   return BERTH__LIST(BerthIds, ((struct berth__lists){berth__columns.node_object_texts[key.number],
-      berth__columns.node_object_texts_arena[key.number]}), node.row, "objectColumns", "the column, or with another type");
+      berth__columns.node_object_texts_arena[key.number]}), node.row, "objectColumns", "the column, or with another type or join");
 }
 
 /// metadata.namespace. Reads `pods: namespace`.
@@ -2325,6 +2332,19 @@ BERTH__HOT BerthId berth_namespace_label(BerthNamespace namespace, BerthNamespac
 /// The sum of the requests of the namespace's pods on nodes; for `pods` their number. Reads `namespaces: requested`.
 BERTH__HOT int64_t berth_namespace_requested(BerthNamespace namespace, BerthResource r) {
   return BERTH__CELL(int64_t, berth__columns.namespace_requested[r.number], namespace.row, "namespaces", "requested, or resources the resource");
+}
+
+/// The values of a declared column of the namespace's object: integers, quantities in thousandths, times in seconds since 1970, or 0
+/// and 1. Reads `objectColumns`.
+BERTH__HOT BerthNumbers berth_namespace_object_numbers(BerthNamespace namespace, BerthObjectColumn key) {
+  return BERTH__LIST(BerthNumbers, ((struct berth__lists){berth__columns.namespace_object_numbers[key.number],
+      berth__columns.namespace_object_numbers_arena[key.number]}), namespace.row, "objectColumns", "the column, or with another type or join");
+}
+
+/// The values of a declared column of type string of the namespace's object. Reads `objectColumns`.
+BERTH__HOT BerthIds berth_namespace_object_texts(BerthNamespace namespace, BerthObjectColumn key) {
+  return BERTH__LIST(BerthIds, ((struct berth__lists){berth__columns.namespace_object_texts[key.number],
+      berth__columns.namespace_object_texts_arena[key.number]}), namespace.row, "objectColumns", "the column, or with another type or join");
 }
 
 // ---- snapshot.h

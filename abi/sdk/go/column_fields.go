@@ -46,25 +46,29 @@ type columnsByRow struct {
 
 // columnsByKey has the columns of declared keys.
 type columnsByKey struct {
-	nodeAllocatable        [][]int64
-	nodeRequested          [][]int64
-	nodeAnnotation         [][]ID
-	nodeCondition          [][]Condition
-	nodeLabel              [][]ID
-	nodeCapacity           [][]int64
-	nodeFeed               [][]int64
-	nodeFeedState          [][]FeedState
-	nodeRequestedSince     [][]int64
-	nodeObjectNumbers      [][]span
-	nodeObjectNumbersArena [][]int64
-	nodeObjectTexts        [][]span
-	nodeObjectTextsArena   [][]ID
-	placedRequests         [][]int64
-	placedAnnotation       [][]ID
-	placedLabel            [][]ID
-	placedLimits           [][]int64
-	namespaceLabel         [][]ID
-	namespaceRequested     [][]int64
+	nodeAllocatable             [][]int64
+	nodeRequested               [][]int64
+	nodeAnnotation              [][]ID
+	nodeCondition               [][]Condition
+	nodeLabel                   [][]ID
+	nodeCapacity                [][]int64
+	nodeFeed                    [][]int64
+	nodeFeedState               [][]FeedState
+	nodeRequestedSince          [][]int64
+	nodeObjectNumbers           [][]span
+	nodeObjectNumbersArena      [][]int64
+	nodeObjectTexts             [][]span
+	nodeObjectTextsArena        [][]ID
+	placedRequests              [][]int64
+	placedAnnotation            [][]ID
+	placedLabel                 [][]ID
+	placedLimits                [][]int64
+	namespaceLabel              [][]ID
+	namespaceRequested          [][]int64
+	namespaceObjectNumbers      [][]span
+	namespaceObjectNumbersArena [][]int64
+	namespaceObjectTexts        [][]span
+	namespaceObjectTextsArena   [][]ID
 }
 
 // size makes room for the columns.
@@ -88,6 +92,10 @@ func (c *columnsByKey) size(r *reads) {
 	c.placedLimits = make([][]int64, len(r.lists[listResources]))
 	c.namespaceLabel = make([][]ID, len(r.lists[listNamespaceLabels]))
 	c.namespaceRequested = make([][]int64, len(r.lists[listResources]))
+	c.namespaceObjectNumbers = make([][]span, len(r.lists[listObjectColumns]))
+	c.namespaceObjectNumbersArena = make([][]int64, len(r.lists[listObjectColumns]))
+	c.namespaceObjectTexts = make([][]span, len(r.lists[listObjectColumns]))
+	c.namespaceObjectTextsArena = make([][]ID, len(r.lists[listObjectColumns]))
 }
 
 // forget drops all slices.
@@ -111,6 +119,10 @@ func (c *columnsByKey) forget() {
 	clear(c.placedLimits)
 	clear(c.namespaceLabel)
 	clear(c.namespaceRequested)
+	clear(c.namespaceObjectNumbers)
+	clear(c.namespaceObjectNumbersArena)
+	clear(c.namespaceObjectTexts)
+	clear(c.namespaceObjectTextsArena)
 }
 
 // undeclared says what of the manifest a reader of a column needs and the host did not get; empty for nothing.
@@ -159,9 +171,9 @@ func (c *columns) undeclared(reader string) string {
 	case reader == "Node.RequestedSince" && !all(c.nodeRequestedSince):
 		return "node does not list requestedSince, or resources the resource"
 	case reader == "Node.ObjectNumbers" && !all(c.nodeObjectNumbers):
-		return "objectColumns does not list the column, or with another type"
+		return "objectColumns does not list the column, or with another type or join"
 	case reader == "Node.ObjectTexts" && !all(c.nodeObjectTexts):
-		return "objectColumns does not list the column, or with another type"
+		return "objectColumns does not list the column, or with another type or join"
 	case reader == "PlacedPod.Namespace" && c.placedNamespace == nil:
 		return "pods does not list namespace"
 	case reader == "PlacedPod.Priority" && c.placedPriority == nil:
@@ -200,6 +212,10 @@ func (c *columns) undeclared(reader string) string {
 		return "namespaceLabels does not list the key"
 	case reader == "Namespace.Requested" && !all(c.namespaceRequested):
 		return "namespaces does not list requested, or resources the resource"
+	case reader == "Namespace.ObjectNumbers" && !all(c.namespaceObjectNumbers):
+		return "objectColumns does not list the column, or with another type or join"
+	case reader == "Namespace.ObjectTexts" && !all(c.namespaceObjectTexts):
+		return "objectColumns does not list the column, or with another type or join"
 	}
 	return ""
 }
@@ -333,6 +349,14 @@ func (c *columns) setNamespace(m *memory, e *columnEntry) {
 		keyed(m, e, abi.TypeU32, c.namespaceLabel)
 	case abi.NamespaceRequested:
 		keyed(m, e, abi.TypeI64, c.namespaceRequested)
+	case abi.NamespaceObjectNumbers:
+		keyed(m, e, abi.TypeSpan, c.namespaceObjectNumbers)
+	case abi.NamespaceObjectNumbers + abi.ArenaOf:
+		keyed(m, e, abi.TypeI64, c.namespaceObjectNumbersArena)
+	case abi.NamespaceObjectTexts:
+		keyed(m, e, abi.TypeSpan, c.namespaceObjectTexts)
+	case abi.NamespaceObjectTexts + abi.ArenaOf:
+		keyed(m, e, abi.TypeU32, c.namespaceObjectTextsArena)
 	default:
 		c.setStrings(m, e)
 	}

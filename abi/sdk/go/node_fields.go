@@ -162,3 +162,15 @@ func (n Namespace) Label(key NamespaceLabel) ID { return n.c.namespaceLabel[key]
 // Requested is the sum of the requests of the namespace's pods on nodes; for `pods` their number. Reads
 // `namespaces: requested`.
 func (n Namespace) Requested(r Resource) int64 { return n.c.namespaceRequested[r][n.row] }
+
+// ObjectNumbers are the values of a declared column of the namespace's object: integers, quantities in
+// thousandths, times in seconds since 1970, or 0 and 1. Reads `objectColumns`.
+func (n Namespace) ObjectNumbers(key ObjectColumn) []int64 {
+	return of(n.c.namespaceObjectNumbers[key], n.c.namespaceObjectNumbersArena[key], n.row)
+}
+
+// ObjectTexts are the values of a declared column of type string of the namespace's object. Reads
+// `objectColumns`.
+func (n Namespace) ObjectTexts(key ObjectColumn) []ID {
+	return of(n.c.namespaceObjectTexts[key], n.c.namespaceObjectTextsArena[key], n.row)
+}

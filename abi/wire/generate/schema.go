@@ -184,8 +184,11 @@ func objectsSchema() object {
 		{"properties", object{
 			{"name", described("with what columns begin", form("^"+label+"$", "a DNS label such as zones"))},
 			{"resource", described("the resource in one version", form(objectResource, "plural.group/version, such as nodemetrics.slo.koordinator.sh/v1alpha1"))},
-			{"join", described("how an object is found", choice([]string{wire.JoinNode}, []string{"the object of the node, by the node's name"}))},
-			{"field", described("the path of the node's name in the object; without it .metadata.name", object{{"type", "string"}})},
+			{"join", described("how an object is found", choice([]string{wire.JoinNode, wire.JoinNamespace}, []string{
+				"the node's object, by the node's name", "the namespace's object, by the namespace's name",
+			}))},
+			{"field", described("the path in the object of the name of the node or namespace; without it .metadata.name or .metadata.namespace",
+				object{{"type", "string"}})},
 			{"required", described("the plugin's pods wait while the objects cannot be watched", object{{"type", "boolean"}})},
 		}},
 		{"required", list{"name", "resource", "join"}},

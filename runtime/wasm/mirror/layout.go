@@ -76,7 +76,7 @@ func addColumns(t *wire.TableSpec, d *wire.DeclaredColumn, c *capacities) {
 // arena returns the capacity of the arena of a column of spans.
 func (c *capacities) arena(id abi.ColumnID, arg int) uint32 {
 	switch id {
-	case abi.NodeObjectNumbers, abi.NodeObjectTexts:
+	case abi.NodeObjectNumbers, abi.NodeObjectTexts, abi.NamespaceObjectNumbers, abi.NamespaceObjectTexts:
 		return c.objects[arg]
 	case abi.NodeName:
 		return c.names
@@ -114,7 +114,7 @@ type columns struct {
 	annotations, conditions, label                       []*wire.ColumnLayout // by key
 	feed, feedState                                      []*wire.ColumnLayout // by feed
 	requestedSince                                       []*wire.ColumnLayout // by resource
-	objects                                              []list               // by arg
+	objects                                              []list               // by arg, of nodes or namespaces
 
 	podNamespace, podPriority, podOwner, podFlags    *wire.ColumnLayout
 	podQOS, podAssignedAt, podCreatedAt, podState    *wire.ColumnLayout
@@ -152,8 +152,11 @@ func findColumns(l *wire.Layout, namespacesTable int) *columns {
 	}
 	both := func(table int, id abi.ColumnID) list { return list{one(table, id), one(table, id+abi.ArenaOf)} }
 	var objects []list
-	for _, id := range []abi.ColumnID{abi.NodeObjectNumbers, abi.NodeObjectTexts} {
-		spans, arenas := at(nodesTable, id), at(nodesTable, id+abi.ArenaOf)
+	for id, table := range map[abi.ColumnID]int{
+		abi.NodeObjectNumbers: nodesTable, abi.NodeObjectTexts: nodesTable,
+		abi.NamespaceObjectNumbers: namespacesTable, abi.NamespaceObjectTexts: namespacesTable,
+	} {
+		spans, arenas := at(table, id), at(table, id+abi.ArenaOf)
 		for i := range spans {
 			for uint32(len(objects)) <= spans[i].Arg {
 				objects = append(objects, list{})

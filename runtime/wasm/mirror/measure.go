@@ -52,8 +52,13 @@ func (s *Source) Measure(snap *state.Snapshot, overlays ...uint32) {
 	}
 	if s.projection.HasNamespaces() {
 		labels := uint64(0)
+		var n needs
 		for row := range uint32(snap.Namespaces.Len()) {
 			labels += roomFor(len(snap.Namespaces.Labels.Row(row)))
+			n.addNamespace(s.projection, snap, row)
+		}
+		for arg, elements := range n.objects {
+			most.objects[arg] = max(most.objects[arg], half(elements, 64))
 		}
 		most.namespaces, most.namespaceLabels = half(uint64(snap.Namespaces.Len()), 16), half(labels, 64)
 	}
@@ -74,6 +79,9 @@ func (s *Source) Size(snap *state.Snapshot) int64 {
 	var n needs
 	for row := range uint32(snap.Len()) {
 		n.add(s.projection, snap, row)
+	}
+	for row := range uint32(snap.Namespaces.Len()) {
+		n.addNamespace(s.projection, snap, row)
 	}
 	exact := capacities{
 		rows: uint32(snap.Len()), names: uint32(n.names), labels: uint32(n.labels), taints: uint32(n.taints), ports: uint32(n.ports),
@@ -108,7 +116,7 @@ func (n *needs) add(p *Projection, snap *state.Snapshot, row uint32) {
 	n.taints += roomFor(len(t.TaintSets[t.TaintSet[row]]))
 	n.ports += roomFor(len(t.Ports.Row(row)))
 	n.images += roomFor(len(t.Images.Row(row)))
-	n.addObjects(p, snap, row)
+	n.addObjects(p, snap, wire.JoinNode, func(feed int) state.Cell { return t.Cell(row, feed) })
 	if !p.HasPods() {
 		return
 	}
@@ -120,11 +128,22 @@ func (n *needs) add(p *Projection, snap *state.Snapshot, row uint32) {
 	}
 }
 
+// addNamespace counts what objects say of a namespace that the plugin sees.
+func (n *needs) addNamespace(p *Projection, snap *state.Snapshot, row uint32) {
+	t := &snap.Namespaces
+	if ns := t.Namespace[row]; ns != nil && p.Sees(ns.Name) {
+		n.addObjects(p, snap, wire.JoinNamespace, func(feed int) state.Cell { return t.Cell(row, feed) })
+	}
+}
+
 // addObjects counts what the plugin reads of the objects of a row.
-func (n *needs) addObjects(p *Projection, snap *state.Snapshot, row uint32) {
+func (n *needs) addObjects(p *Projection, snap *state.Snapshot, join string, cell func(feed int) state.Cell) {
 	for i := range p.objects {
 		view := &p.objects[i]
-		has := snap.Nodes.Cell(row, snap.Feed(p.objectKeys[i])).Columns
+		if view.Join != join {
+			continue
+		}
+		has := cell(snap.Feed(p.objectKeys[i])).Columns
 		for column, arg := range view.Args {
 			for len(n.objects) <= arg {
 				n.objects = append(n.objects, 0)

@@ -28,6 +28,7 @@ type Mirror struct {
 	slotGeneration                   []uint64
 	namespaceGeneration              []uint64
 	sumGeneration                    []uint64 // of what the pods of namespaces request
+	cellGeneration                   []uint64 // of what objects say of namespaces
 	nodes                            []string // names by local row, if several mirrors share rows with pods
 	resources                        []int    // indices in the snapshot of the projection's resources
 	feeds                            []int    // numbers in the snapshot of the projection's feeds

@@ -1,6 +1,9 @@
 package mirror
 
-import "github.com/berth-scheduler/berth/runtime/state"
+import (
+	"github.com/berth-scheduler/berth/abi/wire"
+	"github.com/berth-scheduler/berth/runtime/state"
+)
 
 // syncNamespaces writes the namespaces that changed since a generation, or all of them.
 func (m *Mirror) syncNamespaces(snap *state.Snapshot, since uint64, whole bool) error {
@@ -12,11 +15,12 @@ func (m *Mirror) syncNamespaces(snap *state.Snapshot, since uint64, whole bool) 
 	grown := uint32(len(m.namespaceGeneration)) != n
 	for uint32(len(m.namespaceGeneration)) < n {
 		m.namespaceGeneration, m.sumGeneration = append(m.namespaceGeneration, 0), append(m.sumGeneration, 0)
+		m.cellGeneration = append(m.cellGeneration, 0)
 	}
 	for row := n; row < uint32(len(m.namespaceGeneration)); row++ {
 		m.clearNamespace(row)
 	}
-	m.namespaceGeneration, m.sumGeneration = m.namespaceGeneration[:n], m.sumGeneration[:n]
+	m.namespaceGeneration, m.sumGeneration, m.cellGeneration = m.namespaceGeneration[:n], m.sumGeneration[:n], m.cellGeneration[:n]
 	rows, known := snap.NamespaceChanges(since)
 	if err := eachRow(rows, known && !whole, n, func(row uint32) error { return m.writeNamespace(snap, row) }); err != nil {
 		return err
@@ -24,6 +28,12 @@ func (m *Mirror) syncNamespaces(snap *state.Snapshot, since uint64, whole bool) 
 	if len(m.cols.namespaceRequested) > 0 {
 		rows, known = snap.SumChanges(since)
 		_ = eachRow(rows, known && !whole, n, func(row uint32) error { m.writeSums(snap, row); return nil })
+	}
+	if len(m.cols.objects) > 0 {
+		rows, known = snap.CellChanges(since)
+		if err := eachRow(rows, known && !whole, n, func(row uint32) error { return m.writeCells(snap, row) }); err != nil {
+			return err
+		}
 	}
 	if grown {
 		m.layout.SetRows(m.mem, table, n)
@@ -66,6 +76,22 @@ func (m *Mirror) writeSums(snap *state.Snapshot, row uint32) {
 	}
 }
 
+// writeCells is writeSums of what objects say of a row's namespace.
+func (m *Mirror) writeCells(snap *state.Snapshot, row uint32) error {
+	t := &snap.Namespaces
+	generation := t.FeedsGeneration[row]
+	if m.cellGeneration[row] == generation {
+		return nil
+	}
+	if ns := t.Namespace[row]; ns != nil && m.src.projection.Sees(ns.Name) {
+		if err := m.writeViews(wire.JoinNamespace, row, func(feed int) state.Cell { return t.Cell(row, feed) }); err != nil {
+			return err
+		}
+	}
+	m.cellGeneration[row] = generation
+	return nil
+}
+
 // writeNamespace updates a row: it fills it if the plugin may see the namespace, and clears
 // it otherwise.
 func (m *Mirror) writeNamespace(snap *state.Snapshot, row uint32) error {
@@ -104,4 +130,10 @@ func (m *Mirror) clearNamespace(row uint32) {
 		}
 	}
 	m.wipe(m.cols.namespaceLabels, &m.namespaceArena, row, 8)
+	for arg := range m.src.projection.args(wire.JoinNamespace) {
+		if arg < len(m.objectArenas) {
+			l := m.cols.objects[arg]
+			m.wipe(l, &m.objectArenas[arg], row, uint32(l.arena.Type.Size()))
+		}
+	}
 }

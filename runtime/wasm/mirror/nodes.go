@@ -120,11 +120,20 @@ func (m *Mirror) writeFeeds(snap *state.Snapshot, row, local uint32) {
 
 // writeObjects writes the columns that come from objects of the node.
 func (m *Mirror) writeObjects(snap *state.Snapshot, row, local uint32) error {
+	return m.writeViews(wire.JoinNode, local, func(feed int) state.Cell { return snap.Nodes.Cell(row, feed) })
+}
+
+// writeViews writes the columns of views of a join to a local row.
+func (m *Mirror) writeViews(join string, local uint32, cell func(feed int) state.Cell) error {
 	for len(m.objectArenas) < len(m.cols.objects) {
 		m.objectArenas = append(m.objectArenas, arena{})
 	}
 	for i := range m.objects {
-		view, has := &m.src.projection.objects[i], snap.Nodes.Cell(row, m.objects[i]).Columns
+		view := &m.src.projection.objects[i]
+		if view.Join != join {
+			continue
+		}
+		has := cell(m.objects[i]).Columns
 		for column, arg := range view.Args {
 			numbers, texts := has.NumbersOf(column), has.TextsOf(column)
 			out, err := m.span(m.cols.objects[arg], &m.objectArenas[arg], local, uint32(len(numbers)+len(texts)))
@@ -232,9 +241,9 @@ func (m *Mirror) clearRow(local uint32) {
 			a.spans[local].Len = 0 // the place is kept for the next node of the row
 		}
 	}
-	for i := range m.objectArenas {
-		if a := &m.objectArenas[i]; int(local) < len(a.spans) {
-			a.spans[local].Len = 0
+	for arg := range m.src.projection.args(wire.JoinNode) {
+		if arg < len(m.objectArenas) && int(local) < len(m.objectArenas[arg].spans) {
+			m.objectArenas[arg].spans[local].Len = 0
 		}
 	}
 	if int(local) < len(m.objectGeneration) {

@@ -1,6 +1,7 @@
 package mirror
 
 import (
+	"iter"
 	"slices"
 	"strings"
 
@@ -14,19 +15,20 @@ import (
 // Projection says which part of a snapshot a plugin sees: the columns that its manifest
 // declares, and nothing else. It does not change.
 type Projection struct {
-	columns                    []wire.DeclaredColumn
-	node, pods, pod, namespace map[string]bool
-	resources                  []v1.ResourceName
-	nodeLabels                 []string
-	nodeAnnotations            []string
-	nodeConditions             []string
-	podLabels                  []string
-	podAnnotations             []string
-	namespaceLabels            []string
-	feeds                      []string // names without units
-	objects                    []wire.ObjectView
-	objectKeys                 []string // of objects
-	now                        func(at int64) int64
+	columns         []wire.DeclaredColumn
+	node, pods, pod map[string]bool
+	hasNamespaces   bool
+	resources       []v1.ResourceName
+	nodeLabels      []string
+	nodeAnnotations []string
+	nodeConditions  []string
+	podLabels       []string
+	podAnnotations  []string
+	namespaceLabels []string
+	feeds           []string // names without units
+	objects         []wire.ObjectView
+	objectKeys      []string // of objects
+	now             func(at int64) int64
 	// timed are the points that see the time.
 	timed fields.Points
 	// namespaces are those whose pods the plugin may see, sorted; nil means all.
@@ -42,7 +44,7 @@ func NewProjection(m *wire.Manifest, namespaces []string) *Projection {
 		columns: reads.Columns(), node: setOf(reads.Node), pods: setOf(reads.Pods), pod: setOf(reads.Pod),
 		nodeLabels: reads.NodeLabels, nodeAnnotations: reads.NodeAnnotations, nodeConditions: reads.NodeConditions,
 		podLabels: reads.PodLabels, podAnnotations: reads.PodAnnotations,
-		namespace: setOf(reads.Namespaces), namespaceLabels: reads.NamespaceLabels, now: reads.Now,
+		hasNamespaces: reads.HasNamespaces(), namespaceLabels: reads.NamespaceLabels, now: reads.Now,
 		namespaces: slices.Sorted(slices.Values(namespaces)), timed: fields.Of(abi.IncomingNow).Points,
 	}
 	for _, feed := range reads.Feeds {
@@ -88,8 +90,24 @@ func (p *Projection) HasPods() bool { return p.node["pods"] }
 // HasNominated reports whether the plugin sees the pods that are nominated to nodes.
 func (p *Projection) HasNominated() bool { return p.node["nominated"] }
 
+// args yields the args of the columns of objects of a join.
+func (p *Projection) args(join string) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for i := range p.objects {
+			if p.objects[i].Join != join {
+				continue
+			}
+			for _, arg := range p.objects[i].Args {
+				if !yield(arg) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // HasNamespaces reports whether the plugin sees the namespaces table.
-func (p *Projection) HasNamespaces() bool { return len(p.namespace)+len(p.namespaceLabels) > 0 }
+func (p *Projection) HasNamespaces() bool { return p.hasNamespaces }
 
 // namespacesTable is the index of the namespaces table in the layout.
 func (p *Projection) namespacesTable() int {

@@ -94,7 +94,7 @@ func (m *Mirror) forget() {
 		m.slotGeneration[slot] = math.MaxUint64 // of no pod, and not empty
 	}
 	for row := range m.namespaceGeneration {
-		m.namespaceGeneration[row], m.sumGeneration[row] = math.MaxUint64, math.MaxUint64
+		m.namespaceGeneration[row], m.sumGeneration[row], m.cellGeneration[row] = math.MaxUint64, math.MaxUint64, math.MaxUint64
 	}
 	m.snapshot, m.strings, m.stringBytes, m.generation, m.step = nil, 0, 0, 0, 0
 }

@@ -232,39 +232,45 @@ func (p *profile) Begin(ctx context.Context, c *cluster.Cluster, pod *cluster.Po
 	return out, nil
 }
 
-// feed makes feeds say what they do in the cluster.
+// feed makes feeds and objects say what they do in the cluster.
 func (p *profile) feed(c *cluster.Cluster) {
 	for name, old := range p.feeds {
-		for node := range old.Cells {
-			old.Cells[node] = state.Cell{}
+		for of := range old.Cells {
+			old.Cells[of] = state.Cell{}
 		}
 		p.feeds[name] = old
 	}
-	for i := range c.Nodes {
-		for name, f := range c.Nodes[i].Feeds {
-			name, _, _ = strings.Cut(name, ":")
-			if p.feeds == nil {
-				p.feeds = map[string]state.Feed{}
-			}
-			if p.feeds[name].Cells == nil {
-				p.feeds[name] = state.Feed{Name: name, Cells: map[string]state.Cell{}}
-			}
-			p.feeds[name].Cells[c.Nodes[i].Metadata.Name] = state.Cell{Value: f.Value, State: f.State, Since: f.Since}
+	set := func(name, of, key string, cell state.Cell) {
+		if p.feeds == nil {
+			p.feeds = map[string]state.Feed{}
 		}
+		if p.feeds[name].Cells == nil {
+			p.feeds[name] = state.Feed{Name: name, Of: of, Cells: map[string]state.Cell{}}
+		}
+		p.feeds[name].Cells[key] = cell
+	}
+	objects := func(join, of, key string, has map[string]cluster.Values) {
 		for _, view := range p.views {
-			if p.feeds == nil {
-				p.feeds = map[string]state.Feed{}
+			if view.Join != join {
+				continue
 			}
-			name := view.Key()
-			if p.feeds[name].Cells == nil {
-				p.feeds[name] = state.Feed{Name: name, Cells: map[string]state.Cell{}}
-			}
-			p.feeds[name].Cells[c.Nodes[i].Metadata.Name] = state.Cell{State: abi.FeedFresh, Columns: objectview.Columns(&view,
-				func(arg int) ([]int64, []*string) {
-					v := c.Nodes[i].Objects[p.columns[name][arg]]
-					return v.Numbers, v.Texts
-				})}
+			set(view.Key(), of, key, state.Cell{State: abi.FeedFresh, Columns: objectview.Columns(&view, func(arg int) ([]int64, []*string) {
+				v := has[p.columns[view.Key()][arg]]
+				return v.Numbers, v.Texts
+			})})
 		}
+	}
+	for i := range c.Nodes {
+		n := &c.Nodes[i]
+		for name, f := range n.Feeds {
+			name, _, _ = strings.Cut(name, ":")
+			set(name, state.OfNodes, n.Metadata.Name, state.Cell{Value: f.Value, State: f.State, Since: f.Since})
+		}
+		objects(wire.JoinNode, state.OfNodes, n.Metadata.Name, n.Objects)
+	}
+	for i := range c.Namespaces {
+		n := &c.Namespaces[i]
+		objects(wire.JoinNamespace, state.OfNamespaces, n.Metadata.Name, n.Objects)
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.feeds)) {
 		p.cache.SetFeeds(p.feeds[name])

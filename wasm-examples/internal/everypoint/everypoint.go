@@ -27,6 +27,8 @@ type EveryPoint struct {
 	usage     berth.Feed
 	slotNames berth.ObjectColumn
 	slotSizes berth.ObjectColumn
+	maxKeys   berth.ObjectColumn
+	maxima    berth.ObjectColumn
 	memory    berth.Resource
 	peer      berth.PodAnnotation
 	maxPeers  berth.PodAnnotation
@@ -80,6 +82,7 @@ func New() *EveryPoint {
 		Base: b, published: b.Published("publisher/plan"), note: b.NodeAnnotation(prefix + "note"), disk: b.NodeLabel("disk"),
 		ready: b.NodeCondition("Ready"), app: b.PodLabel("app"), team: b.NamespaceLabel("team"), cpu: b.Resource("cpu"), usage: b.Feed("node.cpu.usage:milli"),
 		slotNames: b.ObjectColumn("box.spec.slots[*].name:string"), slotSizes: b.ObjectColumn("box.spec.slots[*].size:quantity"),
+		maxKeys: b.ObjectColumn("quota.spec.max[*].@key:string"), maxima: b.ObjectColumn("quota.spec.max[*]:quantity"),
 		memory: b.Resource("memory"), peer: key("peer"), maxPeers: key("max-peers"),
 		yes: b.Const("true"), keys: keys{b.Const("app"), b.Const("disk"), b.Const("team")}, tooMany: b.Reason("too many peers"),
 		at: at{

@@ -142,6 +142,8 @@ func (s *seen) namespace(n berth.Namespace) {
 	s.ids(n.Name(), n.Label(s.p.team), n.LabelByKey(s.p.keys.team.ID()))
 	s.pairs(n.Labels())
 	s.numbers(n.Requested(s.p.cpu), n.Requested(s.p.memory))
+	s.ids(n.ObjectTexts(s.p.maxKeys)...)
+	s.numbers(n.ObjectNumbers(s.p.maxima)...)
 }
 
 func number(b bool) int64 {

@@ -90,7 +90,11 @@ func (g *Generator) Cluster(n int, bare bool) *cluster.Cluster {
 		if !bare {
 			m.Labels = g.labelled(g.config.Reads.NamespaceLabels)
 		}
-		c.Namespaces = append(c.Namespaces, cluster.Namespace{Metadata: m})
+		n := cluster.Namespace{Metadata: m}
+		if !bare {
+			n.Objects = g.objects(wire.JoinNamespace)
+		}
+		c.Namespaces = append(c.Namespaces, n)
 	}
 	if slices.Contains(g.config.Reads.Pod, "now") {
 		c.Now = pick(g, []int64{0, 1, 1767323045, 1 << 32, 253402300799})

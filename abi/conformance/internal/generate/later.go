@@ -2,12 +2,14 @@ package generate
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/berth-scheduler/berth/abi/conformance/cluster"
+	"github.com/berth-scheduler/berth/abi/wire"
 )
 
 // times of creation, also beyond 32 bits.
@@ -28,20 +30,19 @@ func (g *Generator) laterOfNode(n *cluster.Node) {
 	if len(g.config.Reads.Feeds) > 0 {
 		g.feeds(n)
 	}
-	if len(g.config.Reads.ObjectColumns) > 0 {
-		g.objects(n)
-	}
+	n.Objects = g.objects(wire.JoinNode)
 	if slices.Contains(g.config.Reads.Node, "createdAt") && g.chance(80) {
 		n.Metadata.Creation = pick(g, times())
 	}
 }
 
-// objects makes what objects of a node say: of columns of one list equally much.
-func (g *Generator) objects(n *cluster.Node) {
-	if g.chance(20) {
-		return // there is no object
+// objects makes what objects of a node or namespace say: of columns of one list equally much.
+func (g *Generator) objects(join string) map[string]cluster.Values {
+	r, joins := g.config.Reads, g.config.Reads.Joins()
+	if !slices.Contains(slices.Collect(maps.Values(joins)), join) || g.chance(20) {
+		return nil // there is no object
 	}
-	n.Objects = map[string]cluster.Values{}
+	out := map[string]cluster.Values{}
 	lengths := map[string]int{}
 	length := func(list string) int {
 		if _, known := lengths[list]; !known {
@@ -49,7 +50,10 @@ func (g *Generator) objects(n *cluster.Node) {
 		}
 		return lengths[list]
 	}
-	for _, name := range g.config.Reads.ObjectColumns {
+	for _, name := range r.ObjectColumns {
+		if joins[name[:strings.IndexAny(name, ".[")]] != join {
+			continue
+		}
 		list := name[:strings.LastIndex(name, "[*]")+1]
 		values := g.some(2)
 		if outer := list[:strings.LastIndex(list, "[*]")+1]; outer != "" && length(outer) == 0 {
@@ -74,8 +78,9 @@ func (g *Generator) objects(n *cluster.Node) {
 				v.Numbers[i] = int64(i * length(list[:strings.LastIndex(list, "[*]")+1]) / values)
 			}
 		}
-		n.Objects[name] = v
+		out[name] = v
 	}
+	return out
 }
 
 // number makes a number of a column of objects.

@@ -14,7 +14,7 @@ func (e *Encoder) tables() *region.Encoder {
 		Node: r.Node, Pods: r.Pods, Namespaces: r.Namespaces, Resources: r.Resources,
 		NodeLabels: r.NodeLabels, NodeAnnotations: r.NodeAnnotations, NodeConditions: r.NodeConditions,
 		PodLabels: r.PodLabels, PodAnnotations: r.PodAnnotations, NamespaceLabels: r.NamespaceLabels, Feeds: r.Feeds,
-		ObjectColumns: r.ObjectColumns,
+		ObjectColumns: r.ObjectColumns, Joins: r.Joins(),
 	}}
 }
 
@@ -30,16 +30,13 @@ func (e *Encoder) node(c *cluster.Cluster, index int, on []int, of []*region.Pod
 		Name: n.Metadata.Name, Unschedulable: n.Spec.Unschedulable, Allocatable: n.Allocatable, Capacity: n.Capacity,
 		CreatedAt: n.Metadata.CreatedAt(), Labels: n.Metadata.Labels,
 		Annotations: n.Metadata.Annotations, Conditions: map[string]string{}, Generation: uint64(index) + 1, Pods: pods,
-		Objects: map[string]region.Values{},
+		Objects: objects(n.Objects),
 		Feeds:   map[string]region.Cell{}, RequestedSince: func(resource string) int64 { return cluster.Since(n, e.Reads.Feeds, resource, known) },
 	}
 	for i := range c.Pods {
 		if p := &c.Pods[i]; p.Spec.NodeName == "" && p.Status.NominatedNodeName == n.Metadata.Name {
 			out.Nominated = append(out.Nominated, of[i])
 		}
-	}
-	for column, values := range n.Objects {
-		out.Objects[column] = region.Values(values)
 	}
 	for name, f := range n.Feeds {
 		out.Feeds[name] = region.Cell{Value: f.Value, State: f.State}
@@ -78,7 +75,7 @@ func (e *Encoder) namespaces(c *cluster.Cluster, n *Numbering) []*region.Namespa
 		if i >= 0 && e.Reads.Sees(c.Namespaces[i].Metadata.Name) {
 			m := &c.Namespaces[i].Metadata
 			requested := func(resource string) int64 { return c.RequestedIn(m.Name, resource) }
-			rows[row] = &region.Namespace{Name: m.Name, Labels: m.Labels, Requested: requested}
+			rows[row] = &region.Namespace{Name: m.Name, Labels: m.Labels, Requested: requested, Objects: objects(c.Namespaces[i].Objects)}
 		}
 	}
 	return rows
@@ -127,3 +124,12 @@ func priority(p *cluster.Pod) int32 {
 
 // imageName normalizes a name as the host's ImageLocality does.
 func imageName(image string) string { return view.ImageName(image) }
+
+// objects returns what objects say, as the tables have it.
+func objects(of map[string]cluster.Values) map[string]region.Values {
+	out := make(map[string]region.Values, len(of))
+	for column, values := range of {
+		out[column] = region.Values(values)
+	}
+	return out
+}

@@ -52,19 +52,9 @@ func nodeCell(r *Reads, c *cluster.Cluster, n *cluster.Node, id abi.ColumnID, ar
 	case abi.NodeFeedState:
 		return number(int64(n.Feeds[r.Feeds[arg]].State))
 	case abi.NodeObjectNumbers:
-		for _, n := range n.Objects[r.ObjectColumns[arg]].Numbers {
-			all = append(all, number(n))
-		}
-		return inOrder(all)
+		return objectNumbers(n.Objects[r.ObjectColumns[arg]].Numbers)
 	case abi.NodeObjectTexts:
-		for _, text := range n.Objects[r.ObjectColumns[arg]].Texts {
-			if text == nil {
-				all = append(all, absent)
-			} else {
-				all = append(all, quote(*text))
-			}
-		}
-		return inOrder(all)
+		return objectTexts(n.Objects[r.ObjectColumns[arg]].Texts)
 	case abi.NodeRequestedSince:
 		return number(c.RequestedSince(n, r.Feeds, r.Resources[arg]))
 	case abi.NodeRequested:
@@ -168,6 +158,28 @@ func placedCell(r *Reads, p *cluster.Pod, id abi.ColumnID, arg int) string {
 	panic(fmt.Sprintf("BUG: view: nobody knows what column %d shows", id))
 }
 
+// objectNumbers shows a column of numbers of an object.
+func objectNumbers(numbers []int64) string {
+	var all []string
+	for _, n := range numbers {
+		all = append(all, number(n))
+	}
+	return inOrder(all)
+}
+
+// objectTexts shows a column of texts of an object.
+func objectTexts(texts []*string) string {
+	var all []string
+	for _, text := range texts {
+		if text == nil {
+			all = append(all, absent)
+		} else {
+			all = append(all, quote(*text))
+		}
+	}
+	return inOrder(all)
+}
+
 func expectNamespace(r *Reads, c *cluster.Cluster, n *cluster.Namespace) Cells {
 	out := Cells{Key(abi.NamespaceName, 0): quote(n.Metadata.Name)} // declared or not (ABI-4.14)
 	r.each(abi.TableNamespaces, func(id abi.ColumnID, arg int) {
@@ -179,6 +191,10 @@ func expectNamespace(r *Reads, c *cluster.Cluster, n *cluster.Namespace) Cells {
 			out[Key(id, arg)] = value(n.Metadata.Labels, r.NamespaceLabels[arg])
 		case abi.NamespaceRequested:
 			out[Key(id, arg)] = number(c.RequestedIn(n.Metadata.Name, r.Resources[arg]))
+		case abi.NamespaceObjectNumbers:
+			out[Key(id, arg)] = objectNumbers(n.Objects[r.ObjectColumns[arg]].Numbers)
+		case abi.NamespaceObjectTexts:
+			out[Key(id, arg)] = objectTexts(n.Objects[r.ObjectColumns[arg]].Texts)
 		default:
 			panic(fmt.Sprintf("BUG: view: nobody knows what column %d shows", id))
 		}

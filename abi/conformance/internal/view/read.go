@@ -117,17 +117,19 @@ func (r *Reader) cell(t *wire.TableView, c *wire.ColumnView, row uint32) (string
 		switch c.ID {
 		case abi.NodePods, abi.NodeNominated:
 			text, err = r.placed(u32(data))
-		case abi.NodeObjectNumbers, abi.NodeObjectTexts:
-			text, err = r.scalar(kind, data)
 		default:
-			text, err = r.element(kind, data)
+			if r.entries[c.ID].List == fields.ObjectColumns {
+				text, err = r.scalar(kind, data)
+			} else {
+				text, err = r.element(kind, data)
+			}
 		}
 		if err != nil {
 			return "", err
 		}
 		all = append(all, text)
 	}
-	if c.ID == abi.NodeObjectNumbers || c.ID == abi.NodeObjectTexts {
+	if e, known := r.entries[c.ID]; known && e.List == fields.ObjectColumns {
 		return inOrder(all), nil
 	}
 	return list(all), nil

@@ -165,5 +165,5 @@ func (r *Reads) each(table abi.TableID, set func(id abi.ColumnID, arg int)) {
 
 // NamespacesTable reports whether the plugin has the table of namespaces.
 func (r *Reads) NamespacesTable() bool {
-	return len(r.Namespaces) > 0 || len(r.NamespaceLabels) > 0
+	return r.HasNamespaces()
 }

@@ -119,6 +119,8 @@ export const enum Column {
   NamespaceLabels = 225,
   NamespaceLabel = 226,
   NamespaceRequested = 227,
+  NamespaceObjectNumbers = 228,
+  NamespaceObjectTexts = 229,
 }
 
 export const enum Field {

@@ -60,8 +60,12 @@ export const enum Slot {
   PlacedLimits = 55,
   NamespaceLabel = 56,
   NamespaceRequested = 57,
+  NamespaceObjectNumbers = 58,
+  NamespaceObjectNumbersArena = 59,
+  NamespaceObjectTexts = 60,
+  NamespaceObjectTextsArena = 61,
 
-  Count = 58,
+  Count = 62,
 }
 
 const slots: usize = memory.data(Slot.Count * 8, 8);
@@ -182,6 +186,10 @@ function place(id: u32): u32 {
     case Column.NamespaceLabels + ARENA: return where(Slot.NamespaceLabels + 1, Type.Pair, 1);
     case Column.NamespaceLabel: return where(Slot.NamespaceLabel, Type.U32, declared.NAMESPACE_LABELS.length);
     case Column.NamespaceRequested: return where(Slot.NamespaceRequested, Type.I64, declared.RESOURCES.length);
+    case Column.NamespaceObjectNumbers: return where(Slot.NamespaceObjectNumbers, Type.Span, declared.OBJECT_COLUMNS.length);
+    case Column.NamespaceObjectNumbers + ARENA: return where(Slot.NamespaceObjectNumbersArena, Type.I64, declared.OBJECT_COLUMNS.length);
+    case Column.NamespaceObjectTexts: return where(Slot.NamespaceObjectTexts, Type.Span, declared.OBJECT_COLUMNS.length);
+    case Column.NamespaceObjectTexts + ARENA: return where(Slot.NamespaceObjectTextsArena, Type.U32, declared.OBJECT_COLUMNS.length);
     case Column.String: return where(Slot.Strings, Type.Span, 1);
     case Column.String + ARENA: return where(Slot.Strings + 1, Type.Bytes, 1);
     default: return ~0;
@@ -228,6 +236,10 @@ function clear(): void {
     declared.RESOURCES.length,
     declared.NAMESPACE_LABELS.length,
     declared.RESOURCES.length,
+    declared.OBJECT_COLUMNS.length,
+    declared.OBJECT_COLUMNS.length,
+    declared.OBJECT_COLUMNS.length,
+    declared.OBJECT_COLUMNS.length,
   ];
   for (let i = 0; i < lengths.length; i++) {
     const slot = slots + (Slot.Keyed + i) * 8, n = <usize>lengths[i] + 1;

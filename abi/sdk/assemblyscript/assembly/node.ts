@@ -153,12 +153,12 @@ export class Node {
    * 1. Reads `objectColumns`.
    */
   objectNumbers(key: ObjectColumn): Numbers {
-    return changetype<Numbers>(keyedList(Slot.NodeObjectNumbers, changetype<usize>(key), this.row(), sizeof<i64>(), "objectColumns", "the column, or with another type"));
+    return changetype<Numbers>(keyedList(Slot.NodeObjectNumbers, changetype<usize>(key), this.row(), sizeof<i64>(), "objectColumns", "the column, or with another type or join"));
   }
 
   /** The values of a declared column of type string of the node's object. Reads `objectColumns`. */
   objectTexts(key: ObjectColumn): IDs {
-    return changetype<IDs>(keyedList(Slot.NodeObjectTexts, changetype<usize>(key), this.row(), sizeof<ID>(), "objectColumns", "the column, or with another type"));
+    return changetype<IDs>(keyedList(Slot.NodeObjectTexts, changetype<usize>(key), this.row(), sizeof<ID>(), "objectColumns", "the column, or with another type or join"));
   }
 }
 

@@ -1,10 +1,10 @@
 // The snapshot, its nodes and its namespaces.
 
 import { Table } from "./abi";
-import { cell, elementsOf, headerAt, keyed, lengthOf, rowsOf, Slot } from "./columns";
-import { findIn, outside } from "./list";
+import { cell, elementsOf, headerAt, keyed, keyedList, lengthOf, rowsOf, Slot } from "./columns";
+import { findIn, IDs, Numbers, outside } from "./list";
 import { element, Node } from "./node";
-import { ABSENT, ID, NamespaceLabel, Pair, Resource } from "./types";
+import { ABSENT, ID, NamespaceLabel, ObjectColumn, Pair, Resource } from "./types";
 
 /** Nodes: those of a row set, or a number of rows from the first on. */
 @final @unmanaged
@@ -122,6 +122,19 @@ export class Namespace {
   /** The sum of the requests of the namespace's pods on nodes; for `pods` their number. Reads `namespaces: requested`. */
   @inline requested(resource: Resource): i64 {
     return keyed<i64>(Slot.NamespaceRequested, changetype<usize>(resource), this._row(), "namespaces", "requested, or resources the resource");
+  }
+
+  /**
+   * The values of a declared column of the namespace's object: integers, quantities in thousandths, times in seconds since 1970, or 0
+   * and 1. Reads `objectColumns`.
+   */
+  objectNumbers(key: ObjectColumn): Numbers {
+    return changetype<Numbers>(keyedList(Slot.NamespaceObjectNumbers, changetype<usize>(key), this._row(), sizeof<i64>(), "objectColumns", "the column, or with another type or join"));
+  }
+
+  /** The values of a declared column of type string of the namespace's object. Reads `objectColumns`. */
+  objectTexts(key: ObjectColumn): IDs {
+    return changetype<IDs>(keyedList(Slot.NamespaceObjectTexts, changetype<usize>(key), this._row(), sizeof<ID>(), "objectColumns", "the column, or with another type or join"));
   }
 }
 

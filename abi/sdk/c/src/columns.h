@@ -27,7 +27,8 @@ struct berth__columns {
   struct berth__column *node_allocatable, *node_requested, *node_annotation, *node_condition, *node_label, *node_capacity,
       *node_feed, *node_feed_state, *node_requested_since, *node_object_numbers, *node_object_numbers_arena,
       *node_object_texts, *node_object_texts_arena, *placed_requests, *placed_annotation, *placed_label, *placed_limits,
-      *namespace_label, *namespace_requested;
+      *namespace_label, *namespace_requested, *namespace_object_numbers, *namespace_object_numbers_arena,
+      *namespace_object_texts, *namespace_object_texts_arena;
   uint32_t lengths[BERTH__LISTS];
 };
 
@@ -117,6 +118,10 @@ BERTH__COLD const struct berth__place *berth__place(uint32_t id) {
       BERTH__SPANS(BERTH__NAMESPACE_LABELS, BERTH__PAIR, namespace_labels),
       BERTH__KEYED(BERTH__NAMESPACE_LABEL, BERTH__U32, namespace_label, BERTH__NAMESPACE_LABEL_KEYS),
       BERTH__KEYED(BERTH__NAMESPACE_REQUESTED, BERTH__I64, namespace_requested, BERTH__RESOURCES),
+      BERTH__KEYED(BERTH__NAMESPACE_OBJECT_NUMBERS, BERTH__SPAN, namespace_object_numbers, BERTH__OBJECT_COLUMNS),
+      BERTH__KEYED(BERTH__NAMESPACE_OBJECT_NUMBERS + BERTH__ARENA, BERTH__I64, namespace_object_numbers_arena, BERTH__OBJECT_COLUMNS),
+      BERTH__KEYED(BERTH__NAMESPACE_OBJECT_TEXTS, BERTH__SPAN, namespace_object_texts, BERTH__OBJECT_COLUMNS),
+      BERTH__KEYED(BERTH__NAMESPACE_OBJECT_TEXTS + BERTH__ARENA, BERTH__U32, namespace_object_texts_arena, BERTH__OBJECT_COLUMNS),
   };
   for (uint32_t i = 0; i < sizeof places / sizeof *places; i++) {
     if (places[i].id == id) return &places[i];

@@ -124,13 +124,13 @@ BERTH__HOT int64_t berth_node_requested_since(BerthNode node, BerthResource r) {
 /// 1. Reads `objectColumns`.
 BERTH__HOT BerthNumbers berth_node_object_numbers(BerthNode node, BerthObjectColumn key) {
   return BERTH__LIST(BerthNumbers, ((struct berth__lists){berth__columns.node_object_numbers[key.number],
-      berth__columns.node_object_numbers_arena[key.number]}), node.row, "objectColumns", "the column, or with another type");
+      berth__columns.node_object_numbers_arena[key.number]}), node.row, "objectColumns", "the column, or with another type or join");
 }
 
 /// The values of a declared column of type string of the node's object. Reads `objectColumns`.
 BERTH__HOT BerthIds berth_node_object_texts(BerthNode node, BerthObjectColumn key) {
   return BERTH__LIST(BerthIds, ((struct berth__lists){berth__columns.node_object_texts[key.number],
-      berth__columns.node_object_texts_arena[key.number]}), node.row, "objectColumns", "the column, or with another type");
+      berth__columns.node_object_texts_arena[key.number]}), node.row, "objectColumns", "the column, or with another type or join");
 }
 
 /// metadata.namespace. Reads `pods: namespace`.
@@ -242,4 +242,17 @@ BERTH__HOT BerthId berth_namespace_label(BerthNamespace namespace, BerthNamespac
 /// The sum of the requests of the namespace's pods on nodes; for `pods` their number. Reads `namespaces: requested`.
 BERTH__HOT int64_t berth_namespace_requested(BerthNamespace namespace, BerthResource r) {
   return BERTH__CELL(int64_t, berth__columns.namespace_requested[r.number], namespace.row, "namespaces", "requested, or resources the resource");
+}
+
+/// The values of a declared column of the namespace's object: integers, quantities in thousandths, times in seconds since 1970, or 0
+/// and 1. Reads `objectColumns`.
+BERTH__HOT BerthNumbers berth_namespace_object_numbers(BerthNamespace namespace, BerthObjectColumn key) {
+  return BERTH__LIST(BerthNumbers, ((struct berth__lists){berth__columns.namespace_object_numbers[key.number],
+      berth__columns.namespace_object_numbers_arena[key.number]}), namespace.row, "objectColumns", "the column, or with another type or join");
+}
+
+/// The values of a declared column of type string of the namespace's object. Reads `objectColumns`.
+BERTH__HOT BerthIds berth_namespace_object_texts(BerthNamespace namespace, BerthObjectColumn key) {
+  return BERTH__LIST(BerthIds, ((struct berth__lists){berth__columns.namespace_object_texts[key.number],
+      berth__columns.namespace_object_texts_arena[key.number]}), namespace.row, "objectColumns", "the column, or with another type or join");
 }

@@ -42,6 +42,8 @@ type Taint struct{ Key, Value, Effect string }
 type Namespace struct {
 	Name   string
 	Labels map[string]string
+	// Objects has what objects of the namespace say, as Node.Objects.
+	Objects map[string]Values
 }
 
 // Pod is a pod, on a node or to be placed.

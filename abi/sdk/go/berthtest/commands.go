@@ -39,12 +39,17 @@ func (t *Trial) addNamespace(words []string) ([]string, error) {
 	n := Namespace{Name: words[0]}
 	for _, word := range words[1:] {
 		field, value, _ := strings.Cut(word, "=")
-		if field != "labels" {
-			return nil, unknown("field of a namespace", field, "labels")
-		}
 		var err error
-		if n.Labels, err = keyValues(value); err != nil {
-			return nil, fmt.Errorf("labels: %w", err)
+		switch field {
+		case "labels":
+			n.Labels, err = keyValues(value)
+		case "objects":
+			n.Objects, err = values(value)
+		default:
+			return nil, unknown("field of a namespace", field, "labels", "objects")
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", field, err)
 		}
 	}
 	t.Namespaces = append(t.Namespaces, n)

@@ -91,6 +91,7 @@ func (img *image) namespaces(c *content) []*region.Namespace {
 		n := &c.namespaces[i]
 		rows[row] = &region.Namespace{
 			Name: n.Name, Labels: n.Labels, Requested: func(resource string) int64 { return requestedIn(n.Name, c.nodes, resource) },
+			Objects: n.Objects,
 		}
 	}
 	return rows

@@ -74,7 +74,7 @@ func (m *Manifest) reads() region.Reads {
 		Node: r["node"], Pods: r["pods"], Namespaces: r["namespaces"], Resources: r["resources"], NodeLabels: r["nodeLabels"],
 		NodeAnnotations: r["nodeAnnotations"], NodeConditions: r["nodeConditions"], PodLabels: r["podLabels"],
 		PodAnnotations: r["podAnnotations"], NamespaceLabels: r["namespaceLabels"], Feeds: r["feeds"],
-		ObjectColumns: r["objectColumns"],
+		ObjectColumns: r["objectColumns"], Joins: m.Manifest.Reads.Joins(),
 	}
 }
 

@@ -204,6 +204,8 @@ pub mod column {
     pub const NAMESPACE_LABELS: u32 = 225;
     pub const NAMESPACE_LABEL: u32 = 226;
     pub const NAMESPACE_REQUESTED: u32 = 227;
+    pub const NAMESPACE_OBJECT_NUMBERS: u32 = 228;
+    pub const NAMESPACE_OBJECT_TEXTS: u32 = 229;
 }
 
 /// Fields of the pod record (SPEC.md, section 6).

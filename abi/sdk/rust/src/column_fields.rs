@@ -88,6 +88,10 @@ pub(crate) struct KeyedColumns {
     pub pod_limits: Keyed<i64>,
     pub namespace_label: Keyed<Id>,
     pub namespace_requested: Keyed<i64>,
+    pub namespace_object_numbers: Keyed<Span>,
+    pub namespace_object_numbers_arena: Keyed<i64>,
+    pub namespace_object_texts: Keyed<Span>,
+    pub namespace_object_texts_arena: Keyed<Id>,
 }
 
 impl KeyedColumns {
@@ -113,6 +117,10 @@ impl KeyedColumns {
             pod_limits: empty(memory, declared.length("resources")),
             namespace_label: empty(memory, declared.length("namespaceLabels")),
             namespace_requested: empty(memory, declared.length("resources")),
+            namespace_object_numbers: empty(memory, declared.length("objectColumns")),
+            namespace_object_numbers_arena: empty(memory, declared.length("objectColumns")),
+            namespace_object_texts: empty(memory, declared.length("objectColumns")),
+            namespace_object_texts_arena: empty(memory, declared.length("objectColumns")),
         }
     }
 
@@ -136,6 +144,10 @@ impl KeyedColumns {
         clear(&mut self.pod_limits);
         clear(&mut self.namespace_label);
         clear(&mut self.namespace_requested);
+        clear(&mut self.namespace_object_numbers);
+        clear(&mut self.namespace_object_numbers_arena);
+        clear(&mut self.namespace_object_texts);
+        clear(&mut self.namespace_object_texts_arena);
     }
 }
 
@@ -188,6 +200,12 @@ impl Columns {
             column::NAMESPACE_LABELS => p.namespace_labels.set(m, e),
             column::NAMESPACE_LABEL => of_key(m, e, element::U32, &mut k.namespace_label),
             column::NAMESPACE_REQUESTED => of_key(m, e, element::I64, &mut k.namespace_requested),
+            column::NAMESPACE_OBJECT_NUMBERS => {
+                of_key(m, e, element::SPAN, &mut k.namespace_object_numbers)
+            }
+            column::NAMESPACE_OBJECT_TEXTS => {
+                of_key(m, e, element::SPAN, &mut k.namespace_object_texts)
+            }
             column::STRING => self.strings.set(m, e),
             id if id > column::ARENA => self.arena(m, e),
             _ => {}
@@ -213,6 +231,12 @@ impl Columns {
             column::POD_UID => one(m, e, element::BYTES, &mut p.pod_uid.arena),
             column::POD_NAME => one(m, e, element::BYTES, &mut p.pod_name.arena),
             column::NAMESPACE_LABELS => one(m, e, element::PAIR, &mut p.namespace_labels.arena),
+            column::NAMESPACE_OBJECT_NUMBERS => {
+                of_key(m, e, element::I64, &mut k.namespace_object_numbers_arena)
+            }
+            column::NAMESPACE_OBJECT_TEXTS => {
+                of_key(m, e, element::U32, &mut k.namespace_object_texts_arena)
+            }
             column::STRING => one(m, e, element::BYTES, &mut self.strings.arena),
             _ => {}
         }

@@ -354,4 +354,25 @@ impl<'c> Namespace<'c> {
         let columns = &self.columns.keyed.namespace_requested;
         keyed(columns, resource.0, self.row, "namespaces", "requested")
     }
+
+    /// The values of a declared column of the namespace's object: integers, quantities in
+    /// thousandths, times in seconds since 1970, or 0 and 1. Reads `objectColumns`.
+    #[inline]
+    pub fn object_numbers(self, key: ObjectColumn) -> &'c [i64] {
+        let k = &self.columns.keyed;
+        let (spans, arenas) = (
+            &k.namespace_object_numbers,
+            &k.namespace_object_numbers_arena,
+        );
+        keyed_list(spans, arenas, key.0, self.row, "objectColumns")
+    }
+
+    /// The values of a declared column of type string of the namespace's object. Reads
+    /// `objectColumns`.
+    #[inline]
+    pub fn object_texts(self, key: ObjectColumn) -> &'c [Id] {
+        let k = &self.columns.keyed;
+        let (spans, arenas) = (&k.namespace_object_texts, &k.namespace_object_texts_arena);
+        keyed_list(spans, arenas, key.0, self.row, "objectColumns")
+    }
 }

@@ -26,6 +26,8 @@ static void setup(void) {
   read_by.usage = berth_feed_handle("node.cpu.usage:milli");
   read_by.slot_names = berth_object_column_handle("box.spec.slots[*].name:string");
   read_by.slot_sizes = berth_object_column_handle("box.spec.slots[*].size:quantity");
+  read_by.max_keys = berth_object_column_handle("quota.spec.max[*].@key:string");
+  read_by.maxima = berth_object_column_handle("quota.spec.max[*]:quantity");
   read_by.memory = berth_resource_handle("memory");
   read_by.app_key = berth_const("app"), read_by.disk_key = berth_const("disk"), read_by.team_key = berth_const("team");
   yes = berth_const("true");

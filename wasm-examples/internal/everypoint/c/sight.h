@@ -9,7 +9,7 @@ static struct {
   BerthNamespaceLabel team;
   BerthResource cpu, memory;
   BerthFeed usage;
-  BerthObjectColumn slot_names, slot_sizes;
+  BerthObjectColumn slot_names, slot_sizes, max_keys, maxima;
   BerthConst app_key, disk_key, team_key;
 } read_by;
 
@@ -216,6 +216,11 @@ static void see_images(BerthImages all) {
   see_entries(&list);
 }
 
+static void see_object(BerthIds texts, BerthNumbers numbers) {
+  for (uint32_t i = 0; i < texts.n; i++) see_id(texts.at[i]);
+  for (uint32_t i = 0; i < numbers.n; i++) see_number(numbers.at[i]);
+}
+
 static void see_node(BerthNode node) {
   see_id(berth_node_zone(node));
   see_id(berth_node_label(node, read_by.disk));
@@ -235,10 +240,7 @@ static void see_node(BerthNode node) {
   see_number(berth_node_feed_state(node, read_by.usage));
   see_number(berth_node_requested_since(node, read_by.cpu));
   see_number(berth_node_requested_since(node, read_by.memory));
-  BerthIds names = berth_node_object_texts(node, read_by.slot_names);
-  for (uint32_t i = 0; i < names.n; i++) see_id(names.at[i]);
-  BerthNumbers sizes = berth_node_object_numbers(node, read_by.slot_sizes);
-  for (uint32_t i = 0; i < sizes.n; i++) see_number(sizes.at[i]);
+  see_object(berth_node_object_texts(node, read_by.slot_names), berth_node_object_numbers(node, read_by.slot_sizes));
   see_pairs(berth_node_labels(node));
   see_taints(berth_node_taints(node));
   see_ports(berth_node_ports(node));
@@ -254,6 +256,7 @@ static void see_namespace(BerthNamespace namespace) {
   see_pairs(berth_namespace_labels(namespace));
   see_number(berth_namespace_requested(namespace, read_by.cpu));
   see_number(berth_namespace_requested(namespace, read_by.memory));
+  see_object(berth_namespace_object_texts(namespace, read_by.max_keys), berth_namespace_object_numbers(namespace, read_by.maxima));
 }
 
 static BerthText sight(BerthPod pod, const BerthNode *node) {

@@ -13,6 +13,8 @@ const cpu = berth.resource("cpu");
 const usage = berth.feed("node.cpu.usage:milli");
 const slotNames = berth.objectColumn("box.spec.slots[*].name:string");
 const slotSizes = berth.objectColumn("box.spec.slots[*].size:quantity");
+const maxKeys = berth.objectColumn("quota.spec.max[*].@key:string");
+const maxima = berth.objectColumn("quota.spec.max[*]:quantity");
 const memory = berth.resource("memory");
 const appKey = berth.constant("app");
 const diskKey = berth.constant("disk");
@@ -236,9 +238,7 @@ class Seen {
     this.number(node.feedState(usage));
     this.number(node.requestedSince(cpu));
     this.number(node.requestedSince(memory));
-    const names = node.objectTexts(slotNames), sizes = node.objectNumbers(slotSizes);
-    for (let i = 0; i < names.length; i++) this.id(names.at(i));
-    for (let i = 0; i < sizes.length; i++) this.number(sizes.at(i));
+    this.object(node.objectTexts(slotNames), node.objectNumbers(slotSizes));
     this.pairs(node.labels());
     this.taints(node.taints());
     this.ports(node.ports());
@@ -254,6 +254,12 @@ class Seen {
     this.pairs(namespace.labels());
     this.number(namespace.requested(cpu));
     this.number(namespace.requested(memory));
+    this.object(namespace.objectTexts(maxKeys), namespace.objectNumbers(maxima));
+  }
+
+  private object(texts: berth.IDs, numbers: berth.Numbers): void {
+    for (let i = 0; i < texts.length; i++) this.id(texts.at(i));
+    for (let i = 0; i < numbers.length; i++) this.number(numbers.at(i));
   }
 
   namespaces(pod: berth.Pod): void {

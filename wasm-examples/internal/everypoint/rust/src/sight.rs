@@ -174,6 +174,8 @@ impl Seen<'_> {
         self.ids(&[n.name(), n.label(self.by.team), team]);
         self.pairs(n.labels());
         self.numbers(&[n.requested(self.by.cpu), n.requested(self.by.memory)]);
+        self.ids(n.object_texts(self.by.max_keys));
+        self.numbers(n.object_numbers(self.by.maxima));
     }
 }
 
