@@ -63,6 +63,9 @@ func readJSON(data []byte, depth int, errs *manifestErrors) *jsonNode {
 		errs.add("", "it is not UTF-8", "", "ABI-9.1")
 		return nil
 	}
+	if strings.HasPrefix(r.data, "\ufeff") {
+		return r.fail("the text begins with a byte order mark; save it as UTF-8 without one")
+	}
 	n := r.value()
 	if n == nil {
 		return nil
@@ -135,10 +138,23 @@ func (r *jsonReader) value() *jsonNode {
 	}
 	n := numberLength(rest)
 	if n == 0 {
-		return r.fail("this is not a JSON value")
+		if len(r.path) > 0 && r.path[len(r.path)-1].index > 0 && rest[0] == ']' {
+			return r.fail("this is not a JSON value; remove the comma before the ]")
+		}
+		return r.fail("this is not a JSON value" + r.comment())
 	}
 	r.pos += n
 	return &jsonNode{kind: jsonNumber, text: rest[:n]}
+}
+
+// comment says that a comment is none, if there is one at the current place.
+func (r *jsonReader) comment() string {
+	for _, begin := range []string{"//", "/*", "#"} {
+		if strings.HasPrefix(r.data[r.pos:], begin) {
+			return "; JSON has no comments"
+		}
+	}
+	return ""
 }
 
 func (r *jsonReader) object() *jsonNode {
@@ -149,8 +165,12 @@ func (r *jsonReader) object() *jsonNode {
 		return n
 	}
 	for {
-		if r.space(); !strings.HasPrefix(r.data[r.pos:], `"`) {
-			return r.fail("expected a field's name in double quotes")
+		switch r.space(); {
+		case strings.HasPrefix(r.data[r.pos:], `"`):
+		case len(n.names) > 0 && strings.HasPrefix(r.data[r.pos:], "}"):
+			return r.fail("expected a field's name in double quotes; remove the comma before the }")
+		default:
+			return r.fail("expected a field's name in double quotes" + r.comment())
 		}
 		name, ok := r.str()
 		if !ok {

@@ -69,6 +69,11 @@ func TestReadManifest(t *testing.T) {
 			`berth plugin build, or build a reactor (Go: -buildmode=c-shared, clang: -mexec-model=reactor) and add it (ABI-1.5)`},
 		{section(good, good), `a.wasm: section "berth.manifest": 2 manifests, expected one; remove all but one (ABI-1.5)`},
 		{section(`{`), `manifest: line 1, column 2: expected a field's name in double quotes`},
+		{section("\ufeff{}"), "manifest: line 1, column 1: the text begins with a byte order mark; save it as UTF-8 without one"},
+		{section(`{"name": "a",}`), "manifest: line 1, column 14: expected a field's name in double quotes; remove the comma before the }"},
+		{section(`{"name": "a", // my name`), "manifest: line 1, column 15: expected a field's name in double quotes; JSON has no comments"},
+		{section(`{"host": ["log",]}`), "manifest: host[1]: line 1, column 17: this is not a JSON value; remove the comma before the ]"},
+		{section(`{"abi": # the ABI`), "manifest: abi: line 1, column 9: this is not a JSON value; JSON has no comments"},
 		{section(strings.Replace(good, `"a"`, `"A"`, 1)), `manifest: name: "A" is not a DNS label`},
 	}
 	for _, c := range cases {
