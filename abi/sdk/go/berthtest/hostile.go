@@ -3,6 +3,7 @@ package berthtest
 import (
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -29,24 +30,27 @@ type Hostile struct {
 }
 
 // Extremes places the pod in unusual but possible clusters: without nodes, with empty nodes,
-// with the largest numbers, with long texts, and with much of everything. A plugin must answer,
-// so a trap fails the test. It returns the number of clusters.
+// with the largest numbers, with long and empty texts and such that are not ASCII, and with much of
+// everything. A plugin must answer, so a trap fails the test. It returns the number of clusters.
 func (t *Trial) Extremes(pod Pod) int {
 	t.tb.Helper()
 	clusters := []struct {
 		name  string
 		nodes []Node
+		pod   Pod
 	}{
-		{"without nodes", nil},
-		{"of a node without anything", []Node{{Name: "bare"}}},
-		{"of the largest numbers", []Node{t.loaded("large", math.MaxInt64, 1, 4), t.loaded("least", 0, 1, 4), {Name: "bare"}}},
-		{"of long texts", []Node{t.loaded("long", 1000, 1, 60_000)}},
-		{"of nodes with much on them", []Node{t.loaded("many", 1000, 300, 8), t.loaded("few", 1000, 3, 8)}},
+		{"without nodes", nil, pod},
+		{"of a node without anything", []Node{{Name: "bare"}}, pod},
+		{"of the largest numbers", []Node{t.loaded("large", math.MaxInt64, 1, "xxxx"), t.loaded("least", 0, 1, "xxxx"), {Name: "bare"}}, pod},
+		{"of long texts", []Node{t.loaded("long", 1000, 1, strings.Repeat("x", 60_000))}, pod},
+		{"of texts that are not ASCII", []Node{t.loaded("foreign", 1000, 1, foreign)}, t.annotated(pod, foreign)},
+		{"of empty texts", []Node{t.loaded("empty", 1000, 1, "")}, t.annotated(pod, "")},
+		{"of nodes with much on them", []Node{t.loaded("many", 1000, 300, "xxxxxxxx"), t.loaded("few", 1000, 3, "xxxxxxxx")}, pod},
 	}
 	for _, c := range clusters {
 		now := *t
 		now.Nodes, now.Nominated = c.nodes, nil
-		if trap := trapped(t.tb, func() { now.Place(pod) }); trap != nil {
+		if trap := trapped(t.tb, func() { now.Place(c.pod) }); trap != nil {
 			t.tb.Fatalf("%s in a cluster %s: the plugin trapped: %v", pod.id(), c.name, trap)
 		}
 	}
@@ -68,10 +72,23 @@ func trapped(tb testing.TB, f func()) (trap *Trap) {
 	return nil
 }
 
-// loaded returns a node with n of everything that the manifest reads, with numbers and texts of
-// the given sizes.
-func (t *Trial) loaded(name string, size int64, n, length int) Node {
-	text := strings.Repeat("x", length)
+// foreign is a text whose characters have two, three and four bytes.
+const foreign = "éß世界🙂é"
+
+// annotated returns a pod whose annotations that the manifest reads all have one value.
+func (t *Trial) annotated(pod Pod, text string) Pod {
+	pod.Annotations = maps.Clone(pod.Annotations)
+	for _, k := range t.manifest.Reads["podAnnotations"] {
+		if pod.Annotations == nil {
+			pod.Annotations = map[string]string{}
+		}
+		pod.Annotations[k] = text
+	}
+	return pod
+}
+
+// loaded returns a node with n of everything that the manifest reads, with numbers of the given size, and this text.
+func (t *Trial) loaded(name string, size int64, n int, text string) Node {
 	node := Node{Name: name, Allocatable: map[string]int64{}, Capacity: map[string]int64{}, CreatedAt: size, Labels: map[string]string{}, Annotations: map[string]string{}, Conditions: map[string]string{}, Images: map[string]int64{}, Feeds: map[string]int64{}, RequestedSince: map[string]int64{}}
 	for i, f := range t.manifest.Reads["feeds"] {
 		node.Feeds[f] = []int64{size, -size}[i%2]
@@ -162,7 +179,7 @@ func (t *Trial) Lies(pod Pod, n int) (h Hostile) {
 	}
 	if len(t.Nodes) == 0 { // the scenarios may be about the queue
 		now := *t
-		now.Nodes = []Node{t.loaded("node", 1000, 1, 4)}
+		now.Nodes = []Node{t.loaded("node", 1000, 1, "xxxx")}
 		t = &now
 	}
 	s := &session{Trial: t, ways: once}

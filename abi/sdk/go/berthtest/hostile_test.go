@@ -8,13 +8,15 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
+	"unicode/utf8"
 
 	berth "github.com/berth-scheduler/berth/abi/sdk/go"
 	"github.com/berth-scheduler/berth/abi/sdk/go/berthtest"
 )
 
 const frailManifest = `{
-	"name": "frail", "version": "1.0.0", "abi": "1.0", "points": {"filter": {"scope": "node"}},
+	"name": "frail", "version": "1.0.0", "abi": "1.1", "points": {"filter": {"scope": "node"}},
 	"reads": {"node": ["allocatable", "requested"], "nodeLabels": ["rack", "example.com/zone"], "resources": ["cpu"], "podLabels": ["app"], "pod": ["name"]}, "host": ["log"],
 	"config": {"type": "object"}
 }`
@@ -54,6 +56,10 @@ func (p *frail) Filter(_ berth.Pod, node berth.Node) berth.Status {
 	switch {
 	case p.mistake == "traps without a rack" && text == "", p.mistake == "traps on large numbers" && node.Allocatable(p.cpu) > 1<<60:
 		panic(&berthtest.Trap{Err: errors.New(p.mistake)})
+	case p.mistake == "slices three bytes" && len(text) > 2 && !utf8.ValidString(text[:3]), p.mistake == "takes the first byte" && node.Label(p.rack) != berth.Absent && text == "":
+		panic(&berthtest.Trap{Err: errors.New(p.mistake)})
+	case p.mistake == "retries at filter":
+		p.RetryAfter(time.Minute)
 	case p.mistake == "panics":
 		panic(p.mistake)
 	case p.mistake == "compares" && p.Snapshot().Nodes().Len() > 1:
@@ -101,6 +107,8 @@ func TestExtremes(t *testing.T) {
 	for mistake, want := range map[string]string{
 		"": "", "traps without a rack": "ns/pod in a cluster of a node without anything: the plugin trapped: traps without a rack",
 		"traps on large numbers": "ns/pod in a cluster of the largest numbers: the plugin trapped: traps on large numbers",
+		"slices three bytes":     "ns/pod in a cluster of texts that are not ASCII: the plugin trapped: slices three bytes",
+		"takes the first byte":   "ns/pod in a cluster of empty texts: the plugin trapped: takes the first byte",
 	} {
 		n := 0
 		got := recorded(t, func(tb testing.TB) { n = frailTrial(tb, mistake).Extremes(berthtest.Pod{Namespace: "ns", Name: "pod"}) })

@@ -66,7 +66,7 @@ import (
 // Logf notes a pod that requests a resource which no node has, a resource of which the manifest reads
 // allocatable and which no node in the file has, a key of a label, annotation,
 // condition or resource that is spelt almost like one of the manifest's, an amount that is far below
-// all others of its resource, and a verdict that rejects without a reason.
+// all others of its resource, a verdict that rejects without a reason, and a time that the manifest reads and no line sets.
 //
 // Amounts in allocatable, capacity, requests, requestedSince and limits are milli-CPU for cpu, bytes for memory and storage, and a
 // count for others, and images have bytes: allocatable=cpu:4000,memory:8589934592.
@@ -144,6 +144,8 @@ type file struct {
 	// amounts are those in the lines, by resource. unsaid says that a verdict without a reason was told.
 	amounts map[string][]quantity
 	unsaid  bool
+	// timeless says that the missing time was told.
+	timeless bool
 	// wrong is the line whose command told a mistake, of which a wrong output may follow.
 	wrong int
 }
@@ -183,7 +185,7 @@ func Scenario(t testing.TB, name string, manifest []byte, guest Factory, o Optio
 	if err != nil {
 		t.Fatalf("%v", err)
 	}
-	f := &file{t: t, name: name, lines: strings.SplitAfter(string(data), "\n"), manifest: manifest, guest: guest, Options: o,
+	f := &file{t: t, name: name, lines: lines(data), manifest: manifest, guest: guest, Options: o,
 		allocatable: map[string]bool{}, amounts: map[string][]quantity{}}
 	switch trap := trapped(t, f.play); {
 	case trap != nil && f.at == 0:
@@ -192,6 +194,12 @@ func Scenario(t testing.TB, name string, manifest []byte, guest Factory, o Optio
 		t.Fatalf("%s:%d: the plugin trapped: %v", name, f.at, trap)
 	}
 	return f.kept, f.tried
+}
+
+// lines splits a file. Some editors begin a file with a byte order mark, and end its lines with a carriage return.
+func lines(data []byte) []string {
+	text := strings.TrimPrefix(string(data), "\ufeff")
+	return strings.SplitAfter(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
 }
 
 // play runs the file.
@@ -266,6 +274,7 @@ func (f *file) run(command string, words []string, line string) ([]string, error
 		if p, _, err := f.trial.about(words, "without", "rejected", "on", "fails"); err == nil {
 			f.tried = append(f.tried, p)
 			f.tellAbsent(p)
+			f.tellNoTime()
 		}
 	}
 	steps, ok := commands()[command]

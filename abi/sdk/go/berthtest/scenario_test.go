@@ -116,6 +116,48 @@ func TestScenarioRewrites(t *testing.T) {
 	}
 }
 
+// TestScenarioOfOtherEditors: a byte order mark and carriage returns at the ends of lines mean nothing.
+func TestScenarioOfOtherEditors(t *testing.T) {
+	text := "\ufeffconfig {}\nnode a\ntry default/web\n----\na Success 0\n"
+	if failed, _ := played(t, strings.ReplaceAll(text, "\n", "\r\n"), berthtest.Native(newFrail(""))); failed != "" {
+		t.Error(failed)
+	}
+}
+
+// TestRetryAtFilter: a request for another attempt at a point where a host does not look for it is told.
+func TestRetryAtFilter(t *testing.T) {
+	failed, _ := played(t, "node a\ntry default/web\n----\na Success 0\n", berthtest.Native(newFrail("retries at filter")))
+	if !strings.Contains(failed, "call RetryAfter at preEnqueue, preFilter, reserve or permit (ABI-5.22)") {
+		t.Errorf("got %q", failed)
+	}
+}
+
+// TestNoTime: a file that does not say the time is noted once if the manifest reads it.
+func TestNoTime(t *testing.T) {
+	const manifest = `{"name": "timed", "version": "1.0.0", "abi": "1.1", "points": {"filter": {}}, "reads": {"pod": ["now"], "resolution": ["1s"]}}`
+	for text, want := range map[string]string{
+		"node a\ntry default/web\n----\na Success 0\n\ntry default/db\n----\na Success 0\n": "nodes.txt:2: the manifest reads pod: now, and the time is 0, " +
+			"in 1970: set it below config by a line such as now 1767323045",
+		"now 1767323045\nnode a\ntry default/web\n----\na Success 0\n": "",
+	} {
+		file := filepath.Join(t.TempDir(), "nodes.txt")
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		n := &noting{recorder: recorder{TB: t}}
+		berthtest.Scenario(n, file, []byte(manifest), berthtest.Native(func() *timed { return &timed{berth.Load([]byte(manifest))} }), berthtest.Options{})
+		if noted := strings.ReplaceAll(strings.Join(n.notes, "\n"), file, "nodes.txt"); noted != want || len(n.errors) > 0 {
+			t.Errorf("noted %q, want %q; %v", noted, want, n.errors)
+		}
+	}
+}
+
+// timed is a plugin whose manifest reads the time.
+type timed struct{ berth.Base }
+
+// Filter accepts every node.
+func (*timed) Filter(berth.Pod, berth.Node) berth.Status { return berth.Success }
+
 // TestScenarioNotes: a key that is almost one of the manifest's is noted once, and others are not.
 func TestScenarioNotes(t *testing.T) {
 	_, noted := played(t, `config {}

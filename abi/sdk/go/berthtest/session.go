@@ -95,10 +95,13 @@ func (s *session) call(in *instance, img *image, point abi.Point, a asked) abi.C
 	if !slices.Contains(results(point), code) {
 		s.tb.Fatalf("%s returned %v, want one of %v (ABI-5)", export, code, results(point))
 	}
-	if point == abi.PreFilter || point == abi.Reserve || point == abi.Permit {
-		if d := s.retryAfter(img.data[img.call+abi.CallRetryAfter:]); d > 0 && (s.retry == 0 || d < s.retry) {
-			s.retry = d
-		}
+	d := s.retryAfter(img.data[img.call+abi.CallRetryAfter:])
+	if d > 0 && point != abi.PreFilter && point != abi.Reserve && point != abi.Permit {
+		s.tb.Errorf("%s asks for another attempt, and a host does not look: call RetryAfter at preEnqueue, preFilter, reserve or permit (ABI-5.22)", export)
+		return code
+	}
+	if d > 0 && (s.retry == 0 || d < s.retry) {
+		s.retry = d
 	}
 	return code
 }

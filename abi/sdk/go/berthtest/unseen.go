@@ -94,6 +94,16 @@ func listOf(object, field string) (list string, others [][2]string) {
 	return "", nil
 }
 
+// tellNoTime notes that the plugin reads the time and that the scenario does not say it: it is 1970, which no plugin ever sees.
+func (f *file) tellNoTime() {
+	f.t.Helper()
+	if f.timeless || f.trial.Now != 0 || !slices.Contains(f.trial.manifest.Reads["pod"], "now") {
+		return
+	}
+	f.timeless = true
+	f.t.Logf("%s:%d: the manifest reads pod: now, and the time is 0, in 1970: set it below config by a line such as now 1767323045", f.name, f.at)
+}
+
 // tellAbsent notes resources that a pod requests and no node has: they are often misspelt. Nodes
 // without allocatable resources say nothing about capacity.
 func (f *file) tellAbsent(p Pod) {
