@@ -174,6 +174,21 @@ func TestRestRustNuma(t *testing.T) {
 	}
 }
 
+// TestRestQuota: the figures of the README of quota.
+func TestRestQuota(t *testing.T) {
+	effect := catalogued(t, "quota", "quota", "/guest", "--manifest", "../../wasm-examples/catalogue/quota/manifest.json")
+	placed := func(r *sim.Result) (out [2]int) {
+		for _, p := range r.Placements {
+			out[map[string]int{"research": 0, "shop": 1}[p.Namespace]]++
+		}
+		return out
+	}
+	before, after := placed(effect("")), placed(effect("scheduler.yaml"))
+	if before != [2]int{80, 0} || after != [2]int{50, 30} {
+		t.Errorf("pods of research and of shop without the plugin: %v, want 80 and 0; with it: %v, want 50 and 30", before, after)
+	}
+}
+
 // TestRestGPUShare: the figures of the README of gpu-share.
 func TestRestGPUShare(t *testing.T) {
 	effect := catalogued(t, "gpu-share", "gpushare", "/guest", "--manifest", "../../wasm-examples/catalogue/gpushare/manifest.json")

@@ -177,6 +177,7 @@ type benched struct {
 	used            counts
 	pods            int // that were placed while calls were counted
 	tallies         map[abi.Point]*tally
+	judges          bool // the plugin has filter or score
 }
 
 // measure measures a size, without the native measurement.
@@ -186,12 +187,16 @@ func (o *pluginBenchOptions) measure(ctx context.Context, m *opened, n int) (*be
 	if err != nil {
 		return nil, err
 	}
-	h, err := newHosted(ctx, m, nodes, pods)
+	namespaces, err := berthtest.SampleNamespaces(manifest, o.hints)
+	if err != nil {
+		return nil, err
+	}
+	h, err := newHosted(ctx, m, nodes, pods, namespaces)
 	if err != nil {
 		return nil, err
 	}
 	defer h.close(ctx)
-	out := &benched{nodes: n}
+	out := &benched{nodes: n, judges: berthtest.Measurable(manifest)}
 	out.used, out.pods, out.tallies = h.count()
 	i := 0
 	out.perPod = repeated(o.length, func() {
@@ -206,12 +211,12 @@ func (o *pluginBenchOptions) measure(ctx context.Context, m *opened, n int) (*be
 		}
 		return nil, &failure{fmt.Errorf("%s: the plugin faults in a cluster of %d nodes: %s", m.Path, n, what)}
 	}
-	if !berthtest.Measurable(manifest) {
+	if !out.judges {
 		return out, nil
 	}
 	failed := record(func(tb testing.TB) {
 		trial := berthtest.New(tb, manifest, m.factory(ctx), string(m.Config))
-		trial.Nodes = nodes
+		trial.Nodes, trial.Namespaces = nodes, namespaces
 		call, asked := trial.Caller(pods), []int{}
 		for i := range pods {
 			if call(i) != nil {

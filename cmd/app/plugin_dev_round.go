@@ -162,7 +162,7 @@ func (d *dev) simulate(ctx context.Context, m *opened, named []byte) ([]finding,
 		if m.Config, err = m.CheckConfig(configFile, []byte(cmp.Or(config, "{}"))); err != nil {
 			return nil, err
 		}
-		fuel, err := fuelPerPod(ctx, m, nodes, sample)
+		fuel, err := d.fuelPerPod(ctx, m, nodes, sample)
 		if err == nil {
 			found = append(found, finding{kind: fuelKind, value: strconv.FormatInt(fuel, 10)})
 		}
@@ -253,8 +253,12 @@ func (d *dev) logged(said string) []finding {
 }
 
 // fuelPerPod returns the fuel for a pod of a sample, as plugin bench does.
-func fuelPerPod(ctx context.Context, m *opened, nodes []berthtest.Node, pods []berthtest.Pod) (int64, error) {
-	h, err := newHosted(ctx, m, nodes, pods)
+func (d *dev) fuelPerPod(ctx context.Context, m *opened, nodes []berthtest.Node, pods []berthtest.Pod) (int64, error) {
+	namespaces, err := berthtest.SampleNamespaces(wire.EncodeManifest(m.Manifest), d.hints)
+	if err != nil {
+		return 0, err
+	}
+	h, err := newHosted(ctx, m, nodes, pods, namespaces)
 	if err != nil {
 		return 0, err
 	}

@@ -41,8 +41,27 @@ type hosted struct {
 	turns    uint64
 }
 
-func newHosted(ctx context.Context, m *opened, nodes []berthtest.Node, pods []berthtest.Pod) (*hosted, error) {
+func newHosted(
+	ctx context.Context, m *opened, nodes []berthtest.Node, pods []berthtest.Pod, namespaces []berthtest.Namespace,
+) (*hosted, error) {
 	c := cache.New(cache.Config{})
+	show := func(join, of, name string, has map[string]berthtest.Values) {
+		for _, view := range m.Manifest.ObjectViews() {
+			if view.Join != join {
+				continue
+			}
+			cell := state.Cell{State: abi.FeedFresh, Columns: objectview.Columns(&view, func(arg int) ([]int64, []*string) {
+				v := has[m.Manifest.Reads.ObjectColumns[arg]]
+				return v.Numbers, v.Texts
+			})}
+			c.SetFeeds(state.Feed{Name: view.Key(), Of: of, Cells: map[string]state.Cell{name: cell}})
+		}
+	}
+	for i := range namespaces {
+		n := &namespaces[i]
+		c.AddNamespace(state.NewNamespace(&v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: n.Name, Labels: n.Labels}}))
+		show(wire.JoinNamespace, state.OfNamespaces, n.Name, n.Objects)
+	}
 	var declared [abi.NumPoints]bool
 	for p := range declared {
 		declared[p] = m.Manifest.Points.Get(abi.Point(p)) != nil
@@ -66,16 +85,7 @@ func newHosted(ctx context.Context, m *opened, nodes []berthtest.Node, pods []be
 			name, _, _ = strings.Cut(name, ":")
 			c.SetFeeds(state.Feed{Name: name, Cells: map[string]state.Cell{n.Name: cell}})
 		}
-		for _, view := range m.Manifest.ObjectViews() {
-			if view.Join != wire.JoinNode {
-				continue
-			}
-			cell := state.Cell{State: abi.FeedFresh, Columns: objectview.Columns(&view, func(arg int) ([]int64, []*string) {
-				v := n.Objects[m.Manifest.Reads.ObjectColumns[arg]]
-				return v.Numbers, v.Texts
-			})}
-			c.SetFeeds(state.Feed{Name: view.Key(), Cells: map[string]state.Cell{n.Name: cell}})
-		}
+		show(wire.JoinNode, state.OfNodes, n.Name, n.Objects)
 		h.rows = append(h.rows, uint32(i))
 	}
 	c.UpdateSnapshot(h.snapshot)

@@ -33,8 +33,12 @@ func BenchmarkBerthPlugin(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
+			namespaces, err := berthtest.SampleNamespaces(plugin.Manifest, %[4]s)
+			if err != nil {
+				b.Fatal(err)
+			}
 			trial := berthtest.New(b, plugin.Manifest, berthtest.Native(plugin.New), %[5]q)
-			trial.Nodes = nodes
+			trial.Nodes, trial.Namespaces = nodes, namespaces
 			trial.Bench(b, pods)
 		})
 	}

@@ -222,7 +222,7 @@ func (p *printer) tallied(b *benched) {
 		}
 	}
 	number := func(head string) column { return column{head: head, numbers: true} }
-	if b.tallies[abi.PreFilter] != nil && b.tallies[abi.Filter] == nil && b.tallies[abi.Score] == nil {
+	if b.judges && b.tallies[abi.PreFilter] != nil && b.tallies[abi.Filter] == nil && b.tallies[abi.Score] == nil {
 		defer p.text("No node was looked at, as preFilter lets no pod on: pass hints that the plugin understands, such as --hint KEY=VALUE.")
 	}
 	p.table([]column{{head: "POINT"}, number("CALLS"), number("TIME"), number("FUEL"), {head: "ANSWERS", least: 30}}, rows)

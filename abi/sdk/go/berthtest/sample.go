@@ -20,11 +20,43 @@ const samplePods = 64
 // should be meaningful to the plugin; without hints they are v-0 to v-7. A hint KEY=VALUE is a value of
 // a label or annotation that the manifest reads. The same arguments give the same sample.
 func Sample(manifest []byte, nodes int, hints []string) ([]Node, []Pod, error) {
-	m, err := parseManifest(manifest)
+	s, err := newSample(manifest, hints)
 	if err != nil {
 		return nil, nil, err
 	}
-	s := sample{Manifest: m, rand: rand.New(rand.NewPCG(1, 64)), told: map[string][]string{}}
+	all := make([]Node, nodes)
+	for i := range all {
+		all[i] = s.node(i)
+	}
+	pods := make([]Pod, samplePods)
+	for i := range pods {
+		pods[i] = s.pod(fmt.Sprint("new-", i))
+	}
+	return all, pods, nil
+}
+
+// SampleNamespaces makes the namespaces of the pods of a Sample.
+func SampleNamespaces(manifest []byte, hints []string) (all []Namespace, err error) {
+	s, err := newSample(manifest, hints)
+	if err != nil {
+		return nil, err
+	}
+	for _, text := range s.texts {
+		name := strings.ToLower(text)
+		if slices.ContainsFunc(all, func(n Namespace) bool { return n.Name == name }) {
+			continue
+		}
+		all = append(all, Namespace{Name: name, Labels: s.some("namespaceLabels"), Objects: s.objects(wire.JoinNamespace)})
+	}
+	return all, nil
+}
+
+func newSample(manifest []byte, hints []string) (*sample, error) {
+	m, err := parseManifest(manifest)
+	if err != nil {
+		return nil, err
+	}
+	s := &sample{Manifest: m, rand: rand.New(rand.NewPCG(1, 64)), told: map[string][]string{}}
 	for _, hint := range hints {
 		if column, value, is := wire.ColumnHint(s.Reads["objectColumns"], hint); is {
 			s.told[column] = append(s.told[column], value)
@@ -37,15 +69,7 @@ func Sample(manifest []byte, nodes int, hints []string) ([]Node, []Pod, error) {
 	for i := len(s.texts); i < 8; i++ {
 		s.texts = append(s.texts, fmt.Sprint("v-", i))
 	}
-	all := make([]Node, nodes)
-	for i := range all {
-		all[i] = s.node(i)
-	}
-	pods := make([]Pod, samplePods)
-	for i := range pods {
-		pods[i] = s.pod(fmt.Sprint("new-", i))
-	}
-	return all, pods, nil
+	return s, nil
 }
 
 type sample struct {
@@ -110,7 +134,7 @@ func (s *sample) node(i int) Node {
 			n.Stale = append(n.Stale, f)
 		}
 	}
-	s.objects(&n)
+	n.Objects = s.objects(wire.JoinNode)
 	if s.rand.IntN(4) == 0 {
 		n.Taints = []Taint{{Key: "example.com/dedicated", Value: s.texts[s.rand.IntN(len(s.texts))], Effect: "NoSchedule"}}
 	}
@@ -121,11 +145,15 @@ func (s *sample) node(i int) Node {
 	return n
 }
 
-// objects makes 8 values of each column of objects with a list, and one of others.
-func (s *sample) objects(n *Node) {
+// objects makes 8 values of each column of objects of a join with a list, and one of others.
+func (s *sample) objects(join string) (out map[string]Values) {
+	joins := s.Manifest.Manifest.Reads.Joins()
 	for _, column := range s.Reads["objectColumns"] {
-		if n.Objects == nil {
-			n.Objects = map[string]Values{}
+		if joins[column[:strings.IndexAny(column, ".[")]] != join {
+			continue
+		}
+		if out == nil {
+			out = map[string]Values{}
 		}
 		length := 1
 		if strings.Contains(column, "[*]") {
@@ -150,8 +178,9 @@ func (s *sample) objects(n *Node) {
 			}
 			v.Numbers = append(v.Numbers, number)
 		}
-		n.Objects[column] = v
+		out[column] = v
 	}
+	return out
 }
 
 func (s *sample) pod(name string) Pod {
