@@ -21,8 +21,11 @@ import (
 // objectsEvery is how often what has changed of objects goes to the scheduler, so that many changes are one event.
 const objectsEvery = 200 * time.Millisecond
 
-// maxObjectBytes is how much is kept of the objects of one resource for one plugin's view.
-const maxObjectBytes = 256 << 20
+// How much is kept of the objects of one resource for one view, and of all objects for all views.
+const (
+	maxObjectBytes    = 256 << 20
+	maxAllObjectBytes = 512 << 20
+)
 
 // ObjectViews keeps a scheduler informed of what plugins read of objects. Each resource is listed and watched once for all of them.
 type ObjectViews struct {
@@ -110,16 +113,28 @@ func (o *ObjectViews) follow(ctx context.Context, resources map[string]*followed
 				}
 			}
 			if len(views) > 0 {
-				resources[resource] = newFollowedResource(ctx, o.clients, views, r)
+				resources[resource] = newFollowedResource(ctx, o.clients, views, r, bytesOf(resources))
 			}
 		}
 	}
 	for resource, views := range wanted {
 		if resources[resource] == nil {
-			resources[resource] = newFollowedResource(ctx, o.clients, views, nil)
+			resources[resource] = newFollowedResource(ctx, o.clients, views, nil, bytesOf(resources))
 		}
 	}
 	return gone
+}
+
+// bytesOf returns what says how much is kept of all resources.
+func bytesOf(resources map[string]*followedResource) func() int64 {
+	return func() (sum int64) {
+		for _, r := range resources {
+			for _, table := range r.tables {
+				sum += table.Bytes()
+			}
+		}
+		return sum
+	}
 }
 
 func sameViews(a, b []abiwire.ObjectView) bool {
@@ -141,11 +156,18 @@ type followedResource struct {
 	tables   map[string]*objectview.Table // by the key of the view
 	known    map[string]bool              // likewise: the scheduler knows that the objects are known
 	full     map[string]bool
+	all      func() int64 // bytes that are kept of all resources
+	most     [2]int64     // maxObjectBytes and maxAllObjectBytes
 }
 
 // newFollowedResource begins to follow a resource. What was known for views that stay is kept until the first list.
-func newFollowedResource(ctx context.Context, c *Clients, views []abiwire.ObjectView, before *followedResource) *followedResource {
-	r := &followedResource{views: views, tables: make(map[string]*objectview.Table), known: make(map[string]bool), full: make(map[string]bool)}
+func newFollowedResource(
+	ctx context.Context, c *Clients, views []abiwire.ObjectView, before *followedResource, all func() int64,
+) *followedResource {
+	r := &followedResource{
+		views: views, tables: make(map[string]*objectview.Table), known: make(map[string]bool), full: make(map[string]bool), all: all,
+		most: [2]int64{maxObjectBytes, maxAllObjectBytes},
+	}
 	var readers []*objectview.View
 	var paths []fieldpath.Path
 	for i := range views {
@@ -208,7 +230,8 @@ func (r *followedResource) look() (out []state.Feed, err error) {
 		}
 		wrong = append(wrong, r.tables[key].Left(r.views[i].Resource)...)
 		if r.full[key] {
-			wrong = append(wrong, fmt.Errorf("%s: what a plugin reads of its objects is more than %d MiB: read less", r.views[i].Resource, maxObjectBytes>>20))
+			wrong = append(wrong, fmt.Errorf("%s: what a plugin reads of its objects is more than %d MiB, or what all plugins read of objects more than "+
+				"%d MiB: read less", r.views[i].Resource, maxObjectBytes>>20, maxAllObjectBytes>>20))
 		}
 	}
 	return out, errors.Join(wrong...)
@@ -236,7 +259,7 @@ func (r *followedResource) apply(view int, objects map[string]any, whole bool) m
 			table.Delete(name, changed)
 		}
 	}
-	if table.Bytes() > maxObjectBytes {
+	if table.Bytes() > r.most[0] || r.all() > r.most[1] {
 		table.Clear(changed)
 		r.full[key], r.known[key] = true, false
 		changed[objectview.Known] = state.Cell{}
