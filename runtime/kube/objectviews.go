@@ -230,8 +230,8 @@ func (r *followedResource) look() (out []state.Feed, err error) {
 		}
 		wrong = append(wrong, r.tables[key].Left(r.views[i].Resource)...)
 		if r.full[key] {
-			wrong = append(wrong, fmt.Errorf("%s: what a plugin reads of its objects is more than %d MiB, or what all plugins read of objects more than "+
-				"%d MiB: read less", r.views[i].Resource, maxObjectBytes>>20, maxAllObjectBytes>>20))
+			wrong = append(wrong, fmt.Errorf("%s: what a plugin reads of its objects is more than %d MiB, or what all plugins read more than %d: "+
+				"read less", r.views[i].Resource, maxObjectBytes>>20, maxAllObjectBytes>>20))
 		}
 	}
 	return out, errors.Join(wrong...)

@@ -10,8 +10,8 @@ import (
 	"github.com/berth-scheduler/berth/runtime/objectview"
 )
 
-// TestObjectBytes: a view that takes more than its part, or more than is left of that of all, keeps nothing, and others keep what they have.
-// When all objects are listed again, and take less, they are known again.
+// TestObjectBytes: a view that takes more than its part, or more than is left of that of all, keeps nothing, and others keep what they
+// have. When all objects are listed again, and take less, they are known again.
 func TestObjectBytes(t *testing.T) {
 	column, err := abiwire.ParseObjectColumn("o.text:string")
 	if err != nil {
