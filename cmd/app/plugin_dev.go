@@ -74,9 +74,10 @@ type dev struct {
 	out   *printer
 	temp  string // folder for modules and what cargo keeps
 	build buildOptions
-	// scenario and hints are the configuration and the strings of the last scenario.
+	// scenario, hints and now are the configuration, the strings and the time of the last scenario.
 	scenario string
 	hints    []string
+	now      int64
 	last     []finding
 	rounds   int
 	good     int // the last round that could be built; 0 for none

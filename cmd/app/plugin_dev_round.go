@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -90,7 +91,7 @@ func (d *dev) test(ctx context.Context, t *pluginTest) error {
 	if last != nil { // or else the plugin trapped, and the cluster should not change for that
 		// A sample has no other values of a key that KEY=VALUE names, so that all its nodes would be as those of the scenario.
 		own := slices.DeleteFunc(hintsOf(last, pods), func(hint string) bool { return strings.Contains(hint, "=") })
-		d.scenario, d.hints = last.Config(), append(own, hints...)
+		d.scenario, d.hints, d.now = last.Config(), append(own, hints...), last.Now
 	}
 	if t.failed > 0 {
 		return nil
@@ -130,6 +131,9 @@ func (d *dev) simulate(ctx context.Context, m *opened, named []byte) ([]finding,
 		"--plugin", reference, "--output", "json", "--log-level", "debug", "--workers", "1", // as many log lines each time
 		"--module-cache", d.cache, "--module-cache-size", d.cacheSize, "--compile-time", d.timeLimit.String(),
 		"--compile-memory", d.compileMemory,
+	}
+	if d.now > 0 {
+		args = append(args, "--start", time.Unix(d.now, 0).UTC().Format(time.RFC3339))
 	}
 	for _, path := range d.clusters() {
 		args = append(args, "--cluster", path)

@@ -153,8 +153,8 @@ func scripts(t *testing.T) []string {
 
 // compile builds the modules that scripts use, once, and returns their folder and the digest of one as variables. Besides three
 // examples they are unruly, which breaks rules (see testdata/guest), accepts, a hundred bytes that accept every node and are compiled
-// at once, asks, the same with directives, warm and loads, the same that read an annotation and a feed, named, which reads what its
-// configuration names, yours, the same with the publisher of projects, versions of rack-aware, and some that cannot be used.
+// at once, asks, the same with directives, warm, loads and timed, the same that read an annotation, a feed and the time, named, which reads
+// what its configuration names, yours, the same with the publisher of projects, versions of rack-aware, and some that cannot be used.
 func compile(t *testing.T) (map[string]string, error) {
 	dir := t.TempDir()
 	for name, source := range map[string]string{
@@ -177,15 +177,18 @@ func compile(t *testing.T) (map[string]string, error) {
 	})
 	warm, err2 := withManifest(accepts, func(m *wire.Manifest) { m.Reads.NodeAnnotations = []string{"example.com/temperature"} })
 	loads, err4 := withManifest(accepts, func(m *wire.Manifest) { m.ABI, m.Reads.Feeds = "1.1", []string{"node.cpu.usage:milli"} })
+	timed, err7 := withManifest(accepts, func(m *wire.Manifest) {
+		m.ABI, m.Reads.Pod, m.Reads.Resolution = "1.1", []string{"now"}, []string{"1s"}
+	})
 	every, err5 := vector("good-all-points")
 	named, err6 := withManifest(every, func(m *wire.Manifest) {
 		m.ABI, m.Config, m.Reads.NodeLabels = "1.1", []byte(`{"type":"object"}`), []string{"zone"}
 		m.Reads.FromConfig = map[string][]string{"nodeLabels": {"/keys"}, "feeds": {"/load"}}
 	})
 	yours, err3 := withManifest(accepts, func(m *wire.Manifest) { m.Publisher = scaffold.Publisher })
-	errs = append(errs, err, err2, err3, err4, err5, err6, racks(accepts, dir))
+	errs = append(errs, err, err2, err3, err4, err5, err6, err7, racks(accepts, dir))
 	for name, data := range map[string][]byte{
-		"accepts": accepts, "asks": asks, "warm": warm, "loads": loads, "named": named, "yours": yours,
+		"accepts": accepts, "asks": asks, "warm": warm, "loads": loads, "timed": timed, "named": named, "yours": yours,
 		"cut": good[:len(good)/2], "empty": {}, "text": []byte("hello, world\n"), "bare": []byte("\x00asm\x01\x00\x00\x00"),
 	} {
 		errs = append(errs, os.WriteFile(filepath.Join(dir, name+".wasm"), data, 0o600))

@@ -8,6 +8,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/types"
@@ -30,6 +31,8 @@ type simulateOptions struct {
 	input            inputOptions
 	config           string
 	seed             int64
+	start            string
+	timed            bool // by a flag or a setting
 	tieBreak         string
 	attempts         int
 	workers          int
@@ -55,8 +58,8 @@ func newSimulate(p *program) *cobra.Command {
 		Long: `Simulate schedules the unbound pods of a cluster in memory, with the same queue,
 cache and cycles as on a real cluster. It prints where the pods went, which pods
 stayed pending and why, and what each plugin did. Time is virtual: the simulation
-does not wait for backoffs and departures. The same input and seed give the same
-placements.
+begins at the time of --start, and does not wait for backoffs and departures. The
+same input and seed give the same placements.
 
 Simulate really calls the HTTP extenders of the configuration, except their
 bindVerb. The placements then also depend on their answers.
@@ -72,6 +75,7 @@ ended in a fault, with --fail-on-unschedulable if pods stay pending, or with
 		Args:    noArguments("--cluster, or with --nodes or --pods"),
 		PreRunE: applySettings,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			o.timed = cmd.Flags().Changed("start")
 			return simulate(cmd.Context(), o, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
@@ -89,6 +93,7 @@ ended in a fault, with --fail-on-unschedulable if pods stay pending, or with
 	o.modules.harmless = true
 	o.modules.flags(f)
 	f.Int64Var(&o.seed, "seed", 42, "seed of all random choices")
+	f.StringVar(&o.start, "start", sim.DefaultStart().Format(time.RFC3339), "`TIME` at which the simulation begins; plugins may read the time")
 	f.StringVar(&o.tieBreak, "tie-break", "random", "`CHOICE` among nodes of equal score: random, or first in a seeded order of nodes")
 	f.IntVar(&o.attempts, "attempts", 0, "maximum attempts for each pod; 0 for as many as can help")
 	f.IntVar(&o.workers, "workers", 0, "goroutines that evaluate nodes; 0 for one per CPU; decisions do not depend on it")
@@ -115,6 +120,9 @@ func simulate(ctx context.Context, o simulateOptions, stdout, stderr io.Writer) 
 	o.modules.loaded = func(m *module.Loaded, _ *module.Reference) {
 		if old := stale(m.Path, m.Manifest.Name); old != "" {
 			fmt.Fprintf(stderr, "warning: %s\n", old)
+		}
+		if !o.timed && slices.Contains(m.Manifest.Reads.Pod, "now") {
+			fmt.Fprintf(stderr, "warning: %s reads the time, and the simulation begins at %s; --start sets another time\n", m.Path, o.start)
 		}
 	}
 	modules, err := o.modules.open(ctx)
@@ -223,6 +231,10 @@ func (o *simulateOptions) simulation(ctx context.Context, modules *assembly.Modu
 	if err != nil {
 		errs = append(errs, err)
 	}
+	start, err := time.Parse(time.RFC3339, o.start)
+	if err != nil || start.Unix() < 0 {
+		fail("start", fmt.Errorf("%q is not a time since 1970 such as 2026-12-01T14:00:00Z", o.start))
+	}
 	explain, err := parseExplain(o.explain)
 	if err != nil {
 		fail("explain", err)
@@ -241,7 +253,7 @@ func (o *simulateOptions) simulation(ctx context.Context, modules *assembly.Modu
 		return sim.Config{}, nil, nil, err
 	}
 	a.Scheduler = scheduler
-	c := sim.Config{Assembly: a, Attempts: o.attempts, Flush: true, Explain: explain, Log: log}
+	c := sim.Config{Assembly: a, Attempts: o.attempts, Flush: true, Start: start.UTC(), Explain: explain, Log: log}
 	objects, typical, err := o.input.load(ctx, &c, o.seed)
 	if err != nil {
 		return sim.Config{}, nil, nil, err
