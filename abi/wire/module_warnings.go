@@ -50,11 +50,44 @@ func warnManifest(man *Manifest, warn func(bool, string)) {
 		man.Points.Reserve != nil || man.Points.Permit != nil
 	warnDirectives(man, warn)
 	warn(rejects && len(man.Events) == 0, "no events are declared: any event in the cluster makes the scheduler retry a rejected pod")
+	warnEvents(man, warn)
 	for _, e := range man.Events {
 		warn(e.Resource == "*", `the event resource "*" makes the scheduler retry a rejected pod after changes of any object`)
 	}
 	warn(man.Points.Filter != nil && man.Points.Filter.Scope == "", // who writes "cluster" means it
 		`filter is of scope "cluster": all nodes are in one instance and no verdict is reused; declare "node" if a row's verdict depends on that row only`)
+}
+
+// warnEvents warns about columns of nodes whose changes are no event of the manifest, so that a pod which the plugin rejected would wait
+// although the node fits now. A plugin with score may read them for that only.
+func warnEvents(man *Manifest, warn func(bool, string)) {
+	judges := (man.Points.Filter != nil || man.Points.PreFilter != nil) && man.Points.Score == nil
+	if !judges || len(man.Events) == 0 {
+		return
+	}
+	r := &man.Reads
+	reads := func(names ...string) bool {
+		return slices.ContainsFunc(names, func(name string) bool { return slices.Contains(r.Node, name) })
+	}
+	for _, column := range []struct {
+		read     bool
+		what     string
+		action   string
+		resource string
+	}{
+		{len(r.NodeLabels) > 0 || reads("labels", "zone"), "labels of nodes are", "UpdateNodeLabel", "Node"},
+		{len(r.NodeAnnotations) > 0, "nodeAnnotations are", "UpdateNodeAnnotation", "Node"},
+		{len(r.NodeConditions) > 0, "nodeConditions are", "UpdateNodeCondition", "Node"},
+		{reads("taints", "flags"), "taints or flags of nodes are", "UpdateNodeTaint", "Node"},
+		{reads("allocatable"), "node: allocatable is", "UpdateNodeAllocatable", "Node"},
+		{reads("requested", "nonZeroRequested", "pods", "ports"), "what pods on nodes have is", "Delete", "Pod"},
+	} {
+		told := slices.ContainsFunc(man.Events, func(e ManifestEvent) bool {
+			return e.Resource == "*" || e.Resource == column.resource && (slices.Contains(e.Actions, column.action) ||
+				column.action != "Delete" && slices.Contains(e.Actions, "Update") || slices.Contains(e.Actions, "All"))
+		})
+		warn(column.read && !told, column.what+" read, but events do not list "+column.action+" of "+column.resource+": a rejected pod is not tried again after it")
+	}
 }
 
 // warnDirectives warns about directives that no declared point can use.

@@ -49,13 +49,39 @@ func TestWarnings(t *testing.T) {
 			host = `"host": ["state_get", "state_set"], `
 		}
 		man, err := wire.DecodeManifest([]byte(`{` + host + `"name": "x", "version": "1.0.0", "abi": "1.0", "publisher": "p", "license": "l", "description": "d",
-			"points": {` + c.points + `}, "reads": ` + c.reads + `, "events": [{"resource": "Node", "actions": ["Add"]}]}`))
+			"points": {` + c.points + `}, "reads": ` + c.reads + `, "events": [{"resource": "Node", "actions": ["Add", "Update"]}, {"resource": "Pod", "actions": ["Delete"]}]}`))
 		if err != nil {
 			t.Fatal(err)
 		}
 		got := wire.Warnings(&wire.Module{}, man)
 		if c.want == "" && len(got) > 0 || c.want != "" && (len(got) != 1 || !slices.ContainsFunc(got, func(w string) bool { return strings.Contains(w, c.want) })) {
 			t.Errorf("%s, reads %s: %q, want %q", c.points, c.reads, got, c.want)
+		}
+	}
+}
+
+// TestEventWarnings: what a filter reads and no event tells is warned of, unless a score may be what reads it.
+func TestEventWarnings(t *testing.T) {
+	const label, gone = "labels of nodes are read, but events do not list UpdateNodeLabel of Node: a rejected pod is not tried again after it",
+		"what pods on nodes have is read, but events do not list Delete of Pod: a rejected pod is not tried again after it"
+	for _, c := range []struct{ points, reads, events, want string }{
+		{`"filter": {"scope": "node"}`, `{"nodeLabels": ["a"]}`, `{"resource": "Node", "actions": ["Add"]}`, label},
+		{`"filter": {"scope": "node"}`, `{"node": ["zone"]}`, `{"resource": "Node", "actions": ["Add", "UpdateNodeTaint"]}`, label},
+		{`"filter": {"scope": "node"}`, `{"nodeLabels": ["a"]}`, `{"resource": "Node", "actions": ["UpdateNodeLabel"]}`, ""},
+		{`"filter": {"scope": "node"}`, `{"nodeLabels": ["a"]}`, `{"resource": "Node", "actions": ["Update"]}`, ""},
+		{`"filter": {"scope": "node"}`, `{"nodeLabels": ["a"]}`, `{"resource": "Node", "actions": ["All"]}`, ""},
+		{`"filter": {"scope": "node"}, "score": {"scope": "node"}`, `{"nodeLabels": ["a"]}`, `{"resource": "Node", "actions": ["Add"]}`, ""},
+		{`"reserve": {}`, `{"nodeLabels": ["a"]}`, `{"resource": "Node", "actions": ["Add"]}`, ""},
+		{`"filter": {"scope": "node"}`, `{"node": ["requested"], "resources": ["cpu"]}`, `{"resource": "Pod", "actions": ["Update"]}`, gone},
+		{`"filter": {"scope": "node"}`, `{"node": ["requested"], "resources": ["cpu"]}`, `{"resource": "Pod", "actions": ["Delete"]}`, ""},
+	} {
+		man, err := wire.DecodeManifest([]byte(`{"name": "x", "version": "1.0.0", "abi": "1.0", "publisher": "p", "license": "l", "description": "d",
+			"points": {` + c.points + `}, "reads": ` + c.reads + `, "events": [` + c.events + `]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(wire.Warnings(&wire.Module{}, man), "; "); got != c.want {
+			t.Errorf("%s, reads %s, %s: %q, want %q", c.points, c.reads, c.events, got, c.want)
 		}
 	}
 }
