@@ -97,8 +97,7 @@ func (s *session) call(in *instance, img *image, point abi.Point, a asked) abi.C
 	}
 	d := s.retryAfter(img.data[img.call+abi.CallRetryAfter:])
 	if d > 0 && point != abi.PreFilter && point != abi.Reserve && point != abi.Permit {
-		s.tb.Errorf("%s asks for another attempt, and a host does not look: call RetryAfter at preEnqueue, preFilter, reserve or permit (ABI-5.22)", export)
-		return code
+		s.tb.Fatalf("%s asks for another attempt, and a host does not look: call RetryAfter at preEnqueue, preFilter, reserve or permit (ABI-5.22)", export)
 	}
 	if d > 0 && (s.retry == 0 || d < s.retry) {
 		s.retry = d
