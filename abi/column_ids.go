@@ -75,8 +75,8 @@ const (
 	IncomingQOS ColumnID = 160
 	// IncomingClaims (pod: claims): names of the persistent volume claims of spec.volumes, also of ephemeral ones.
 	IncomingClaims ColumnID = 161
-	// IncomingNow (pod: now): one element, the time in seconds since 1970, in steps of resolution; 0 at some points
-	// (6.7).
+	// IncomingNow (pod: now): one element, the time in seconds since 1970, in steps of resolution; 0 at queueSort,
+	// hint, unreserve and from preBind on (6.7).
 	IncomingNow ColumnID = 164
 	// IncomingContainers (pod: containers): init containers, and then the others, each in the order of spec.
 	IncomingContainers ColumnID = 165

@@ -138,7 +138,7 @@ func record() []Entry {
 		},
 		{
 			ID: 164, Go: "IncomingNow", List: "pod", Name: "now", Type: abi.TypeI64, Count: 1,
-			Meaning: "one element, the time in seconds since 1970, in steps of `resolution`; 0 at some points (6.7)",
+			Meaning: "one element, the time in seconds since 1970, in steps of `resolution`; 0 at queueSort, hint, unreserve and from preBind on (6.7)",
 			Points:  PointsTimed, Source: FromClock, Since: 1,
 		},
 		{

@@ -80,7 +80,7 @@ func (p Pod) QOS() ID {
 	return first(p.v.later.ofQOS)
 }
 
-// Now is the time in seconds since 1970, in steps of `resolution`; 0 at some points (6.7). Reads `pod: now`.
+// Now is the time in seconds since 1970, in steps of `resolution`; 0 at queueSort, hint, unreserve and from preBind on (6.7). Reads `pod: now`.
 func (p Pod) Now() int64 {
 	p.v.need(podNow)
 	return first(p.v.later.ofNow)

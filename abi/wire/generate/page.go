@@ -131,6 +131,7 @@ func page() string {
 	}
 	b.WriteString("\n## config\n\nA JSON Schema with the keywords of structural schemas of a CustomResourceDefinition; the host ignores others, such as `$ref`, with a\n" +
 		"warning ([9.8](../abi/SPEC.md#9-the-manifest)). Write `\"additionalProperties\": false` beside `properties`: then a misspelt key is\n" +
-		"refused with its name, rather than ignored.\n")
+		"refused with its name, rather than ignored. `default` tells readers what the plugin takes: the host passes the configuration as it is\n" +
+		"written, without defaults.\n")
 	return b.String()
 }

@@ -278,7 +278,7 @@ export class Pod {
     return this.one(this.at(Reads.QOS, Field.QOS, "qos"));
   }
 
-  /** the time in seconds since 1970, in steps of `resolution`; 0 at some points (6.7). Reads `now`. */
+  /** the time in seconds since 1970, in steps of `resolution`; 0 at queueSort, hint, unreserve and from preBind on (6.7). Reads `now`. */
   now(): i64 {
     return this.number(this.at(Reads.Now, Field.Now, "now"));
   }

@@ -212,7 +212,7 @@ BERTH__FN BerthId berth_pod_qos(BerthPod pod) {
   return at == NULL ? BERTH_ABSENT : *at;
 }
 
-/// the time in seconds since 1970, in steps of `resolution`; 0 at some points (6.7). Reads `now`.
+/// the time in seconds since 1970, in steps of `resolution`; 0 at queueSort, hint, unreserve and from preBind on (6.7). Reads `now`.
 BERTH__FN int64_t berth_pod_now(BerthPod pod) {
   const int64_t *at = berth__need(pod, BERTH__READS_NOW)->later.now;
   return at == NULL ? 0 : *at;

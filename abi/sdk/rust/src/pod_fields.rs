@@ -91,7 +91,7 @@ impl<'c> Pod<'c> {
         first(&later.qos, Id::ABSENT)
     }
 
-    /// the time in seconds since 1970, in steps of `resolution`; 0 at some points (6.7). Reads `pod: now`.
+    /// the time in seconds since 1970, in steps of `resolution`; 0 at queueSort, hint, unreserve and from preBind on (6.7). Reads `pod: now`.
     pub fn now(self) -> i64 {
         let later = &self.fields(reads::NOW).later;
         first(&later.now, 0)
