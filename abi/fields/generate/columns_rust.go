@@ -31,7 +31,7 @@ func rustColumns() *sdk {
 			keyed: "    #[inline]\n    pub fn {snake}(self, {key}: {Key}) -> {type} {\n" +
 				"        let columns = &self.columns.keyed.{column};\n        keyed(columns, {key}.0, {row}, \"{list}\", \"{what}\")\n    }\n",
 			keyedList: "    #[inline]\n    pub fn {snake}(self, {key}: {Key}) -> &'c [{type}] {\n" +
-				"        let k = &self.columns.keyed;\n        let (spans, arenas) = (&k.{column}, &k.{column}_arena);\n" +
+				"        let k = &self.columns.keyed;\n        let spans = &k.{column};\n        let arenas = &k.{column}_arena;\n" +
 				"        keyed_list(spans, arenas, {key}.0, {row}, \"{list}\")\n    }\n",
 			amounts: "    #[inline]\n    pub fn {snake}(self) -> (i64, i64) {\n        let [cpu, memory] = &self.columns.plain.{column};\n" +
 				"        let of = |column| cell(column, " + row + ");\n        (of(cpu), of(memory))\n    }\n",

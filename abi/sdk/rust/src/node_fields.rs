@@ -183,7 +183,8 @@ impl<'c> Node<'c> {
     #[inline]
     pub fn object_numbers(self, key: ObjectColumn) -> &'c [i64] {
         let k = &self.columns.keyed;
-        let (spans, arenas) = (&k.node_object_numbers, &k.node_object_numbers_arena);
+        let spans = &k.node_object_numbers;
+        let arenas = &k.node_object_numbers_arena;
         keyed_list(spans, arenas, key.0, self.row, "objectColumns")
     }
 
@@ -191,7 +192,8 @@ impl<'c> Node<'c> {
     #[inline]
     pub fn object_texts(self, key: ObjectColumn) -> &'c [Id] {
         let k = &self.columns.keyed;
-        let (spans, arenas) = (&k.node_object_texts, &k.node_object_texts_arena);
+        let spans = &k.node_object_texts;
+        let arenas = &k.node_object_texts_arena;
         keyed_list(spans, arenas, key.0, self.row, "objectColumns")
     }
 }
@@ -360,10 +362,8 @@ impl<'c> Namespace<'c> {
     #[inline]
     pub fn object_numbers(self, key: ObjectColumn) -> &'c [i64] {
         let k = &self.columns.keyed;
-        let (spans, arenas) = (
-            &k.namespace_object_numbers,
-            &k.namespace_object_numbers_arena,
-        );
+        let spans = &k.namespace_object_numbers;
+        let arenas = &k.namespace_object_numbers_arena;
         keyed_list(spans, arenas, key.0, self.row, "objectColumns")
     }
 
@@ -372,7 +372,8 @@ impl<'c> Namespace<'c> {
     #[inline]
     pub fn object_texts(self, key: ObjectColumn) -> &'c [Id] {
         let k = &self.columns.keyed;
-        let (spans, arenas) = (&k.namespace_object_texts, &k.namespace_object_texts_arena);
+        let spans = &k.namespace_object_texts;
+        let arenas = &k.namespace_object_texts_arena;
         keyed_list(spans, arenas, key.0, self.row, "objectColumns")
     }
 }
