@@ -70,7 +70,9 @@ func TestFeedsOfNamespaces(t *testing.T) {
 	columns := func(n int64) state.Cell {
 		return state.Cell{State: 1, Columns: &state.Columns{Numbers: [][]int64{{n}}}}
 	}
-	add := func(name string) { c.AddNamespace(state.NewNamespace(&v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})) }
+	add := func(name string) {
+		c.AddNamespace(state.NewNamespace(&v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}))
+	}
 	set := func(want bool, cells map[string]state.Cell) {
 		t.Helper()
 		if got := c.SetFeeds(state.Feed{Name: "quota", Of: state.OfNamespaces, Cells: cells}); got != want {
