@@ -26,7 +26,7 @@ func inC() *language {
 			}
 			return data
 		},
-		most: 84 << 10,
+		most: 88 << 10,
 	}
 }
 
